@@ -133,7 +133,7 @@ def test_views_share_a_storage():
     y = torch.Tensor().set(s)
     y[1] = 9
     assert s[1] == 9
-    z = torch.Tensor().set(s.storage(), 2, 2, 2)
+    z = torch.Tensor().set(s.storage(), 2, [2, 2])
     assert z.numpy().tolist() == [[2, 3], [4, 5]]
     memory = s.storage().data
     s.resize(2, 2)

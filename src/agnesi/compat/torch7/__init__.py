@@ -15,11 +15,20 @@ Examples
 from __future__ import annotations
 
 import functools
+import os as _os
+import time as _time
 from typing import Any
 
 from agnesi.compat.torch7 import maths as _maths
+from agnesi.compat.torch7 import matrices as _matrices  # noqa: F401 - fills the functions of maths
+from agnesi.compat.torch7 import selection as _selection  # noqa: F401 - as above
+from agnesi.compat.torch7.draws import Generator as Generator
+from agnesi.compat.torch7.draws import getRNGState as getRNGState
+from agnesi.compat.torch7.draws import initialSeed as initialSeed
+from agnesi.compat.torch7.draws import manualSeed as manualSeed
+from agnesi.compat.torch7.draws import seed as seed
+from agnesi.compat.torch7.draws import setRNGState as setRNGState
 from agnesi.compat.torch7.maths import Tensor as Tensor
-from agnesi.compat.torch7.maths import manualSeed as manualSeed
 from agnesi.compat.torch7.maths import setdefaulttensortype as setdefaulttensortype
 from agnesi.compat.torch7.tensor import DEFAULT as _DEFAULT
 from agnesi.compat.torch7.tensor import NAMES as _NAMES
@@ -27,8 +36,11 @@ from agnesi.compat.torch7.tensor import Storage as Storage
 from agnesi.compiler.control import get_num_threads as getnumthreads
 from agnesi.compiler.control import set_num_threads as setnumthreads
 
-__all__ = ["Storage", "Tensor", "getnumthreads", "manualSeed", "setdefaulttensortype",
-           "setnumthreads", "type"]
+__all__ = [
+    "Generator", "Storage", "Tensor", "Timer", "getRNGState", "getdefaulttensortype",
+    "getnumthreads", "initialSeed", "isStorage", "isTensor", "isTypeOf", "manualSeed", "seed",
+    "setRNGState", "setdefaulttensortype", "setnumthreads", "tic", "toc", "type", "typename",
+]
 
 _TYPES = {f"{_name}{_kind.__name__}": functools.partial(_kind, dtype=_dtype)
           for _dtype, _name in _NAMES.items() for _kind in (Tensor, Storage)}
@@ -43,6 +55,80 @@ def getdefaulttensortype() -> str:
 def type(x: Any) -> Any:
     """The name of a tensor's type, or of another value's class."""
     return x.type() if isinstance(x, Tensor) else x.__class__.__name__
+
+
+def typename(x: Any) -> str | None:
+    """The name of a tensor's or storage's type, or of a module of nn; None of anything else."""
+    if isinstance(x, Tensor):
+        return str(x.type())
+    if isinstance(x, Storage):
+        return f"torch.{_NAMES[x.data.dtype.name]}Storage"
+    return f"nn.{x.__class__.__name__}" if ".torch7.nn." in x.__class__.__module__ else None
+
+
+def isTensor(x: Any) -> bool:
+    """Return whether x is a tensor."""
+    return isinstance(x, Tensor)
+
+
+def isStorage(x: Any) -> bool:
+    """Return whether x is a storage."""
+    return isinstance(x, Storage)
+
+
+def isTypeOf(x: Any, spec: Any) -> bool:
+    """Return whether x is of a class or a class derived from it, by the class or its name."""
+    if not isinstance(spec, str):
+        return isinstance(x, spec)
+    names = [c.__name__ for c in x.__class__.__mro__]
+    return typename(x) == spec or spec.removeprefix("nn.").removeprefix("torch.") in names
+
+
+class Timer:
+    """Seconds since it was made; :meth:`stop` and :meth:`resume` leave some out."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> Timer:
+        """Begin anew."""
+        self._kept = {"real": 0.0, "user": 0.0, "sys": 0.0}
+        self._start: dict[str, float] | None = self._now()
+        return self
+
+    def _now(self) -> dict[str, float]:
+        times = _os.times()
+        return {"real": _time.perf_counter(), "user": times.user, "sys": times.system}
+
+    def time(self) -> dict[str, float]:
+        """Seconds that went by: ``real``, and the process's ``user`` and ``sys``."""
+        if self._start is None:
+            return dict(self._kept)
+        now = self._now()
+        return {k: v + now[k] - self._start[k] for k, v in self._kept.items()}
+
+    def stop(self) -> Timer:
+        """Leave out what comes."""
+        self._kept, self._start = self.time(), None
+        return self
+
+    def resume(self) -> Timer:
+        """Go on."""
+        self._start = self._start or self._now()
+        return self
+
+
+_TICKS: list[float] = []
+
+
+def tic() -> None:
+    """Note the time for :func:`toc`."""
+    _TICKS.append(_time.perf_counter())
+
+
+def toc() -> float:
+    """Seconds since the last :func:`tic`."""
+    return _time.perf_counter() - _TICKS[-1]
 
 
 def __getattr__(name: str) -> Any:

@@ -52,6 +52,16 @@ class Tensor(View):
             self.array[at] = function(self.array[at].item(), other.array[at].item())
         return self
 
+    def map2(self, a: Tensor, b: Tensor, function: Callable[[Any, Any, Any], Any]) -> Tensor:
+        """Replace each element by the function's result for it and elements of two others."""
+        for at in np.ndindex(self.array.shape):
+            self.array[at] = function(*(t.array[at].item() for t in (self, a, b)))
+        return self
+
+    def equal(self, other: Tensor) -> bool:
+        """Return whether another one has the same sizes and elements."""
+        return np.array_equal(self.array, other.array)
+
     def __neg__(self) -> Tensor:
         return new(-self.array)
 
@@ -91,7 +101,7 @@ def new(array: Any, dtype: Any = None) -> Tensor:
     return Tensor(array, dtype=dtype or (array.dtype if array.dtype != bool else "uint8"))
 
 
-def _into(target: Any, array: Any) -> Any:
+def into(target: Any, array: Any) -> Any:
     """Write into a tensor, whose sizes become those of the array."""
     array = np.asarray(array)
     target.resize(*array.shape)
@@ -125,10 +135,10 @@ def _unary(name: str, compute: Any) -> None:
         result: Tensor = function(self, self if x is None else x)
         return result
 
-    _public(name, function, method, f"``{name}`` of each element")
+    public(name, function, method, f"``{name}`` of each element")
 
 
-def _public(name: str, function: Any, method: Any, summary: str) -> None:
+def public(name: str, function: Any, method: Any, summary: str) -> None:
     for f in (function, method):
         f.__name__ = f.__qualname__ = name
         f.__doc__ = f"{summary}; into a tensor that comes first, if there is one."
@@ -182,15 +192,30 @@ def _binary(name: str, compute: Any, scaled: bool = False) -> None:
             return write(self, args)
         return write(self, (self, *args))
 
-    _public(name, function, method, f"``{name}`` of two tensors, or a tensor and a number")
+    public(name, function, method, f"``{name}`` of two tensors, or a tensor and a number")
+
+
+def _shifted(whole: Any, scaled: Any) -> Any:
+    """A shift of whole numbers, which scales others by a power of 2."""
+    def shift(a: Any, b: Any, **options: Any) -> Any:
+        return whole(a, b, **options) if a.dtype.kind in "iu" else scaled(a, 2.0**b, **options)
+
+    return shift
 
 
 _binary("add", np.add, scaled=True)
 _binary("csub", np.subtract, scaled=True)
 for _name, _ufunc in {"mul": np.multiply, "cmul": np.multiply, "div": np.divide, "cdiv": np.divide,
                       "pow": np.power, "cpow": np.power, "atan2": np.arctan2, "cmax": np.maximum,
-                      "cmin": np.minimum, "fmod": np.fmod, "remainder": np.mod}.items():
+                      "cmin": np.minimum, "fmod": np.fmod, "remainder": np.mod, "mod": np.fmod,
+                      "cfmod": np.fmod, "cremainder": np.mod, "cmod": np.fmod,
+                      "lshift": _shifted(np.left_shift, np.multiply),
+                      "rshift": _shifted(np.right_shift, np.divide),
+                      "bitand": np.bitwise_and, "bitor": np.bitwise_or,
+                      "bitxor": np.bitwise_xor}.items():
     _binary(_name, _ufunc)
+    if _name in ("lshift", "rshift", "bitand", "bitor", "bitxor"):
+        _binary(f"c{_name}", _ufunc)
 
 
 def _writing(name: str, compute: Callable[..., Any], operands: int, summary: str = "",
@@ -199,7 +224,7 @@ def _writing(name: str, compute: Callable[..., Any], operands: int, summary: str
     def function(*args: Any) -> Any:
         count = next((i for i, x in enumerate(args) if not isinstance(x, View)), len(args))
         if count > operands:
-            return _into(args[0], compute(*map(plain, args[1:])))
+            return into(args[0], compute(*map(plain, args[1:])))
         found = compute(*map(plain, args))
         if isinstance(found, tuple):
             return tuple(new(f) for f in found)
@@ -207,10 +232,10 @@ def _writing(name: str, compute: Callable[..., Any], operands: int, summary: str
 
     def method(self: Tensor, *args: Any) -> Any:
         count = sum(isinstance(x, View) for x in args)
-        return _into(self, compute(*map(plain, args))) if count == operands else function(
+        return into(self, compute(*map(plain, args))) if count == operands else function(
             self, *args)
 
-    _public(name, function, method, summary or f"``{name}`` of tensors")
+    public(name, function, method, summary or f"``{name}`` of tensors")
 
 
 def _conv(flip: bool, axes: int) -> Callable[..., Any]:
@@ -242,8 +267,8 @@ for _axes in (2, 3):
 
 def _reduced(name: str, compute: Any, places: Any = None) -> None:
     """A reduction of all elements to a number, or along an axis, which stays with size 1."""
-    def reduce(x: Any, dim: int) -> Any:
-        found = np.expand_dims(np.asarray(compute(x, axis=dim - 1)), dim - 1)
+    def reduce(x: Any, dim: int, *more: Any) -> Any:
+        found = np.expand_dims(np.asarray(compute(x, *more, axis=dim - 1)), dim - 1)
         at = None if places is None else np.expand_dims(places(x, axis=dim - 1), dim - 1) + 1
         return found, at
 
@@ -252,23 +277,21 @@ def _reduced(name: str, compute: Any, places: Any = None) -> None:
         numbers = [a for a in args if not isinstance(a, View)]
         x = tensors[-1]
         if not numbers:
-            if places is not None and len(tensors) == 1:
-                return np.asarray(compute(x.array)).item()
             return np.asarray(compute(x.array)).item()
         found, at = reduce(x.array, *numbers)
-        values = _into(tensors[0], found) if len(tensors) > 1 else new(found, x.array.dtype)
+        values = into(tensors[0], found) if len(tensors) > 1 else new(found, x.array.dtype)
         if at is None:
             return values
-        return values, (_into(tensors[1], at) if len(tensors) > 2 else new(at, "int64"))
+        return values, (into(tensors[1], at) if len(tensors) > 2 else new(at, "int64"))
 
     def method(self: Tensor, *args: Any) -> Any:
         return function(self, *args)
 
-    _public(name, function, method, f"The {name} of all elements, or along an axis")
+    public(name, function, method, f"The {name} of all elements, or along an axis")
 
 
 def _last(compute: Any) -> Any:
-    return lambda x, axis=None: compute(x, axis=axis, ddof=1)
+    return lambda x, biased=False, axis=None: compute(x, axis=axis, ddof=0 if biased else 1)
 
 
 for _name, _compute in {"sum": np.sum, "prod": np.prod, "mean": np.mean, "std": _last(np.std),
@@ -288,9 +311,10 @@ def _norm(x: Any, p: float = 2, dim: int | None = None) -> Any:
     return np.asarray(ag.linalg.vector_norm(x, ord=p, axis=dim - 1, keepdims=True))
 
 
-def _svd(a: Any) -> Any:
-    u, s, v = ag.linalg.svd(a, full_matrices=False)
-    return np.asarray(u), np.asarray(s), np.asarray(v).T
+def _renormed(x: Any, p: float, dim: int, maxnorm: float) -> Any:
+    axes = tuple(i for i in range(x.ndim) if i != dim - 1)
+    norms = (np.abs(x) ** p).sum(axes, keepdims=True) ** (1 / p)
+    return np.where(norms > maxnorm, x * (maxnorm / (norms + 1e-7)), x)
 
 
 def _sorted(x: Any, dim: int | None = None, descending: bool = False) -> Any:
@@ -308,77 +332,45 @@ for _name, _compute, _operands in (
         ("diag", lambda x, k=0: np.diag(x, k), 1), ("tril", lambda x, k=0: np.tril(x, k), 1),
         ("triu", lambda x, k=0: np.triu(x, k), 1), ("sort", _sorted, 1),
         ("inverse", lambda a: np.asarray(ag.linalg.inv(a)), 1),
-        ("svd", _svd, 1),
         ("qr", lambda a: tuple(map(np.asarray, ag.linalg.qr(a))), 1),
-        ("potrf", lambda a: np.asarray(ag.linalg.cholesky(a)).T, 1),
         ("clamp", lambda x, a, b: np.clip(x, a, b), 1),
+        ("lerp", lambda a, b, weight: a + weight * (b - a), 2),
+        ("renorm", _renormed, 1),
         ("reshape", lambda x, *sizes: x.reshape(sizes_of(sizes)), 1),
         ("repeatTensor", lambda x, *times: np.tile(x, sizes_of(times)), 1),
         ("histc", lambda x, bins=100, a=None, b=None: np.histogram(
             x, bins, None if a is None else (a, b))[0].astype(x.dtype), 1)):
     _writing(_name, _compute, _operands)
+for _name, _test in {"all": np.all, "any": np.any}.items():
+    _writing(_name, lambda x, test=_test: test(x), 1)
 for _name, _compare in {"lt": np.less, "le": np.less_equal, "gt": np.greater,
                         "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}.items():
     _writing(_name, lambda a, b, compare=_compare: compare(a, b).astype("uint8"), 1)
 
 
-def gesv(b: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
-    """x with ``a @ x = b``, and the triangular factors of ``a`` in one matrix."""
-    return new(ag.linalg.solve(a.array, b.array)), new(ag.linalg.lu_factor(a.array)[0])
+def _plus(name: str, compute: Any) -> None:
+    def function(*args: Any) -> Any:
+        *front, a, b = args
+        value = front.pop() if not isinstance(front[-1], View) else 1
+        found = front[-1].array + value * compute(a.array, b.array)
+        return into(front[0], found) if len(front) > 1 else new(found)
+
+    def method(self: Tensor, *args: Any) -> Any:
+        return function(self, *args) if sum(isinstance(a, View) for a in args) > 2 else function(
+            self, self, *args)
+
+    public(name, function, method, "``x + value * a * b`` or ``a / b``: ``(x, [value,] a, b)``")
 
 
-def gels(b: Tensor, a: Tensor) -> Tensor:
-    """x for which ``a @ x`` is nearest to b."""
-    return new(ag.linalg.lstsq(a.array, b.array)[0])
-
-
-def symeig(a: Tensor, job: str = "N") -> Any:
-    """Eigenvalues of a symmetric matrix, and with "V" its eigenvectors."""
-    values, vectors = ag.linalg.eigh(a.array)
-    return (new(values), new(vectors)) if job == "V" else new(values)
-
-
-def addmm(*args: Any) -> Tensor:
-    """``beta * m + alpha * (a @ b)``: (result, beta, m, alpha, a, b), what is 1 may be left out."""
-    *front, a, b = args
-    tensors = [x for x in front if isinstance(x, View)]
-    numbers = [x for x in front if not isinstance(x, View)]
-    beta, alpha = numbers if len(numbers) == 2 else (1, *(numbers or [1]))
-    found = beta * tensors[-1].array + alpha * (a.array @ b.array)
-    return _into(tensors[0], found) if len(tensors) > 1 else new(found)
-
-
-def _method_addmm(self: Tensor, *args: Any) -> Tensor:
-    return addmm(self, *args) if sum(isinstance(x, View) for x in args) > 2 else addmm(
-        self, args[0], self, *args[1:]) if len(args) == 4 else addmm(self, self, *args)
-
-
-def addcmul(self: Tensor, value: Any, a: Any, b: Any = None) -> Tensor:
-    """Add ``value * a * b`` in place; a value of 1 may be left out."""
-    if b is None:
-        value, a, b = 1, value, a
-    self.array[...] += value * (a.array * b.array)
-    return self
-
-
-def addcdiv(self: Tensor, value: Any, a: Any, b: Any = None) -> Tensor:
-    """Add ``value * a / b`` in place; a value of 1 may be left out."""
-    if b is None:
-        value, a, b = 1, value, a
-    self.array[...] += value * (a.array / b.array)
-    return self
-
-
-FUNCTIONS.update(gesv=gesv, gels=gels, symeig=symeig, addmm=addmm)
-for _name, _method in {"addmm": _method_addmm, "addcmul": addcmul, "addcdiv": addcdiv}.items():
-    setattr(Tensor, _name, _method)
+_plus("addcmul", np.multiply)
+_plus("addcdiv", np.divide)
 
 
 # -- made of numbers ------------------------------------------------------------------------------
 def _made(name: str, compute: Any) -> None:
     def function(*args: Any) -> Tensor:
         if args and isinstance(args[0], Tensor):
-            return _into(args[0], compute(*args[1:]))
+            return into(args[0], compute(*args[1:]))
         found = np.asarray(compute(*args))
         return new(found, DEFAULT[0])
 
@@ -387,12 +379,7 @@ def _made(name: str, compute: Any) -> None:
     FUNCTIONS[name] = function
 
 
-_RANDOM = [np.random.default_rng(0)]
-
-
-def manualSeed(seed: int) -> None:
-    """Begin random numbers anew."""
-    _RANDOM[0] = np.random.default_rng(seed)
+RANDOM = [np.random.default_rng(0)]
 
 
 def setdefaulttensortype(name: str) -> None:
@@ -403,48 +390,29 @@ def setdefaulttensortype(name: str) -> None:
 for _name, _compute in {
         "zeros": lambda *s: np.zeros(sizes_of(s)), "ones": lambda *s: np.ones(sizes_of(s)),
         "eye": lambda n, m=None: np.eye(n, m),
-        "rand": lambda *s: _RANDOM[0].random(sizes_of(s)),
-        "randn": lambda *s: _RANDOM[0].standard_normal(sizes_of(s)),
-        "randperm": lambda n: _RANDOM[0].permutation(n) + 1,
+        "rand": lambda *s: RANDOM[0].random(sizes_of(s)),
+        "randn": lambda *s: RANDOM[0].standard_normal(sizes_of(s)),
+        "randperm": lambda n: RANDOM[0].permutation(n) + 1,
         "range": lambda a, b, step=1: np.arange(a, b + step / 2, step),
         "linspace": lambda a, b, n=100: np.linspace(a, b, n),
         "logspace": lambda a, b, n=100: np.logspace(a, b, n)}.items():
     _made(_name, _compute)
 
 
-def uniform(self: Tensor, low: float = 0, high: float = 1) -> Tensor:
-    """Uniform numbers in place."""
-    self.array[...] = _RANDOM[0].uniform(low, high, self.array.shape)
-    return self
-
-
-def normal(self: Tensor, mean: float = 0, deviation: float = 1) -> Tensor:
-    """Normal numbers in place."""
-    self.array[...] = _RANDOM[0].normal(mean, deviation, self.array.shape)
-    return self
-
-
-def bernoulli(self: Tensor, p: float = 0.5) -> Tensor:
-    """Ones with chance p, else zeros, in place."""
-    self.array[...] = _RANDOM[0].random(self.array.shape) < p
-    return self
-
-
-for _method in (uniform, normal, bernoulli):
-    setattr(Tensor, _method.__name__, _method)
-
-
 def cat(*args: Any) -> Tensor:
     """Tensors behind each other along an axis, the last one by default."""
-    parts = [a for a in args if isinstance(a, View)]
-    dims = [a for a in args if isinstance(a, int)]
-    for a in args:
-        if isinstance(a, (list, tuple)):
-            parts += a
-    axis = dims[0] - 1 if dims else parts[-1].array.ndim - 1
-    if len(parts) == 3 and not any(isinstance(a, (list, tuple)) for a in args):
-        return _into(parts[0], np.concatenate([p.array for p in parts[1:]], axis))
-    return new(np.concatenate([p.array for p in parts], axis))
+    *front, last = args if isinstance(args[-1], int) else (*args, None)
+    table = isinstance(front[-1], (list, tuple))
+    parts = list(front.pop()) if table else front[-2:]
+    targets = front if table else front[:-2]
+    axis = parts[-1].array.ndim - 1 if last is None else last - 1
+    found = np.concatenate([p.array for p in parts], axis)
+    return into(targets[0], found) if targets else new(found)
 
 
 FUNCTIONS["cat"] = cat
+Tensor.cat = lambda self, *args: cat(self, *args)  # type: ignore[attr-defined]
+for _name in ("squeeze", "transpose", "permute", "expand", "expandAs", "view", "viewAs", "split",
+              "chunk", "totable", "equal", "contiguous", "clone", "narrow", "select", "numel",
+              "isSameSizeAs", "unfold", "typeAs"):
+    FUNCTIONS[_name] = getattr(Tensor, _name)

@@ -57,6 +57,15 @@ class Storage:
         self.data.fill(value)
         return self
 
+    def copy(self, other: Storage) -> Storage:
+        """Take the elements of another storage of the same size."""
+        np.copyto(self.data, other.data, casting="unsafe")
+        return self
+
+    def totable(self) -> list[Any]:
+        """The elements as a list."""
+        return list(self)
+
     def __len__(self) -> int:
         return len(self.data)
 
@@ -95,6 +104,22 @@ def _strides(sizes: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
+def _reach(sizes: Any, strides: Any) -> int:
+    """How many elements a storage needs for sizes and strides."""
+    sizes = sizes_of([sizes])
+    given = _filled(sizes, sizes_of([strides]))
+    return 1 + sum((n - 1) * s for n, s in zip(sizes, given, strict=True)) if all(sizes) else 0
+
+
+def _filled(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """Strides, negative ones of which are those of contiguous tensors."""
+    found: list[int] = []
+    for step, after in zip(strides[::-1], (None, *sizes[::-1]), strict=False):
+        whole = 1 if after is None else after * found[-1]
+        found.append(whole if step < 0 else step)
+    return tuple(found[::-1])
+
+
 class View:
     """The state of a tensor: a storage, the offset of the first element, sizes and strides.
 
@@ -106,6 +131,13 @@ class View:
 
     def __init__(self, *args: Any, dtype: Any = None) -> None:
         kind = dtype or DEFAULT[0]
+        if len(args) > 1 and isinstance(args[0], Storage):
+            if isinstance(args[1], int):
+                self.set(*args)
+            else:
+                self._look(Storage(0, kind), 0, (0,), (1,))
+                self.set(Storage(_reach(args[0], args[1]), kind), 1, *args)
+            return
         if len(args) == 1 and isinstance(args[0], View):
             args = (args[0].array,)
         if len(args) == 1 and isinstance(args[0], Storage) and args[0].data.dtype == kind \
@@ -186,16 +218,43 @@ class View:
         """Return whether another one has the same sizes."""
         return self._sizes == other._sizes
 
+    def isSize(self, sizes: Any) -> bool:
+        """Return whether it has these sizes."""
+        return self._sizes == sizes_of([sizes])
+
+    def isSetTo(self, other: View) -> bool:
+        """Return whether another one looks at the same elements."""
+        return self._storage is other._storage and (self._offset, self._sizes, self._steps) == (
+            other._offset, other._sizes, other._steps)
+
+    def elementSize(self) -> int:
+        """How many bytes an element has."""
+        return int(self._storage.data.itemsize)
+
+    def totable(self) -> Any:
+        """The elements as lists of lists."""
+        return self.array.tolist()
+
     # -- where it looks ------------------------------------------------------------------------
     def set(self, source: Any = None, offset: int = 1, *sizes: Any) -> Any:
-        """Look where another tensor looks, or into a storage."""
+        """Look where another tensor looks, or into a storage from an offset on: ``sizes`` and
+        ``strides`` as sequences, or a size and a stride for each axis in turn."""
         if source is None:
             self._look(Storage(0, self.array.dtype), 0, (), ())
         elif isinstance(source, View):
             self._look(source._storage, source._offset, source._sizes, source._steps)
         else:
-            wide = sizes_of(sizes) if sizes else (len(source) - offset + 1,)
-            self._look(source, offset - 1, wide, _strides(wide))
+            wide: tuple[int, ...]
+            steps: tuple[int, ...]
+            if not sizes:
+                wide, steps = (len(source) - offset + 1,), (1,)
+            elif isinstance(sizes[0], (Storage, Sequence)):
+                wide = sizes_of(sizes[:1])
+                steps = _filled(wide, sizes_of(sizes[1:]) or (-1,) * len(wide))
+            else:
+                wide = tuple(map(int, sizes[::2]))
+                steps = _filled(wide, (*map(int, sizes[1::2]), -1)[:len(wide)])
+            self._look(source, offset - 1, wide, steps)
         return self
 
     def resize(self, *sizes: Any) -> Any:
@@ -235,6 +294,19 @@ class View:
         """Two axes in each other's place, on the same memory."""
         return self._of(self.array.swapaxes(first - 1, second - 1))
 
+    def permute(self, *dims: int) -> Any:
+        """Axes in another order, on the same memory."""
+        return self._of(self.array.transpose([d - 1 for d in dims]))
+
+    def split(self, size: int, dim: int = 1) -> list[Any]:
+        """Stretches of an axis of a size, the last of which may be smaller."""
+        total = self._sizes[dim - 1]
+        return [self.narrow(dim, at + 1, min(size, total - at)) for at in range(0, total, size)]
+
+    def chunk(self, count: int, dim: int = 1) -> list[Any]:
+        """As many stretches of an axis, of equal sizes if that is possible."""
+        return self.split(-(-self._sizes[dim - 1] // count), dim)
+
     def t(self) -> Any:
         """The transposed matrix, on the same memory."""
         return self.transpose(1, 2)
@@ -262,6 +334,10 @@ class View:
                              "x.contiguous().view(...)")
         found = self.array.reshape(sizes_of(sizes))
         return self._other(self._offset, found.shape, _strides(found.shape))
+
+    def viewAs(self, other: View) -> Any:
+        """The elements in the sizes of another one, on the same memory."""
+        return self.view(*other._sizes)
 
     def squeeze(self, dim: int | None = None) -> Any:
         """Without axes of size 1, on the same memory."""
@@ -337,4 +413,5 @@ class View:
 
 for _name in NAMES.values():
     setattr(View, _name.lower(), lambda self, name=_name: self.type(f"torch.{name}Tensor"))
+View.real = View.double  # type: ignore[attr-defined]
 View.cuda = View.float  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,8 @@ class Criterion:
         Whether losses are averaged, not summed.
     """
 
-    sizeAverage = True
-
-    def __init__(self) -> None:
+    def __init__(self, sizeAverage: bool = True) -> None:
+        self.sizeAverage = sizeAverage
         self.output = 0.0
         self.gradInput: Any = Tensor()
         self.diagHessianInput: Any = None
@@ -62,6 +62,20 @@ class Criterion:
     forward, backward = updateOutput, updateGradInput
     __call__ = updateOutput
 
+    def clone(self) -> Any:
+        """A copy."""
+        return copy.deepcopy(self)
+
+    def type(self, name: str) -> Any:
+        """The loss itself: losses have the types of their inputs."""
+        return self
+
+    def float(self) -> Any:
+        """The loss itself."""
+        return self
+
+    double = cuda = float
+
 
 class MSECriterion(Criterion):
     """The mean of squared differences."""
@@ -86,27 +100,36 @@ class SmoothL1Criterion(Criterion):
 
 
 class BCECriterion(Criterion):
-    """Minus the logarithm of the chance of 0s and 1s."""
+    """Minus the logarithm of the chance of 0s and 1s, perhaps times weights of the columns."""
 
-    def compute(self, x: Any, t: Any) -> Any:
-        return self._reduced(-(t * ag.log(x + 1e-12) + (1 - t) * ag.log(1 - x + 1e-12)))
-
-
-class ClassNLLCriterion(Criterion):
-    """Minus the logarithm at the label, which counts from 1."""
-
-    def __init__(self, weights: Any = None) -> None:
-        super().__init__()
+    def __init__(self, weights: Any = None, sizeAverage: bool = True) -> None:
+        super().__init__(sizeAverage)
         self.weights = weights
 
     def compute(self, x: Any, t: Any) -> Any:
-        places = np.asarray(t).astype("int64").reshape(-1) - 1
-        rows = x.reshape(-1, x.shape[-1])
-        picked = -rows[np.arange(len(places)), places]
-        if self.weights is None:
-            return self._reduced(picked)
-        scale = self.weights.array[places]
-        total = ag.sum(picked * scale)
+        losses = -(t * ag.log(x + 1e-12) + (1 - t) * ag.log(1 - x + 1e-12))
+        return self._reduced(losses if self.weights is None else losses * self.weights.array)
+
+
+class ClassNLLCriterion(Criterion):
+    """Minus the logarithm at the label, which counts from 1; ``ignoreIndex`` costs nothing."""
+
+    def __init__(self, weights: Any = None, sizeAverage: bool = True,
+                 ignoreIndex: int = -100) -> None:
+        super().__init__(sizeAverage)
+        self.weights, self.ignoreIndex = weights, ignoreIndex
+
+    def _rows(self, x: Any) -> Any:
+        return x.reshape(-1, x.shape[-1])
+
+    def compute(self, x: Any, t: Any) -> Any:
+        labels = np.asarray(t).astype("int64").reshape(-1)
+        rows = self._rows(x)
+        scale = np.ones(len(labels)) if self.weights is None else (
+            self.weights.array[np.clip(labels - 1, 0, rows.shape[1] - 1)])
+        scale = np.where(labels == self.ignoreIndex, 0, scale)
+        places = np.where(labels == self.ignoreIndex, 1, labels) - 1
+        total = ag.sum(-rows[np.arange(len(places)), places] * scale)
         return total / scale.sum() if self.sizeAverage else total
 
 
@@ -127,8 +150,8 @@ class DistKLDivCriterion(Criterion):
 class MarginCriterion(Criterion):
     """By how much scores miss a margin on the side of labels 1 and -1."""
 
-    def __init__(self, margin: float = 1) -> None:
-        super().__init__()
+    def __init__(self, margin: float = 1, sizeAverage: bool = True) -> None:
+        super().__init__(sizeAverage)
         self.margin = margin
 
     def compute(self, x: Any, t: Any) -> Any:
@@ -138,9 +161,10 @@ class MarginCriterion(Criterion):
 class MultiMarginCriterion(Criterion):
     """By how much other classes miss a margin below that of the label, which counts from 1."""
 
-    def __init__(self, p: int = 1) -> None:
-        super().__init__()
-        self.p = p
+    def __init__(self, p: int = 1, weights: Any = None, margin: float = 1,
+                 sizeAverage: bool = True) -> None:
+        super().__init__(sizeAverage)
+        self.p, self.weights, self.margin = p, weights, margin
 
     def compute(self, x: Any, t: Any) -> Any:
         rows = x.reshape(-1, x.shape[-1])
@@ -148,7 +172,9 @@ class MultiMarginCriterion(Criterion):
         own = rows[np.arange(len(places)), places]
         others = np.ones(rows.shape)
         others[np.arange(len(places)), places] = 0
-        missed = ag.maximum(1 - own[:, None] + rows, 0) ** self.p * others
+        if self.weights is not None:
+            others *= self.weights.array[places][:, None]
+        missed = ag.maximum(self.margin - own[:, None] + rows, 0) ** self.p * others
         return self._reduced(ag.sum(missed, 1) / rows.shape[1])
 
 

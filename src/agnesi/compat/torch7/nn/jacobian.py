@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.compat.torch7.maths import Tensor, new
 
-__all__ = ["Jacobian"]
+__all__ = ["Jacobian", "SparseJacobian"]
 
 
 class Jacobian:
@@ -42,17 +42,19 @@ class Jacobian:
         return new(found)
 
     @staticmethod
-    def forward(module: Any, input: Any, param: Any = None, perturbation: float = 1e-6) -> Any:
-        """The Jacobian by differences."""
+    def forward(module: Any, input: Any, param: Any = None, perturbation: float = 1e-6,
+                run: Callable[[Any], Any] | None = None) -> Any:
+        """The Jacobian by differences of ``run(input)``, by default the module's results."""
         wanted = input if param is None else param
+        run = run or module.forward
         memory = wanted.array
         rows = []
         for at in np.ndindex(memory.shape):
             kept = memory[at]
             memory[at] = kept + perturbation
-            above = module.forward(input).array.copy()
+            above = run(input).array.copy()
             memory[at] = kept - perturbation
-            below = module.forward(input).array.copy()
+            below = run(input).array.copy()
             memory[at] = kept
             rows.append(((above - below) / (2 * perturbation)).reshape(-1))
         return new(np.stack(rows))
@@ -87,6 +89,38 @@ class Jacobian:
         g = module.backward(input, y).clone()
         other = copy.deepcopy(module)
         return _error(y, other.forward(input)), _error(g, other.backward(input, y))
+
+
+class SparseJacobian:
+    """Checks of modules whose input is rows (place, value): derivatives are those of the values."""
+
+    @staticmethod
+    def backward(module: Any, input: Any, param: Any = None, dparam: Any = None) -> Any:
+        """The Jacobian by the module's own rules."""
+        found = Jacobian.backward(module, input, param, dparam)
+        return found if param is not None else new(found.array[1::2])
+
+    @staticmethod
+    def forward(module: Any, input: Any, param: Any = None) -> Any:
+        """The Jacobian by differences."""
+        return Jacobian.forward(module, input.select(2, 2) if param is None else input, param,
+                                run=lambda _: module.forward(input))
+
+    @staticmethod
+    def testJacobian(module: Any, input: Any, minval: float = -2, maxval: float = 2) -> float:
+        """Fill the values with random numbers and compare their Jacobians."""
+        input.select(2, 2).uniform(minval, maxval)
+        return _error(SparseJacobian.forward(module, input),
+                      SparseJacobian.backward(module, input))
+
+    @staticmethod
+    def testJacobianParameters(module: Any, input: Any, param: Any, dparam: Any,
+                               minval: float = -2, maxval: float = 2) -> float:
+        """The same for a parameter."""
+        input.select(2, 2).uniform(minval, maxval)
+        param.uniform(minval, maxval)
+        return _error(SparseJacobian.forward(module, input, param),
+                      SparseJacobian.backward(module, input, param, dparam))
 
 
 def _error(a: Tensor, b: Tensor) -> float:

@@ -148,15 +148,50 @@ class Module:
 
     __call__ = forward
 
+    def backwardUpdate(self, input: Any, gradOutput: Any, lr: float) -> Any:
+        """The gradient of the input; parameters are changed at once."""
+        self.updateGradInput(input, gradOutput)
+        self.accUpdateGradParameters(input, gradOutput, lr)
+        return self.gradInput
+
     # -- what else there is to do ------------------------------------------------------------------
+    def apply(self, callback: Any) -> None:
+        """Call a function with the module and all inside."""
+        for m in self.walk():
+            callback(m)
+
+    def listModules(self) -> list[Any]:
+        """The module and all inside."""
+        return list(self.walk())
+
+    def findModules(self, typename: str) -> list[Any]:
+        """The modules of a class, which is named as in "nn.Linear"."""
+        return [m for m in self.walk() if type(m).__name__ == typename.removeprefix("nn.")]
+
+    def replace(self, callback: Any) -> Any:
+        """What a function returns for the module, after it replaced those inside."""
+        found = callback(self)
+        inner: Any = getattr(found, "modules", None) or ()
+        for i, m in enumerate(inner):
+            inner[i] = m.replace(callback)
+        return found
+
+    def clearState(self) -> Any:
+        """Give back the memory of results and gradients of inputs."""
+        for m in self.walk():
+            m.output, m.gradInput = Tensor(), Tensor()
+        return self
+
     def zeroGradParameters(self) -> None:
         """Set gradients to zero."""
         for g in self.parameters()[1]:
             g.zero()
 
     def updateParameters(self, learningRate: float) -> None:
-        """Change parameters by minus ``learningRate`` times their gradients."""
-        for w, g in zip(*self.parameters(), strict=True):
+        """Change parameters by minus ``learningRate`` times their gradients, shared ones once."""
+        pairs = {(id(w._storage), w._offset, id(g._storage), g._offset): (w, g)
+                 for w, g in zip(*self.parameters(), strict=True)}
+        for w, g in pairs.values():
             w.array[...] -= learningRate * g.array
 
     def training(self) -> None:
@@ -239,5 +274,5 @@ def _flattened(tensors: list[Tensor]) -> Tensor:
         flat.array[at:at + t.nElement()] = t.array.reshape(-1)
     keys = [(id(t._storage), t._offset) for t in tensors]
     for t, key in zip(tensors, keys, strict=True):
-        t.set(flat._storage, places[key] + 1, *t._sizes)
+        t.set(flat._storage, places[key] + 1, list(t._sizes))
     return flat

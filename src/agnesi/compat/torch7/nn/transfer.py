@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import agnesi as ag
 from agnesi.compat.torch7.nn.module import Module
 from agnesi.nn import functional as F
@@ -13,38 +11,28 @@ from agnesi.nn import functional as F
 __all__: list[str] = [
     "ELU",
     "AddConstant",
+    "CReLU",
     "Clamp",
     "Contiguous",
     "Copy",
-    "Dropout",
+    "GatedLinearUnit",
     "HardShrink",
     "HardTanh",
     "Identity",
     "LeakyReLU",
     "LogSigmoid",
-    "Max",
-    "Mean",
-    "Min",
     "MulConstant",
-    "Narrow",
     "Normalize",
-    "Padding",
     "Power",
-    "Replicate",
-    "Reshape",
-    "Select",
     "SoftMax",
     "SoftMin",
     "SoftPlus",
     "SoftShrink",
     "SoftSign",
+    "SpatialLogSoftMax",
     "SpatialSoftMax",
-    "Squeeze",
-    "Sum",
+    "TanhShrink",
     "Threshold",
-    "Transpose",
-    "Unsqueeze",
-    "View",
 ]
 
 
@@ -71,16 +59,19 @@ def _classes(x: Any) -> int:
     return -1 if x.ndim in (1, 2) else -3
 
 
-class _With(Module):
+class With(Module):
     """A module of numbers that its constructor takes, as attributes ``given``."""
 
     names: tuple[str, ...] = ()
     defaults: tuple[Any, ...] = ()
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__()
-        values = (*args, *self.defaults[len(args):])
-        for name, value in zip(self.names, values, strict=False):
+        values = dict(zip(self.names, (*args, *self.defaults[len(args):]), strict=False)) | named
+        if len(args) > len(self.names) or set(values) != set(self.names):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self.names)}, got "
+                            f"{', '.join([*map(repr, args), *(f'{k}=' for k in named)])}")
+        for name, value in values.items():
             setattr(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
@@ -108,7 +99,39 @@ class SpatialSoftMax(Module):
         return ag.softmax(x, axis=-3)
 
 
-class SoftPlus(_With):
+class SpatialLogSoftMax(Module):
+    """Logarithms of SoftMax over the channels of images."""
+
+    def compute(self, x: Any) -> Any:
+        return ag.log_softmax(x, axis=-3)
+
+
+class CReLU(With):
+    """The larger of x and 0, and that of -x and 0 behind it, along the first axis of a sample."""
+
+    names, defaults = ("nInputDims", "inplace"), (1, False)
+
+    def compute(self, x: Any) -> Any:
+        return ag.concatenate([ag.relu(x), ag.relu(-x)], int(x.ndim > self.nInputDims))
+
+
+class GatedLinearUnit(With):
+    """The first half of an axis times the sigmoid of the second; the last axis by default."""
+
+    names, defaults = ("dim",), (None,)
+
+    def compute(self, x: Any) -> Any:
+        return F.glu(x, -1 if self.dim is None else self.dim - 1)
+
+
+class TanhShrink(Module):
+    """x minus its hyperbolic tangent."""
+
+    def compute(self, x: Any) -> Any:
+        return x - ag.tanh(x)
+
+
+class SoftPlus(With):
     """``log(1 + exp(beta * x)) / beta``."""
 
     names, defaults = ("beta",), (1,)
@@ -131,7 +154,7 @@ class LogSigmoid(Module):
         return F.logsigmoid(x)
 
 
-class HardTanh(_With):
+class HardTanh(With):
     """x between two numbers."""
 
     names, defaults = ("min_val", "max_val"), (-1, 1)
@@ -144,7 +167,7 @@ class Clamp(HardTanh):
     """x between two numbers."""
 
 
-class HardShrink(_With):
+class HardShrink(With):
     """x, or 0 near it."""
 
     names, defaults = ("lamda",), (0.5,)
@@ -153,7 +176,7 @@ class HardShrink(_With):
         return F.hardshrink(x, self.lamda)
 
 
-class SoftShrink(_With):
+class SoftShrink(With):
     """x moved towards 0 by a number."""
 
     names, defaults = ("lamda",), (0.5,)
@@ -162,7 +185,7 @@ class SoftShrink(_With):
         return F.softshrink(x, self.lamda)
 
 
-class Threshold(_With):
+class Threshold(With):
     """x above a threshold, else a number."""
 
     names, defaults = ("threshold", "val"), (1e-6, 0)
@@ -171,7 +194,7 @@ class Threshold(_With):
         return ag.where(x > self.threshold, x, self.val)
 
 
-class ELU(_With):
+class ELU(With):
     """x, or ``alpha * (exp(x) - 1)`` below zero."""
 
     names, defaults = ("alpha",), (1,)
@@ -180,7 +203,7 @@ class ELU(_With):
         return F.elu(x, self.alpha)
 
 
-class LeakyReLU(_With):
+class LeakyReLU(With):
     """x, or a share of it below zero."""
 
     names, defaults = ("negval",), (0.01,)
@@ -189,7 +212,7 @@ class LeakyReLU(_With):
         return F.leaky_relu(x, self.negval)
 
 
-class Power(_With):
+class Power(With):
     """A power of x."""
 
     names = ("pow",)
@@ -198,7 +221,7 @@ class Power(_With):
         return x**self.pow
 
 
-class MulConstant(_With):
+class MulConstant(With):
     """x times a number."""
 
     names = ("constant",)
@@ -207,7 +230,7 @@ class MulConstant(_With):
         return x * self.constant
 
 
-class AddConstant(_With):
+class AddConstant(With):
     """x plus a number."""
 
     names = ("constant",)
@@ -223,7 +246,7 @@ class Identity(Module):
         return x
 
 
-class Copy(_With):
+class Copy(With):
     """The input; types do not matter here."""
 
     names, defaults = ("intype", "outtype"), (None, None)
@@ -235,157 +258,12 @@ class Copy(_With):
 Contiguous = Copy
 
 
-class Reshape(Module):
-    """The elements in other sizes; a first axis that is no part of them is a batch."""
-
-    def __init__(self, *sizes: int) -> None:
-        super().__init__()
-        self.sizes = sizes
-
-    def compute(self, x: Any) -> Any:
-        batch = int(np.prod(self.sizes)) != int(np.prod(x.shape))
-        return x.reshape((x.shape[0], *self.sizes) if batch else self.sizes)
-
-
-class View(Module):
-    """The elements in other sizes."""
-
-    def __init__(self, *sizes: int) -> None:
-        super().__init__()
-        self.sizes = sizes
-
-    def compute(self, x: Any) -> Any:
-        count = int(np.prod([s for s in self.sizes if s != -1]))
-        fits = -1 in self.sizes or count == int(np.prod(x.shape))
-        return x.reshape(self.sizes if fits else (-1, *self.sizes))
-
-
-class Narrow(_With):
-    """A stretch of an axis."""
-
-    names, defaults = ("dim", "index", "length"), (1, 1, 1)
-
-    def compute(self, x: Any) -> Any:
-        key = [slice(None)] * x.ndim
-        key[self.dim - 1] = slice(self.index - 1, self.index - 1 + self.length)
-        return x[tuple(key)]
-
-
-class Select(_With):
-    """The slice at an index of an axis."""
-
-    names = ("dim", "index")
-
-    def compute(self, x: Any) -> Any:
-        return ag.moveaxis(x, self.dim - 1, 0)[self.index - 1 if self.index > 0 else self.index]
-
-
-class Replicate(_With):
-    """The input several times along a new axis."""
-
-    names, defaults = ("count", "dim"), (1, 1)
-
-    def compute(self, x: Any) -> Any:
-        return ag.stack([x] * self.count, self.dim - 1)
-
-
-class Transpose(Module):
-    """Pairs of axes in each other's place."""
-
-    def __init__(self, *pairs: Any) -> None:
-        super().__init__()
-        self.pairs = pairs
-
-    def compute(self, x: Any) -> Any:
-        for a, b in self.pairs:
-            x = ag.swapaxes(x, a - 1, b - 1)
-        return x
-
-
-class Squeeze(_With):
-    """Without axes of size 1."""
-
-    names, defaults = ("dim",), (None,)
-
-    def compute(self, x: Any) -> Any:
-        return ag.squeeze(x, None if self.dim is None else self.dim - 1)
-
-
-class Unsqueeze(_With):
-    """With a new axis of size 1."""
-
-    names = ("pos",)
-
-    def compute(self, x: Any) -> Any:
-        return ag.expand_dims(x, self.pos - 1)
-
-
-class Padding(_With):
-    """Numbers behind (or, with a negative count, before) an axis."""
-
-    names, defaults = ("dim", "pad", "nInputDim", "value"), (1, 1, None, 0)
-
-    def compute(self, x: Any) -> Any:
-        axis = self.dim - 1 + (0 if self.nInputDim is None else x.ndim - self.nInputDim)
-        pads = [(0, 0)] * x.ndim
-        pads[axis] = (0, self.pad) if self.pad > 0 else (-self.pad, 0)
-        return ag.pad(x, pads, constant_values=self.value)
-
-
-class Normalize(_With):
+class Normalize(With):
     """Vectors over their p-norm."""
 
     names, defaults = ("p", "eps"), (2, 1e-10)
 
     def compute(self, x: Any) -> Any:
-        norm = ag.linalg.vector_norm(x, ord=self.p, axis=-1, keepdims=True)
-        return x / (norm + self.eps)
-
-
-class _Reduced(_With):
-    names, defaults = ("dimension", "nInputDims"), (1, None)
-    reduce: Any = None
-
-    def compute(self, x: Any) -> Any:
-        axis = self.dimension - 1
-        if self.nInputDims is not None and x.ndim > self.nInputDims:
-            axis += 1
-        return type(self).reduce(x, axis)
-
-
-class Sum(_Reduced):
-    """The sum along an axis."""
-
-    reduce = staticmethod(ag.sum)
-
-
-class Mean(_Reduced):
-    """The mean along an axis."""
-
-    reduce = staticmethod(ag.mean)
-
-
-class Max(_Reduced):
-    """The largest along an axis."""
-
-    reduce = staticmethod(ag.max)
-
-
-class Min(_Reduced):
-    """The smallest along an axis."""
-
-    reduce = staticmethod(ag.min)
-
-
-class Dropout(_With):
-    """A share of the elements set to zero in training, the others divided by what is left of 1."""
-
-    names, defaults = ("p",), (0.5,)
-
-    def updateOutput(self, input: Any) -> Any:
-        self.noise = np.ones(input.array.shape) if not self.train else (
-            np.random.default_rng().random(input.array.shape) >= self.p) / (1 - self.p)
-        return super().updateOutput(input)
-
-    def compute(self, x: Any) -> Any:
-        return x * self.noise.astype(x.dtype)
+        if self.p == float("inf"):
+            return x / (ag.max(ag.abs(x), -1, keepdims=True) + self.eps)
+        return x / (ag.sum(ag.abs(x) ** self.p, -1, keepdims=True) + self.eps) ** (1 / self.p)

@@ -6,23 +6,34 @@ import functools
 import operator
 from typing import Any
 
+import numpy as np
+
 import agnesi as ag
 from agnesi.compat.torch7.nn.module import Module
 
 __all__ = [
     "MM",
+    "MV",
     "CAddTable",
+    "CAddTensorTable",
     "CDivTable",
+    "CMaxTable",
+    "CMinTable",
     "CMulTable",
     "CSubTable",
     "CosineDistance",
     "DotProduct",
     "FlattenTable",
+    "Index",
     "JoinTable",
+    "MaskedSelect",
     "MixtureTable",
+    "NarrowTable",
     "PairwiseDistance",
     "SelectTable",
     "SplitTable",
+    "ZipTable",
+    "ZipTableOneToMany",
 ]
 
 
@@ -54,6 +65,27 @@ class CDivTable(Module):
         return x[0] / x[1]
 
 
+class CMaxTable(Module):
+    """The largest of the entries, element by element."""
+
+    def compute(self, x: Any) -> Any:
+        return functools.reduce(ag.maximum, x)
+
+
+class CMinTable(Module):
+    """The smallest of the entries, element by element."""
+
+    def compute(self, x: Any) -> Any:
+        return functools.reduce(ag.minimum, x)
+
+
+class CAddTensorTable(Module):
+    """The first entry added to each entry of the second, a table."""
+
+    def compute(self, x: Any) -> Any:
+        return [x[0] + v for v in x[1]]
+
+
 class MM(Module):
     """The matrix product of two entries, each perhaps transposed."""
 
@@ -64,6 +96,18 @@ class MM(Module):
     def compute(self, x: Any) -> Any:
         a, b = (ag.swapaxes(v, -1, -2) if t else v for v, t in zip(x, self.turned, strict=True))
         return a @ b
+
+
+class MV(Module):
+    """The product of a matrix, perhaps transposed, and a vector, or of batches of both."""
+
+    def __init__(self, trans: bool = False) -> None:
+        super().__init__()
+        self.trans = trans
+
+    def compute(self, x: Any) -> Any:
+        m = ag.swapaxes(x[0], -1, -2) if self.trans else x[0]
+        return (m @ x[1][..., None])[..., 0]
 
 
 class JoinTable(Module):
@@ -95,6 +139,49 @@ class SelectTable(Module):
 
     def compute(self, x: Any) -> Any:
         return x[self.index - 1 if self.index > 0 else self.index]
+
+
+class NarrowTable(Module):
+    """The entries from a number on, as many as wanted."""
+
+    def __init__(self, offset: int, length: int = 1) -> None:
+        super().__init__()
+        self.offset, self.length = offset, length
+
+    def compute(self, x: Any) -> Any:
+        return list(x[self.offset - 1:self.offset - 1 + self.length])
+
+
+class ZipTable(Module):
+    """Tables of a table turned: the first entries, the second ones, ..."""
+
+    def compute(self, x: Any) -> Any:
+        return [list(row) for row in zip(*x, strict=True)]
+
+
+class ZipTableOneToMany(Module):
+    """Pairs of the first entry and each entry of the second, a table."""
+
+    def compute(self, x: Any) -> Any:
+        return [[x[0], v] for v in x[1]]
+
+
+class Index(Module):
+    """The slices of the first entry at the numbers, from 1, of the second along an axis."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.dimension = dimension
+
+    def compute(self, x: Any) -> Any:
+        return ag.take(x[0], ag.stop_gradient(x[1]).astype("int64") - 1, self.dimension - 1)
+
+
+class MaskedSelect(Module):
+    """The elements of the first entry where the second is not zero, as a vector."""
+
+    def compute(self, x: Any) -> Any:
+        return x[0].reshape(-1)[np.flatnonzero(np.asarray(ag.stop_gradient(x[1])))]
 
 
 class FlattenTable(Module):
