@@ -139,6 +139,7 @@ def _unary(name: str, compute: Any) -> None:
 
 
 def public(name: str, function: Any, method: Any, summary: str) -> None:
+    """Let a function be there under a name, and as a method."""
     for f in (function, method):
         f.__name__ = f.__qualname__ = name
         f.__doc__ = f"{summary}; into a tensor that comes first, if there is one."

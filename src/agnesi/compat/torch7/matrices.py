@@ -112,7 +112,8 @@ def pstrf(*args: Any) -> Any:
     root, order = np.zeros_like(left), np.arange(n)
     for k in range(n):
         p = k + int(np.argmax(np.diag(left)[k:]))
-        left[[k, p]], left[:, [k, p]] = left[[p, k]], left[:, [p, k]]
+        left[[k, p]] = left[[p, k]]
+        left[:, [k, p]] = left[:, [p, k]]
         root[[k, p]] = root[[p, k]]
         order[[k, p]] = order[[p, k]]
         if left[k, k] <= 0:
@@ -214,5 +215,8 @@ for _name, _what, _compute in (
         _f.__doc__ = f"Add {_what}: ``([result,] [beta,] m, [alpha,] a, b)``."
     FUNCTIONS[_name] = _function
     setattr(Tensor, _name, _method)
-for _f in (gesv, gels, trtrs, symeig, eig, svd, potrf, pstrf, potrs, potri, geqrf, orgqr, ormqr):
+_WHOLE: list[Any] = [gesv, gels, trtrs, symeig, eig, svd, potrf, pstrf, potrs, potri, geqrf, orgqr,
+                     ormqr]
+for _f in _WHOLE:
     FUNCTIONS[_f.__name__] = _f
+    setattr(Tensor, _f.__name__, _f)

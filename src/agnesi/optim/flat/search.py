@@ -27,7 +27,7 @@ def evaluated(feval: Feval, x: np.ndarray) -> tuple[float, np.ndarray]:
     return float(value), np.asarray(gradient, x.dtype).reshape(x.shape)
 
 
-def _cubic(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
+def cubic_minimum(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
     """Where the cubic through two points with slopes is least, within bounds."""
     low, high = bounds or (min(a.t, b.t), max(a.t, b.t))
     d1 = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t)
@@ -63,7 +63,7 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, size: 
         if bracket is not None:
             most -= i
             break
-        t = _cubic(before, new, (new.t + 0.01 * (new.t - before.t), new.t * 10))
+        t = cubic_minimum(before, new, (new.t + 0.01 * (new.t - before.t), new.t * 10))
         before, new, count = new, along(t), count + 1
     if bracket is None:
         bracket, most = [start, new], 0
@@ -82,7 +82,7 @@ def _zoom(along: Callable[[float], Point], start: Point, bracket: list[Point], s
         left, right = sorted((bracket[0].t, bracket[1].t))
         if (right - left) * size < tolerance:
             return count
-        t = _cubic(bracket[0], bracket[1])
+        t = cubic_minimum(bracket[0], bracket[1])
         margin = 0.1 * (right - left)
         near = min(right - t, t - left) < margin
         if near and (slow or t >= right or t <= left):

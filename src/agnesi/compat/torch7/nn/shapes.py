@@ -13,8 +13,8 @@ from agnesi.compat.torch7.nn.module import Module
 from agnesi.compat.torch7.nn.transfer import With
 
 __all__ = [
-    "Collapse", "Max", "Maxout", "Mean", "Min", "Narrow", "Padding", "Replicate", "Reshape", "Select",
-    "Squeeze", "Sum", "Transpose", "Unsqueeze", "View",
+    "Collapse", "Max", "Maxout", "Mean", "Min", "Narrow", "Padding", "Replicate", "Reshape",
+    "Select", "Squeeze", "Sum", "Transpose", "Unsqueeze", "View",
 ]
 
 

@@ -1,8 +1,4 @@
-"""Torch7's ``optim``: ``x, losses = optim.sgd(feval, x, state)``, with x changed in place.
-
-``feval(x)`` gives the loss and its gradient, a tensor like x; ``state`` is a dict that holds
-parameters of the method and what it remembers.
-"""
+"""Optimizers that take one step, and searches to the end, along gradients."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compat.torch7.tensor import View
 from agnesi.optim import flat
 
 Feval = Callable[[Any], tuple[Any, Any]]
@@ -23,7 +18,10 @@ def _begun(feval: Feval, x: Any, config: Any, state: Any) -> tuple[float, Any, A
     state = config if state is None else state
     loss, gradient = feval(x)
     state["evalCounter"] = state.get("evalCounter", 0)
-    return float(loss), np.array(gradient.array), config, state
+    g = np.array(gradient.array)
+    if config.get("weightDecay", 0):
+        g += config["weightDecay"] * x.array
+    return float(loss), g, config, state
 
 
 def _memory(state: Any, name: str, like: Any, value: float = 0) -> Any:
@@ -41,8 +39,8 @@ def sgd(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
     x : Tensor
         A vector, changed in place.
     config, state : dict, optional
-        ``learningRate``, ``learningRateDecay``, ``weightDecay``, ``momentum``, ``dampening``,
-        ``nesterov``, ``learningRates``.
+        ``learningRate``, ``learningRateDecay``, ``weightDecay``, ``weightDecays``, ``momentum``,
+        ``dampening``, ``nesterov``, ``learningRates``.
 
     Returns
     -------
@@ -52,8 +50,8 @@ def sgd(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
     """
     loss, g, config, state = _begun(feval, x, config, state)
     rate = config.get("learningRate", 1e-3)
-    if config.get("weightDecay", 0):
-        g += config["weightDecay"] * x.array
+    if config.get("weightDecays") is not None:
+        g += config["weightDecays"].array * x.array
     momentum = config.get("momentum", 0)
     if momentum:
         if "dfdx" not in state:
@@ -133,6 +131,42 @@ def adam(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
     return x, [loss]
 
 
+def adamax(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
+    """A step of Adam by the largest gradient (``learningRate``, ``beta1``, ``beta2``,
+    ``epsilon``)."""
+    loss, g, config, state = _begun(feval, x, config, state)
+    b1, b2 = config.get("beta1", 0.9), config.get("beta2", 0.999)
+    state["t"] = t = state.get("t", 0) + 1
+    mean, most = _memory(state, "m", g), _memory(state, "u", g)
+    mean += (1 - b1) * (g - mean)
+    np.maximum(b2 * most, np.abs(g) + config.get("epsilon", 1e-38), out=most)
+    x.array[...] -= config.get("learningRate", 0.002) / (1 - b1**t) * mean / most
+    return x, [loss]
+
+
+def nag(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
+    """A step of Nesterov's: along the gradient at where momentum leads (``learningRate``,
+    ``learningRateDecay``, ``momentum``, ``learningRates``)."""
+    config = {} if config is None else config
+    state = config if state is None else state
+    momentum = config.get("momentum", 0.9)
+    if momentum <= 0:
+        raise ValueError(f"nag: momentum is a positive number, not {momentum}")
+    if "dfdx" in state:
+        x.array[...] += momentum * state["dfdx"]
+    loss, g, config, state = _begun(feval, x, config, state)
+    rate = config.get("learningRate", 1e-3)
+    rate /= 1 + state["evalCounter"] * config.get("learningRateDecay", 0)
+    scale = config.get("learningRates")
+    step = rate * (g if scale is None else g * scale.array)
+    moves = _memory(state, "dfdx", g)
+    moves *= momentum
+    moves -= step
+    x.array[...] -= step
+    state["evalCounter"] += 1
+    return x, [loss]
+
+
 def rprop(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
     """A step by the signs of the gradient (``stepsize``, ``etaplus``, ``etaminus``)."""
     loss, g, config, state = _begun(feval, x, config, state)
@@ -175,40 +209,3 @@ def lbfgs(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result
     options = {"max_iter": given.get("maxIter", 200), "history_size": given.get("nCorrection", 100),
                "tolerance_grad": given.get("tolFun", 1e-7)}
     return _whole(flat.lbfgs, feval, x, config, options)
-
-
-class ConfusionMatrix:
-    """How often which class was taken for which, counted from 1.
-
-    Parameters
-    ----------
-    classes : int or sequence
-    """
-
-    def __init__(self, classes: Any) -> None:
-        self.classes = list(range(1, classes + 1)) if isinstance(classes, int) else list(classes)
-        self.mat = np.zeros((len(self.classes),) * 2, int)
-
-    def add(self, prediction: Any, target: Any) -> None:
-        """Count one: a number or scores, and a number or scores."""
-        self.mat[_class(target) - 1, _class(prediction) - 1] += 1
-
-    def batchAdd(self, predictions: Any, targets: Any) -> None:
-        """Count the rows of a batch."""
-        for p, t in zip(predictions, targets, strict=True):
-            self.add(p, t)
-
-    def zero(self) -> None:
-        """Begin anew."""
-        self.mat[...] = 0
-
-    def updateValids(self) -> None:
-        """Compute ``totalValid``, ``valids`` and ``averageValid``."""
-        rows = self.mat.sum(1)
-        self.valids = np.divide(np.diag(self.mat), rows, where=rows > 0, out=np.zeros(len(rows)))
-        self.totalValid = float(np.trace(self.mat) / max(self.mat.sum(), 1))
-        self.averageValid = float(self.valids[rows > 0].mean()) if rows.any() else 0.0
-
-
-def _class(x: Any) -> int:
-    return int(np.argmax(x.array)) + 1 if isinstance(x, View) else int(x)
