@@ -22,10 +22,7 @@ Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
 def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> dict[Any, Tensor]:
     """Variables, and the tensors that take their places; arrays and numbers in their dtypes.
 
-    Raises
-    ------
-    TypeError
-        If there is something else in the place of a mapping, or of a variable.
+    :raises TypeError: If there is something else in the place of a mapping, or of a variable.
     """
     found: dict[Any, Tensor] = {}
     try:

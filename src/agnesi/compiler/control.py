@@ -137,14 +137,10 @@ def cache_report() -> str:
 
     ``python -m agnesi cache show`` prints it.
 
-    Returns
-    -------
-    str
-        The folder, how many entries there are of each kind, how large they are, and a line for each
-        file that is damaged or that somebody else may have written; or why there is no cache.
+    :returns: The folder, how many entries there are of each kind, how large they are, and a line
+        for each file that is damaged or that somebody else may have written; or why there is no
+        cache.
 
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.compiler.control import cache_report
     >>> with ag.config(cache=False):

@@ -55,10 +55,7 @@ class Source:
 def source_of(given: Any, where: Any) -> Source:
     """C source from a text in the user's program, or from a file.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
+    :raises FileNotFoundError: If there is no such file.
     """
     if isinstance(given, os.PathLike):
         path = os.path.abspath(given)
@@ -99,10 +96,7 @@ def program(source: Source, name: str, names: Sequence[str], dtypes: Sequence[st
 
     ``names`` are those of operands and results, whose ``dtypes`` and ``ndims`` follow.
 
-    Raises
-    ------
-    ValueError
-        If a section has a name that there is not, or there is no ``code``.
+    :raises ValueError: If a section has a name that there is not, or there is no ``code``.
     """
     if not is_sectioned(source):
         return f"{_HEAD}{_line(source, source.line)}{source.text}\n"
@@ -146,12 +140,9 @@ def _sections(source: Source) -> dict[str, tuple[int, str]]:
 def compiled(text: str, name: str) -> tuple[int, Any]:
     """The address of a function of a program, and the library that it lives in.
 
-    Raises
-    ------
-    RuntimeError
-        If there is no compiler.
-    ValueError
-        If it does not compile, or has no function of the name; the text is the compiler's.
+    :raises RuntimeError: If there is no compiler.
+    :raises ValueError: If it does not compile, or has no function of the name; the text is the
+        compiler's.
     """
     if not compiler():
         raise RuntimeError(at(

@@ -31,33 +31,19 @@ from agnesi.ops.base.literals import literal
 class In:
     """An input of a function: a default value, what that becomes, what may be done to the array.
 
-    Parameters
-    ----------
-    variable : Tensor
-        The input.
-    value : array_like or Shared, optional
-        What the input is where a call gives nothing.  A shared variable is read at the call.
-    name : str, optional
-        For calls by keyword; the variable's by default.
-    update : Tensor, optional
-        What the default value becomes behind each call, an expression of the inputs.  A call that
-        gives a value sets it first.
-    mutable : bool
-        The function may overwrite the caller's array, and return results in its memory.
+    :param variable: The input.
+    :param value: What the input is where a call gives nothing.  A shared variable is read at the
+        call.
+    :type value: array_like or Shared, optional
+    :param name: For calls by keyword; the variable's by default.
+    :param update: What the default value becomes behind each call, an expression of the inputs.  A
+        call that gives a value sets it first.
+    :type update: Tensor, optional
+    :param mutable: The function may overwrite the caller's array, and return results in its memory.
+    :raises TypeError: If the variable is no tensor.
+    :raises ValueError: If there is an update but no value.
+    :see: function, shared
 
-    Raises
-    ------
-    TypeError
-        If the variable is no tensor.
-    ValueError
-        If there is an update but no value.
-
-    See Also
-    --------
-    function, shared
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> x, total = T.scalars("x", "total")
@@ -122,10 +108,7 @@ class Inputs:
         """Return the arguments of a call in the order of the code; values of remembered inputs are
         noted.
 
-        Raises
-        ------
-        TypeError
-            If there are too many values, two for one input, or one is missing.
+        :raises TypeError: If there are too many values, two for one input, or one is missing.
         """
         count = len(self.names)
         if len(args) == count and not keywords and not self.states:
@@ -170,10 +153,7 @@ class Inputs:
     def checked(self, k: int, value: Any, owner: str) -> np.ndarray:
         """A value as an array of the input's dtype and number of axes.
 
-        Raises
-        ------
-        TypeError
-            If it is of another dtype (DTypeError) or number of axes (ShapeError).
+        :raises TypeError: If it is of another dtype (DTypeError) or number of axes (ShapeError).
         """
         dtype, ndim = self.types[k]
         what = f"input {self.label(k)} of {owner}"
@@ -198,10 +178,7 @@ class Inputs:
     def place(self, key: Any) -> int:
         """The place of an input with a value, by number, name or variable.
 
-        Raises
-        ------
-        KeyError
-            If there is none.
+        :raises KeyError: If there is none.
         """
         for k, (name, variable) in enumerate(zip(self.names, self.variables, strict=True)):
             if key is variable or (not isinstance(key, Tensor) and key in (k, name)):
@@ -241,10 +218,7 @@ def _written(value: Any, dtype: np.dtype, what: str) -> Any:
 def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], policy: str) -> None:
     """Deal with inputs that neither a value nor a size of the graph depends on.
 
-    Raises
-    ------
-    UnusedInputError
-        With "raise".
+    :raises UnusedInputError: With "raise".
     """
     if policy not in ("raise", "warn", "ignore"):
         raise ValueError(at("function: on_unused_input must be 'raise', 'warn' or 'ignore', not "

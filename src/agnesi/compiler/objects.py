@@ -117,10 +117,7 @@ def _objects_of(found: Any, outputs: Any) -> Any:
 def strings_of(value: Any, ndim: int, label: str) -> np.ndarray:
     """A value as an array of strings or objects.
 
-    Raises
-    ------
-    TypeError
-        If it is an array of numbers, or has another number of axes.
+    :raises TypeError: If it is an array of numbers, or has another number of axes.
     """
     array = np.asarray(value)
     if array.dtype.kind not in "OUS":

@@ -96,15 +96,9 @@ class Shared(Tensor):
     def get_value(self, borrow: bool = False) -> np.ndarray:
         """The present value: a copy, or with ``borrow=True`` the memory itself.
 
-        Parameters
-        ----------
-        borrow : bool
-            Whether to give the memory itself.
-
-        Returns
-        -------
-        numpy.ndarray
-            Of the variable's dtype.
+        :param borrow: Whether to give the memory itself.
+        :returns: Of the variable's dtype.
+        :rtype: numpy.ndarray
         """
         data: Any = self.storage.array
         return data if borrow else data.copy()
@@ -112,17 +106,10 @@ class Shared(Tensor):
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Replace the value by one of the same dtype and number of axes; sizes may change.
 
-        Parameters
-        ----------
-        value : array_like
-            The new value.
-        borrow : bool
-            Whether to use the array's memory instead of a copy.
-
-        Raises
-        ------
-        DTypeError, ShapeError
-            If dtype or number of axes differ from the variable's.
+        :param value: The new value.
+        :type value: array_like
+        :param borrow: Whether to use the array's memory instead of a copy.
+        :raises DTypeError, ShapeError: If dtype or number of axes differ from the variable's.
         """
         try:
             value = literal(value, self.dtype)
@@ -259,10 +246,7 @@ def fitting(target: Any, value: Any) -> Tensor:
 def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Updates by what they change, which nobody may name twice.
 
-    Raises
-    ------
-    ValueError
-        If there are two new values for one tensor.
+    :raises ValueError: If there are two new values for one tensor.
     """
     pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
     for n, (target, _) in enumerate(pairs):

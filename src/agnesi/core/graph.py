@@ -270,17 +270,11 @@ class FunctionGraph:
     def of(cls, inputs: Iterable[Node], outputs: Iterable[Node]) -> FunctionGraph:
         """A graph of nodes that are closed and merged already.
 
-        Parameters
-        ----------
-        inputs : sequence of Node
-            Free variables.
-        outputs : sequence of Node
-            Results.
-
-        Returns
-        -------
-        FunctionGraph
-            Of these very nodes.
+        :param inputs: Free variables.
+        :type inputs: sequence of Node
+        :param outputs: Results.
+        :type outputs: sequence of Node
+        :returns: Of these very nodes.
         """
         graph = cls.__new__(cls)
         graph.inputs, graph.outputs = tuple(inputs), tuple(outputs)
@@ -346,20 +340,9 @@ class FunctionGraph:
         ``shapes`` gives shapes of leaves; leaves it does not have keep theirs (live tensors: the
         present one).  All other nodes are inferred again, and complain with the user's line.
 
-        Parameters
-        ----------
-        shapes : Mapping[Node, Sequence[int]], optional
-            Shapes of leaves.
-
-        Returns
-        -------
-        FunctionGraph
-            With numbers in the place of sizes.
-
-        Raises
-        ------
-        ShapeError
-            If a shape does not fit its leaf, or sizes that are one differ.
+        :param shapes: Shapes of leaves.
+        :returns: With numbers in the place of sizes.
+        :raises ShapeError: If a shape does not fit its leaf, or sizes that are one differ.
         """
         leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
         known: dict[Dim, Size] = {}
@@ -382,20 +365,9 @@ class FunctionGraph:
     def merged(self, interner: Interner) -> FunctionGraph:
         """The graph closed again, of nodes that ``interner`` has and others that it gets now.
 
-        Parameters
-        ----------
-        interner : Interner
-            Knows nodes that are equal.
-
-        Returns
-        -------
-        FunctionGraph
-            This one where nothing changed.
-
-        Raises
-        ------
-        MissingInputError
-            If a leaf has no value.
+        :param interner: Knows nodes that are equal.
+        :returns: This one where nothing changed.
+        :raises MissingInputError: If a leaf has no value.
         """
         done: dict[Node, Node] = {n: interner.add(n) for n in self.inputs}
         for node in toposort(self.outputs, interner.known.__contains__):
@@ -413,15 +385,9 @@ class FunctionGraph:
     def resolve(self, known: Callable[[Size], Size]) -> FunctionGraph:
         """The graph with ``known(size)`` in the place of every size.
 
-        Parameters
-        ----------
-        known : callable
-            The size to put in the place of a size.
-
-        Returns
-        -------
-        FunctionGraph
-            This one where nothing changed.
+        :param known: The size to put in the place of a size.
+        :type known: callable
+        :returns: This one where nothing changed.
         """
         if all(known(n) == n for n in self.sizes):
             return self

@@ -23,14 +23,11 @@ def interpret(graph: FunctionGraph, values: Sequence[np.ndarray],
 
     A value is dropped after its last use.  The results share memory with nothing.
 
-    Parameters
-    ----------
-    graph : FunctionGraph
-        The graph, with concrete sizes.
-    values : sequence of numpy.ndarray
-        A value for each input of the graph.
-    watch : callable, optional
-        Called as ``watch(node, value)`` after each operation.
+    :param graph: The graph, with concrete sizes.
+    :param values: A value for each input of the graph.
+    :type values: sequence of numpy.ndarray
+    :param watch: Called as ``watch(node, value)`` after each operation.
+    :type watch: callable, optional
     """
     return _own(Runner(graph)(values, watch), graph.outputs)
 

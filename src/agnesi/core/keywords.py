@@ -35,10 +35,7 @@ _CONSTRUCTORS = ("__init__", "__new__")
 def refuse(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> NoReturn:
     """Raise the error of a call with keywords that a function does not take.
 
-    Raises
-    ------
-    TypeError
-        Always.
+    :raises TypeError: Always.
     """
     word = next(iter(keywords))
     raise TypeError(at(_told(f"{name}() got an unexpected keyword argument {word!r}", known)))
@@ -198,6 +195,7 @@ def _methods(kind: type) -> None:
     if "__strict__" in vars(kind):
         return
     kind.__strict__ = True  # type: ignore[attr-defined]
+    numpydoc(kind)
     new = getattr(kind, "__new__", None)
     looks = isinstance(new, FunctionType) and _looks_itself(new)
     for name, value in list(vars(kind).items()):

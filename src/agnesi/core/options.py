@@ -311,10 +311,8 @@ def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exce
 def check(owner: str, function: Any, given: Iterable[tuple[str, Any]]) -> None:
     """Refuse the first argument that is nothing of what its annotation says.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there is one; of another kind, or of the kind and out of range.
+    :raises TypeError, ValueError: If there is one; of another kind, or of the kind and out of
+        range.
     """
     rules = declared(function)
     for name, value in given:

@@ -210,10 +210,7 @@ def is_device(target: Any) -> bool:
 def as_dtype_of_target(owner: str, target: Any) -> Any:
     """The dtype that something names which might have named a device as well.
 
-    Raises
-    ------
-    DTypeError
-        If it names neither; it tells all that there are.
+    :raises DTypeError: If it names neither; it tells all that there are.
     """
     try:
         return dtypes.as_dtype(target)

@@ -43,37 +43,21 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
             algebra: str = "real") -> FunctionGraph:
     """A better graph of the same function.
 
-    Parameters
-    ----------
-    graph : FunctionGraph
-        The graph; it stays as it is.
-    preset : {"fast_run", "fast_compile", "None"}
-        All stages, canonicalize and what saves memory, or none; operations defined by others are
-        expanded in any case.
-    include, exclude : iterable of str
-        Names, tags or stages of rules to add to, and to leave out of, what the preset has.
-    report : Report, optional
-        Takes down what each stage did.
-    algebra : {"exact", "real"}
-        Whether a rule may give a number where the graph as written has NaN, as ``x / x`` at 0:
-        never, or wherever real numbers have the identity.
+    :param graph: The graph; it stays as it is.
+    :param preset: All stages, canonicalize and what saves memory, or none; operations defined by
+        others are expanded in any case.
+    :type preset: {"fast_run", "fast_compile", "None"}
+    :param include, exclude: Names, tags or stages of rules to add to, and to leave out of, what the
+        preset has.
+    :type include, exclude: iterable of str
+    :param report: Takes down what each stage did.
+    :param algebra: Whether a rule may give a number where the graph as written has NaN, as ``x /
+        x`` at 0: never, or wherever real numbers have the identity.
+    :type algebra: {"exact", "real"}
+    :returns: Of the same inputs; outputs have the same types.
+    :raises ValueError: If there is no such preset, or no rule of a name.
+    :see: rewrite.rules, rewrite.rewrite_rule, function
 
-    Returns
-    -------
-    FunctionGraph
-        Of the same inputs; outputs have the same types.
-
-    Raises
-    ------
-    ValueError
-        If there is no such preset, or no rule of a name.
-
-    See Also
-    --------
-    rewrite.rules, rewrite.rewrite_rule, function
-
-    Examples
-    --------
     >>> from agnesi import rewrite, symbolic as T
     >>> x = T.vector("x")
     >>> graph = rewrite.FunctionGraph([rewrite.node_of(x)], [rewrite.node_of(x * 1)])
@@ -98,10 +82,7 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
 def check_names(names: Sequence[str]) -> None:
     """Refuse names that no rule, tag or stage has.
 
-    Raises
-    ------
-    ValueError
-        If there is one.
+    :raises ValueError: If there is one.
     """
     if not names:
         return
@@ -130,49 +111,30 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     ``whole_graph``, takes a :class:`FunctionGraph` and returns one of the same inputs or None.
     Replacements must keep dtype and shape; only a number may stand for an array filled with it.
 
-    Parameters
-    ----------
-    pattern, replacement : Tensor, optional
-        Expressions over :func:`variables`.
-    name : str
-        Name of the rule; a function's own name by default.
-    stage : {"canonicalize", "stabilize", "specialize"}
-        When it runs.
-    when : callable, optional
-        Takes the matched nodes by variable name and tells whether the rule applies.
-    ops : iterable, optional
-        Operations (or their public functions, or names) at which a function rule starts.
-    tags : sequence of str
-        Groups by which the rule can be switched.
-    position : {"last", "first"}
-        Where among the rules of its stage it is tried.
-    whole_graph : bool
-        Whether the function takes whole graphs.
+    :param pattern, replacement: Expressions over :func:`variables`.
+    :type pattern, replacement: Tensor, optional
+    :param name: Name of the rule; a function's own name by default.
+    :param stage: When it runs.
+    :type stage: {"canonicalize", "stabilize", "specialize"}
+    :param when: Takes the matched nodes by variable name and tells whether the rule applies.
+    :type when: callable, optional
+    :param ops: Operations (or their public functions, or names) at which a function rule starts.
+    :type ops: iterable, optional
+    :param tags: Groups by which the rule can be switched.
+    :type tags: sequence of str
+    :param position: Where among the rules of its stage it is tried.
+    :type position: {"last", "first"}
+    :param whole_graph: Whether the function takes whole graphs.
+    :returns: The rule of a pattern, else a decorator.
+    :rtype: Rule or callable
+    :raises ValueError: If there is such a rule already, it has no name or no replacement, or
+        replaces by what the pattern lacks; if one of ``ops`` names no operation.
+    :raises TypeError: If one of ``ops`` is a function that makes operations of other names,
+        ``tags`` is a string, or a replacement is none.
+    :raises ShapeError: If the replacement cannot have the shape of the pattern.
+    :raises DTypeError: If the replacement cannot have the dtype of the pattern.
+    :see: rewrite.variables, rewrite.forget_rule, testing.check_rule
 
-    Returns
-    -------
-    Rule or callable
-        The rule of a pattern, else a decorator.
-
-    Raises
-    ------
-    ValueError
-        If there is such a rule already, it has no name or no replacement, or replaces by what the
-        pattern lacks; if one of ``ops`` names no operation.
-    TypeError
-        If one of ``ops`` is a function that makes operations of other names, ``tags`` is a
-        string, or a replacement is none.
-    ShapeError
-        If the replacement cannot have the shape of the pattern.
-    DTypeError
-        If the replacement cannot have the dtype of the pattern.
-
-    See Also
-    --------
-    rewrite.variables, rewrite.forget_rule, testing.check_rule
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.rewrite import forget_rule, rewrite_rule, variables
     >>> x = variables("x")
@@ -209,22 +171,10 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
 def tensor_of(node: Node) -> Tensor:
     """A node of a graph as a tensor, for public functions to be used on it in a rule.
 
-    Parameters
-    ----------
-    node : Node
-        A node of the graph.
+    :param node: A node of the graph.
+    :returns: Symbolic.
+    :see: rewrite.node_of
 
-    Returns
-    -------
-    Tensor
-        Symbolic.
-
-    See Also
-    --------
-    rewrite.node_of
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.rewrite import forget_rule, node_of, rewrite_rule, tensor_of
     >>> @rewrite_rule(ops=[ag.square])
@@ -240,22 +190,10 @@ def tensor_of(node: Node) -> Tensor:
 def node_of(x: Tensor) -> Node:
     """The node of a tensor in the graph that a rule works on: the way back from tensor_of.
 
-    Parameters
-    ----------
-    x : Tensor
-        A tensor of the graph.
+    :param x: A tensor of the graph.
+    :returns: Its node.
+    :see: rewrite.tensor_of
 
-    Returns
-    -------
-    Node
-        Its node.
-
-    See Also
-    --------
-    rewrite.tensor_of
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> ag.rewrite.node_of(ag.exp(T.vector("x"))).op
@@ -267,22 +205,11 @@ def node_of(x: Tensor) -> Node:
 def forget_rule(name: str) -> None:
     """Take a rule of one's own out again.
 
-    Parameters
-    ----------
-    name : str, optional
-        Name of the rule.
+    :param name: Name of the rule.
+    :type name: str, optional
+    :raises ValueError: If there is none of this name.
+    :see: rewrite.rewrite_rule
 
-    Raises
-    ------
-    ValueError
-        If there is none of this name.
-
-    See Also
-    --------
-    rewrite.rewrite_rule
-
-    Examples
-    --------
     >>> from agnesi import rewrite
     >>> x = rewrite.variables("x")
     >>> rule = rewrite.rewrite_rule(x + x, x * 2, name="doubled")

@@ -52,22 +52,12 @@ def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:
 
     Others may be among them.
 
-    Parameters
-    ----------
-    asked : tuple of str
-        Names of stages.
+    :param asked: Names of stages.
+    :type asked: tuple of str
+    :returns: The user's among them.
+    :rtype: list of Rule
+    :see: rewrite.rewrite_rule, rewrite.rewrite
 
-    Returns
-    -------
-    list of Rule
-        The user's among them.
-
-    See Also
-    --------
-    rewrite.rewrite_rule, rewrite.rewrite
-
-    Examples
-    --------
     >>> from agnesi import rewrite
     >>> len(rewrite.rules()) > 50
     True
@@ -78,17 +68,9 @@ def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:
 def custom_rules() -> bool:
     """Return whether a user has registered rules.
 
-    Returns
-    -------
-    bool
-        Whether there are any.
+    :returns: Whether there are any.
+    :see: rewrite.rewrite_rule, rewrite.forget_rule
 
-    See Also
-    --------
-    rewrite.rewrite_rule, rewrite.forget_rule
-
-    Examples
-    --------
     >>> from agnesi import rewrite
     >>> rewrite.custom_rules()
     False

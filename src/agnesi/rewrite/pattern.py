@@ -44,32 +44,16 @@ def variables(names: str, shape: Sequence[int | str | None] | None = None, *,
     values of any shape in operations element by element; others, such as products and sums over
     axes, take variables that have axes.
 
-    Parameters
-    ----------
-    names : str
-        Names with spaces between them.
-    shape : sequence of int, str or None, optional
-        Sizes: numbers, names of sizes, which are the same wherever they occur in a rule, or None
-        for any.
-    ndim : int, optional
-        The number of axes, of any sizes.
+    :param names: Names with spaces between them.
+    :param shape: Sizes: numbers, names of sizes, which are the same wherever they occur in a rule,
+        or None for any.
+    :type shape: sequence of int, str or None, optional
+    :param ndim: The number of axes, of any sizes.
+    :returns: Symbolic.
+    :rtype: Tensor, or tuple of Tensor
+    :raises TypeError: If both ``shape`` and ``ndim`` are given.
+    :see: rewrite.rewrite_rule
 
-    Returns
-    -------
-    Tensor, or tuple of Tensor
-        Symbolic.
-
-    Raises
-    ------
-    TypeError
-        If both ``shape`` and ``ndim`` are given.
-
-    See Also
-    --------
-    rewrite.rewrite_rule
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.rewrite import variables
     >>> x, y = variables("x y")

@@ -59,10 +59,7 @@ class Rule:
     def exactly(self) -> Rule:
         """The rule as it holds for all numbers, where real numbers have no such exceptions.
 
-        Returns
-        -------
-        Rule
-            The rule itself where there is no difference.
+        :returns: The rule itself where there is no difference.
         """
         return self
 
@@ -79,30 +76,18 @@ class Rule:
     def may_fire(self, heads: tuple[str, ...]) -> bool:
         """Return whether it may fire, by the names of the operation and of its operands'.
 
-        Parameters
-        ----------
-        heads : tuple of str
-            Names of the operation and of those of its operands.
-
-        Returns
-        -------
-        bool
-            False where it certainly does not.
+        :param heads: Names of the operation and of those of its operands.
+        :type heads: tuple of str
+        :returns: False where it certainly does not.
         """
         return not self.ops or heads[0] in self.ops
 
     def goes_by(self, names: Iterable[str]) -> bool:
         """Return whether the rule's name, its stage or one of its tags is among ``names``.
 
-        Parameters
-        ----------
-        names : sequence of str
-            Names, stages or tags.
-
-        Returns
-        -------
-        bool
-            Whether one of them is the rule's.
+        :param names: Names, stages or tags.
+        :type names: sequence of str
+        :returns: Whether one of them is the rule's.
         """
         return not self._labels.isdisjoint(names)
 
@@ -272,15 +257,8 @@ class GraphRule(Rule):
     def on_graph(self, graph: FunctionGraph) -> FunctionGraph:
         """The graph that the function makes, its types checked.
 
-        Parameters
-        ----------
-        graph : FunctionGraph
-            The graph.
-
-        Returns
-        -------
-        FunctionGraph
-            Of the same inputs.
+        :param graph: The graph.
+        :returns: Of the same inputs.
         """
         new = self.function(graph)
         if new is graph:
@@ -348,41 +326,24 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
     ``proof`` tells, as ``when`` does, whether the replacement has no number where the pattern has
     none; without one it never has.
 
-    Parameters
-    ----------
-    pattern : Tensor
-        An expression over :func:`variables`.
-    replacement : Tensor or number
-        An expression over the same variables.
-    name : str, optional
-        Name of the rule.
-    stage : str
-        When it runs.
-    when : callable, optional
-        Takes the matched nodes by name and tells whether the rule applies.
-    tags : sequence of str
-        Groups by which the rule can be switched.
-    proof : callable, optional
-        Tells, as ``when`` does, whether the replacement has no number where the pattern has none.
+    :param pattern: An expression over :func:`variables`.
+    :param replacement: An expression over the same variables.
+    :type replacement: Tensor or number
+    :param name: Name of the rule.
+    :type name: str, optional
+    :param stage: When it runs.
+    :param when: Takes the matched nodes by name and tells whether the rule applies.
+    :type when: callable, optional
+    :param tags: Groups by which the rule can be switched.
+    :type tags: sequence of str
+    :param proof: Tells, as ``when`` does, whether the replacement has no number where the pattern
+        has none.
+    :type proof: callable, optional
+    :returns: It is not registered.
+    :raises ValueError: If the pattern is no operation, or the replacement uses what it lacks.
+    :raises ShapeError: If the replacement has another shape.
+    :see: rewrite.rewrite_rule, rewrite.variables
 
-    Returns
-    -------
-    PatternRule
-        It is not registered.
-
-    Raises
-    ------
-    ValueError
-        If the pattern is no operation, or the replacement uses what it lacks.
-    ShapeError
-        If the replacement has another shape.
-
-    See Also
-    --------
-    rewrite.rewrite_rule, rewrite.variables
-
-    Examples
-    --------
     >>> from agnesi import rewrite
     >>> x = rewrite.variables("x")
     >>> rewrite.pattern_rule(x + x, x * 2, name="twice", stage="canonicalize").ops

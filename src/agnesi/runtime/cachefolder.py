@@ -36,10 +36,7 @@ class DistrustError(OSError):
 def path() -> str:
     """The folder: the setting ``cache_dir``, or the platform's place for caches.
 
-    Raises
-    ------
-    DistrustError
-        If there is none.
+    :raises DistrustError: If there is none.
     """
     folder = config.cache_dir
     if not folder:
@@ -98,12 +95,8 @@ def _started_privileged() -> bool:
 class Folder(Block):
     """The opened folder, as a ``with`` block.
 
-    Raises
-    ------
-    DistrustError
-        At the beginning of the block, if others may have put files there.
-    OSError
-        If it is not there, and ``create`` does not ask for it or it cannot be made.
+    :raises DistrustError: At the beginning of the block, if others may have put files there.
+    :raises OSError: If it is not there, and ``create`` does not ask for it or it cannot be made.
     """
 
     def __init__(self, *, create: bool = False) -> None:
@@ -149,10 +142,7 @@ class Folder(Block):
     def read(self, name: str) -> tuple[bytes, os.stat_result]:
         """The content of a file that nobody else can have written, and its status.
 
-        Raises
-        ------
-        OSError
-            If it is not there, or a :class:`DistrustError`.
+        :raises OSError: If it is not there, or a :class:`DistrustError`.
         """
         with io.FileIO(self._place(name), "rb", opener=self._open) as file:
             found = os.fstat(file.fileno())

@@ -142,22 +142,14 @@ def load(text: str, *, optimize: int = 1, target: Target | None = None,
          ahead: Ahead | None = None) -> Code:
     """Machine code of a module, from the disk cache where it was compiled before.
 
-    Parameters
-    ----------
-    text : str
-        LLVM IR.  No address may be baked in.
-    optimize : int
-        0: LLVM's quickest code generation, but with its best allocation of registers: half the
-        time for loops that are 10 to 30 % slower; functions marked as ``"hot"`` get level 1; 1: a
-        short clean-up, then code that is scheduled and cleared of what is done twice; 2: LLVM's O2
-        without its vectorisers.
-    target : Target, optional
-        What the code is made for; by default the processor that this process runs on.
-    ahead : Ahead, optional
-        Where parts of it were begun, for that target at that level.
+    :param text: LLVM IR.  No address may be baked in.
+    :param optimize: 0: LLVM's quickest code generation, but with its best allocation of registers:
+        half the time for loops that are 10 to 30 % slower; functions marked as ``"hot"`` get level
+        1; 1: a short clean-up, then code that is scheduled and cleared of what is done twice; 2:
+        LLVM's O2 without its vectorisers.
+    :param target: What the code is made for; by default the processor that this process runs on.
+    :param ahead: Where parts of it were begun, for that target at that level.
 
-    Examples
-    --------
     >>> from agnesi.runtime.machine import load
     >>> code = load("define i32 @answer() nounwind { ret i32 42 }")
     >>> import ctypes

@@ -66,10 +66,8 @@ def lock_list(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, i
 class Turns(Block):
     """A ``with`` block that has turns; the same object may be entered by one thread at a time.
 
-    Parameters
-    ----------
-    uses : iterable of (object, bool)
-        What the turns belong to, and whether it is written.
+    :param uses: What the turns belong to, and whether it is written.
+    :type uses: iterable of (object, bool)
     """
 
     def __init__(self, uses: Iterable[tuple[Any, bool]]) -> None:

@@ -87,10 +87,7 @@ PASSES = (
 def optional(name: str) -> bool:
     """Return whether a pass has this name.
 
-    Raises
-    ------
-    ValueError
-        If there is no program without it.
+    :raises ValueError: If there is no program without it.
     """
     found = next((p for p in PASSES if p.name == name), None)
     if found is not None and found.required:
@@ -107,10 +104,8 @@ def describe_counts(counts: Mapping[str, int]) -> list[str]:
 def schedule(request: Request) -> Program:
     """The program of a graph, through all passes but those that are left out.
 
-    Raises
-    ------
-    BrokenProgramError
-        If a pass breaks the program, where ``config.verify`` says that this is to be asked.
+    :raises BrokenProgramError: If a pass breaks the program, where ``config.verify`` says that this
+        is to be asked.
     """
     program = Program(request, schedule, in_stages(toposort(request.outputs)))
     verifier = _Verifier(request) if config.verify else None

@@ -65,12 +65,10 @@ class Regions:
 class Footprint:
     """The memory that a function uses beside its arguments.
 
-    Parameters
-    ----------
-    written, read : sequence of Tensor
-        Tensors that it changes, and others that it reads.
-    mutated : sequence of int
-        Places of the arguments that it changes.
+    :param written, read: Tensors that it changes, and others that it reads.
+    :type written, read: sequence of Tensor
+    :param mutated: Places of the arguments that it changes.
+    :type mutated: sequence of int
     """
 
     def __init__(self, written: Sequence[Tensor], read: Sequence[Tensor],

@@ -129,28 +129,25 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            turns: Any = None, computed: Sequence[Any] = ()) -> Any:
     """A function of arguments with this shape.
 
-    Parameters
-    ----------
-    tree : Tree
-        The shape of (positional, keywords).
-    statics : sequence
-        For each leaf the value that it must have; None for any.
-    native : callable
-        Takes the leaves, and answers ``MISSED`` if they do not fit.
-    dispatch : callable
-        Takes all other calls.
-    finish : callable
-        ``finish(text, name)`` is an expression for the result, of the name of what was found.
-    recording : bool
-        Whether it is for calls that are recorded.
-    unseen : sequence of Place
-        What Python has to look at before.
-    hidden : sequence of Place
-        Whose values follow the leaves.
-    turns : Turns, optional
-        What threads do one after the other, from reading places to writing them.
-    computed : sequence of Computed
-        What computes further leaves.
+    :param tree: The shape of (positional, keywords).
+    :param statics: For each leaf the value that it must have; None for any.
+    :type statics: sequence
+    :param native: Takes the leaves, and answers ``MISSED`` if they do not fit.
+    :type native: callable
+    :param dispatch: Takes all other calls.
+    :type dispatch: callable
+    :param finish: ``finish(text, name)`` is an expression for the result, of the name of what was
+        found.
+    :type finish: callable
+    :param recording: Whether it is for calls that are recorded.
+    :param unseen: What Python has to look at before.
+    :type unseen: sequence of Place
+    :param hidden: Whose values follow the leaves.
+    :type hidden: sequence of Place
+    :param turns: What threads do one after the other, from reading places to writing them.
+    :type turns: Turns, optional
+    :param computed: What computes further leaves.
+    :type computed: sequence of Computed
     """
     def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return dispatch(*(v for v in given if v is not MISSED), *more, **named)

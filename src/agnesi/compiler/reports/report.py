@@ -88,10 +88,8 @@ class Inspectable:
     def release(self, gone: Sequence[Compiled]) -> None:
         """Forget versions that are let go.
 
-        Parameters
-        ----------
-        gone : sequence
-            The versions.
+        :param gone: The versions.
+        :type gone: sequence
         """
         here = set(map(id, gone))
         self.__dict__["_specialisations"] = [
@@ -101,15 +99,9 @@ class Inspectable:
     def explain(self) -> str:
         """Every specialisation, its cause and its cost.
 
-        Returns
-        -------
-        str
-            A line for each specialisation, what it reads besides its arguments, and the tree of
-            the ways that Python went by computed values, each with its specialisations.
+        :returns: A line for each specialisation, what it reads besides its arguments, and the tree
+            of the ways that Python went by computed values, each with its specialisations.
 
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> f = ag.jit(lambda x: x * 2)
         >>> y = f(ag.ones(3))
         >>> print(f.explain().splitlines()[0])
@@ -147,40 +139,29 @@ class Inspectable:
         """The changes by each stage of rewriting; printing it gives node counts and firings by
         rule.
 
-        Returns
-        -------
-        Report
-            With ``stages`` and ``firings``.
+        :returns: With ``stages`` and ``firings``.
+        :rtype: Report
         """
         return self._last().rewritten[1]
 
     def plan(self) -> MemoryPlan:
         """The memory plan of the last specialisation; printing it gives kernels and buffers.
 
-        Returns
-        -------
-        MemoryPlan
-            With its kernels, buffers and peak.
+        :returns: With its kernels, buffers and peak.
         """
         return MemoryPlan(self._last())
 
     def ir(self) -> str:
         """LLVM IR of the last specialisation, after LLVM's passes.
 
-        Returns
-        -------
-        str
-            The module's text.
+        :returns: The module's text.
         """
         return self._code().ir()
 
     def asm(self) -> str:
         """Assembly of the last specialisation.
 
-        Returns
-        -------
-        str
-            The machine's.
+        :returns: The machine's.
         """
         return self._code().asm()
 

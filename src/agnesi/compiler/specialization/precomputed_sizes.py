@@ -51,20 +51,17 @@ class SizeWanted(BaseException):
 class Told:
     """The sizes that values tell, one by one as a trace asks for them.
 
-    Parameters
-    ----------
-    arguments : list
-        What native code takes.
-    symbols : list
-        The arguments in the trace; behind them, for each size that is told, one without elements of
-        that size, and values that the code which computed it hands on.
-    inputs : list of Node
-        Those that are tensors.  What is handed on is known when its size is asked for: from then
-        on it is an argument, in all three lists.
-    known : sequence of Computed
-        What computes the sizes.
-    exact : bool
-        Whether sizes are the numbers that they were when the computations were found.
+    :param arguments: What native code takes.
+    :type arguments: list
+    :param symbols: The arguments in the trace; behind them, for each size that is told, one without
+        elements of that size, and values that the code which computed it hands on.
+    :type symbols: list
+    :param inputs: Those that are tensors.  What is handed on is known when its size is asked for:
+        from then on it is an argument, in all three lists.
+    :type inputs: list of Node
+    :param known: What computes the sizes.
+    :type known: sequence of Computed
+    :param exact: Whether sizes are the numbers that they were when the computations were found.
     """
 
     def __init__(self, arguments: list[Any], symbols: list[Any], inputs: list[Node],

@@ -493,10 +493,7 @@ class Version:
     def watch(self) -> bool:
         """Make native guards compare with what the places hold now.
 
-        Returns
-        -------
-        bool
-            False where it can no longer compare a place that callers do not compare either.
+        :returns: False where it can no longer compare a place that callers do not compare either.
         """
         records = [(p, list(p.records())) for p in self.places]
         #: Places of which native code sees nothing.

@@ -94,16 +94,13 @@ class Decision:
 class Decisions:
     """The decisions of a trace, in their order.
 
-    Parameters
-    ----------
-    known : mapping of Node to ndarray
-        The arguments of the present call.
-    sizes : mapping
-        What run-time sizes are in it.
-    numbers : collection of Node
-        Arguments that stand for numbers which Python keeps somewhere.
-    used : Deferral
-        Whether results may stand for Python's numbers.
+    :param known: The arguments of the present call.
+    :type known: mapping of Node to ndarray
+    :param sizes: What run-time sizes are in it.
+    :type sizes: mapping
+    :param numbers: Arguments that stand for numbers which Python keeps somewhere.
+    :type numbers: collection of Node
+    :param used: Whether results may stand for Python's numbers.
     """
 
     def __init__(self, known: Mapping[Node, Any], sizes: Mapping[Any, int],

@@ -20,10 +20,7 @@ from agnesi.core.tensor import Tensor, wrap
 class PlacedTensor(Tensor):
     """A tensor whose elements are in a device's memory.
 
-    Parameters
-    ----------
-    storage : Storage
-        Where they are.
+    :param storage: Where they are.
     """
 
     _placed = True
@@ -68,10 +65,8 @@ def place_of(x: Tensor) -> str:
 def moved(x: Tensor, device: str) -> Tensor:
     """The tensor itself where it is on the device, else a copy there.
 
-    Raises
-    ------
-    DeviceError
-        If gradients would have to flow through the copy, or from one device to another.
+    :raises DeviceError: If gradients would have to flow through the copy, or from one device to
+        another.
     """
     if device == place_of(x):
         return x

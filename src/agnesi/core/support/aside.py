@@ -78,12 +78,9 @@ _IDLE: list[_Worker] = []
 def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
     """``function(*args)``, which takes so many nanoseconds and can be interrupted if that is long.
 
-    Parameters
-    ----------
-    work : int
-        Elements that the function computes, times the nanoseconds of one.
-    function : callable
-        Must have no effect but its result, which nobody sees after an interrupt.
+    :param work: Elements that the function computes, times the nanoseconds of one.
+    :param function: Must have no effect but its result, which nobody sees after an interrupt.
+    :type function: callable
     """
     if (
         work < MIN_ASIDE_NANOSECONDS or _thread.get_ident() != _main or TRACES.running

@@ -9,14 +9,12 @@ The source says what the signature does not; ``public`` writes the rest::
         :param x: Of any shape; without NaN in integers.
         :returns: The shape of ``x`` without the axes.
         :see: sum, nanmean, nanprod
-
-        >>> ag.nansum(ag.tensor([1.0, ag.nan, 2.0]))
-        tensor(3.)
         '''
 
-A type is what the annotation says, unless a field ``:type x:`` or ``:rtype:`` follows.  A parameter
-that is in ``SHARED`` and has no field has the text that stands there, and its error.  Docstrings
-that are written in numpydoc stay as they are.
+Behind the fields comes an example; its heading and ``import agnesi as ag`` are added.  A type is
+what the annotation says, unless a field ``:type x:`` or ``:rtype:`` follows.  A parameter that is
+in ``SHARED`` and has no field has the text that stands there, and its error.  Docstrings that are
+written in numpydoc stay as they are.
 """
 
 from __future__ import annotations

@@ -44,12 +44,8 @@ def check_state(owner: str, state: Any) -> None:
 def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     """Copy values into tensors by name: into all of them, or into none where one does not fit.
 
-    Raises
-    ------
-    ValueError
-        If a shape differs, or a tensor lies in read-only memory.
-    TypeError
-        If values are of a kind that a tensor cannot hold.
+    :raises ValueError: If a shape differs, or a tensor lies in read-only memory.
+    :raises TypeError: If values are of a kind that a tensor cannot hold.
     """
     arrays: dict[str, Any] = {
         name: v if isinstance(v, Stored) else np.asarray(v) for name, v in state.items()

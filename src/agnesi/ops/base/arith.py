@@ -193,30 +193,11 @@ pow = power
 def sign(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :returns: Of the shape and dtype of ``x``; NaN for NaN, 0 for -0.0. Its gradient is 0.
+    :raises DTypeError: For bool.
+    :see: signbit, copysign, abs
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``; NaN for NaN, 0 for -0.0. Its gradient is 0.
-
-    Raises
-    ------
-    DTypeError
-        For bool.
-
-    See Also
-    --------
-    signbit, copysign, abs
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sign(ag.tensor([-2.0, 0.0, 5.0]))
     tensor([-1.,  0.,  1.])
     """

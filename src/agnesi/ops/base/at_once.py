@@ -25,12 +25,10 @@ _TAKING = {float: "fcV", int: "iufcV"}
 def node_at_once(op: Any, xs: tuple[Any, ...]) -> Tensor | None:
     """The result of an elementwise operation as a symbol; None where the long way has to look.
 
-    Parameters
-    ----------
-    op : Elementwise
-        The operation.
-    xs : tuple
-        Its operands as the user gave them.
+    :param op: The operation.
+    :type op: Elementwise
+    :param xs: Its operands as the user gave them.
+    :type xs: tuple
     """
     mode = MODE.get()
     trace = mode.trace

@@ -165,36 +165,27 @@ def _names(rule: Rule) -> tuple[str, ...]:
 class Elementwise(Op):
     """A row of the table, as an operation.
 
-    Parameters
-    ----------
-    name : str
-        Name, also that of the scalar operation in the loop language.
-    function : callable
-        NumPy function on arrays of one dtype.
-    rules : tuple
-        One derivative rule for each operand, or None where there is no gradient.
-    result : {"same", "bool", "real"}
-        dtype of the result.
-    kinds : str
-        dtype kinds that the operation takes, of "biufc"; integers become floats where only
-        floats are taken.
-    expand : callable, optional
-        The row in terms of other scalar operations of the loop language, for lowering.
-    lowered : bool
-        False leaves the row to NumPy in compiled functions too.
-    loop : str
-        A universal function (``module.name``, or ``module.name:k`` for its k-th result) whose inner
-        loops compute the row in compiled code; then it is not lowered.
-    types : str
-        The inner loop that is always taken, as in ``dd->d``, whatever the dtype.
-    whole : int
-        How many operands, the first ones, are whole numbers of 64 bits.
-    writer : callable, optional
-        The function with ``out=``, as ufuncs have it.
-    of_complex : callable, optional
-        Stands for the function where operands are complex.
-    home : str
-        A module that makes the row when it is imported, if ``import agnesi`` does not.
+    :param name: Name, also that of the scalar operation in the loop language.
+    :param function: NumPy function on arrays of one dtype.
+    :type function: callable
+    :param rules: One derivative rule for each operand, or None where there is no gradient.
+    :type rules: tuple
+    :param result: dtype of the result.
+    :type result: {"same", "bool", "real"}
+    :param kinds: dtype kinds that the operation takes, of "biufc"; integers become floats where
+        only floats are taken.
+    :param expand: The row in terms of other scalar operations of the loop language, for lowering.
+    :type expand: callable, optional
+    :param lowered: False leaves the row to NumPy in compiled functions too.
+    :param loop: A universal function (``module.name``, or ``module.name:k`` for its k-th result)
+        whose inner loops compute the row in compiled code; then it is not lowered.
+    :param types: The inner loop that is always taken, as in ``dd->d``, whatever the dtype.
+    :param whole: How many operands, the first ones, are whole numbers of 64 bits.
+    :param writer: The function with ``out=``, as ufuncs have it.
+    :type writer: callable, optional
+    :param of_complex: Stands for the function where operands are complex.
+    :type of_complex: callable, optional
+    :param home: A module that makes the row when it is imported, if ``import agnesi`` does not.
     """
 
     pointwise = True

@@ -15,10 +15,8 @@ from agnesi.ops.base.convert import SCALARS, as_array, as_tensor, cast, check_ra
 def literal(x: Any, dtype: np.dtype) -> Any:
     """An array of a dtype for a Python number or a list of them; all else as it is.
 
-    Raises
-    ------
-    DTypeError
-        If the dtype does not hold the numbers exactly; digits of floats may be rounded.
+    :raises DTypeError: If the dtype does not hold the numbers exactly; digits of floats may be
+        rounded.
     """
     if type(x) not in SCALARS and not is_written(x):
         return x

@@ -208,35 +208,14 @@ def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None
          out: Tensor | None = None) -> Tensor:
     """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; not complex.
-    min, max : array_like, optional
-        Limits, which broadcast with ``x``; None is none.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; not complex.
+    :param min, max: Limits, which broadcast with ``x``; None is none.
+    :returns: Of the broadcast shape and the promoted dtype; ``max`` where the limits cross, NaN
+        where an operand is.
+    :raises ShapeError: If the shapes do not broadcast.
+    :raises DTypeError: For complex numbers.
+    :see: maximum, minimum, relu
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the promoted dtype; ``max`` where the limits cross, NaN where
-        an operand is.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    maximum, minimum, relu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.clip(ag.tensor([-1.0, 0.5, 3.0]), 0.0, 1.0)
     tensor([0. , 0.5, 1. ])
     """
@@ -285,32 +264,12 @@ _round = _rounding(ROUND)
 def round(x: TensorLike, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; integers are rounded where ``decimals`` is negative.
-    decimals : int
-        Places after the point; before it where negative.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; integers are rounded where ``decimals`` is negative.
+    :param decimals: Places after the point; before it where negative.
+    :returns: Of the shape and dtype of ``x``; its gradient is 0.
+    :raises DTypeError: For bool.
+    :see: floor, ceil, trunc, fix
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``; its gradient is 0.
-
-    Raises
-    ------
-    DTypeError
-        For bool.
-
-    See Also
-    --------
-    floor, ceil, trunc, fix
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.round(ag.tensor([0.5, 1.5, 2.6]))
     tensor([0., 2., 3.])
     """

@@ -114,30 +114,11 @@ _xlogy_row = binary(XLOGY)
 def xlogy(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1 * log(x2)``, and 0 where ``x1`` is 0.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        They broadcast; integers become floats.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: They broadcast; integers become floats.
+    :returns: Of the broadcast shape; NaN where ``x2`` is NaN, also beside 0.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.xlog1py, special.entr, log
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; NaN where ``x2`` is NaN, also beside 0.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.xlog1py, special.entr, log
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.xlogy(ag.tensor([0.0, 2.0]), ag.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """

@@ -379,17 +379,9 @@ def selection(part: Part, whole: Tensor | None = None) -> Selection:
 def first_rows(y: Tensor, count: Tensor) -> Selection:
     """The first so many rows, at least one, of a result of which nobody knows yet how many count.
 
-    Parameters
-    ----------
-    y : Tensor
-        All rows; those behind the last that counts are like it.
-    count : Tensor
-        How many count.
-
-    Returns
-    -------
-    Selection
-        Elementwise operations and sums need no size; so it may be used in bodies of loops.
+    :param y: All rows; those behind the last that counts are like it.
+    :param count: How many count.
+    :returns: Elementwise operations and sums need no size; so it may be used in bodies of loops.
     """
     n = y.shape[0]
     mask = less(arange(n), count)

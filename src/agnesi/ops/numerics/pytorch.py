@@ -99,30 +99,11 @@ def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     """Return whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is
     PyTorch's.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        They broadcast; NaN equals nothing.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: They broadcast; NaN equals nothing.
+    :returns: bool, of the broadcast shape.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: not_equal, isclose, array_equal, Tensor.equal
 
-    Returns
-    -------
-    Tensor
-        bool, of the broadcast shape.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    not_equal, isclose, array_equal, Tensor.equal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.equal([1, 2], [1, 3])
     tensor([ True, False])
     """

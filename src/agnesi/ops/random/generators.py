@@ -57,17 +57,9 @@ class Generator:
     forked process has a copy, which goes on with the same numbers as the original; only the default
     generator begins another stream there (see :func:`default_generator`).
 
-    Parameters
-    ----------
-    seed : int, optional
-        Equal seeds give equal streams; without one the system's entropy is used.
+    :param seed: Equal seeds give equal streams; without one the system's entropy is used.
+    :see: random.default_generator, manual_seed
 
-    See Also
-    --------
-    random.default_generator, manual_seed
-
-    Examples
-    --------
     >>> from agnesi.ops.random.generators import Generator
     >>> from agnesi.ops.random.random import uniform
     >>> a, b = Generator(1), Generator(1)
@@ -85,15 +77,8 @@ class Generator:
     def manual_seed(self, seed: int | None = None) -> Generator:
         """Begin the stream of a seed.
 
-        Parameters
-        ----------
-        seed : int, optional
-            Equal seeds give equal streams; without one the system's entropy is used.
-
-        Returns
-        -------
-        Generator
-            This one.
+        :param seed: Equal seeds give equal streams; without one the system's entropy is used.
+        :returns: This one.
         """
         assign(self.state, wrap(start(seed)))
         return self
@@ -101,25 +86,16 @@ class Generator:
     def state_dict(self) -> dict[str, Any]:
         """The state, for saving.
 
-        Returns
-        -------
-        dict
-            "state": numpy.ndarray of four uint32.
+        :returns: "state": numpy.ndarray of four uint32.
+        :rtype: dict
         """
         return {"state": np.array(self.state.array)}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Go on where the saved generator was.
 
-        Parameters
-        ----------
-        saved : dict[str, Any]
-            As :meth:`state_dict` gives it.
-
-        Raises
-        ------
-        ValueError
-            If the state is none.
+        :param saved: As :meth:`state_dict` gives it.
+        :raises ValueError: If the state is none.
         """
         state = np.asarray(saved["state"])
         if state.shape != (4,) or state.dtype != _UINT32:
@@ -132,15 +108,9 @@ class Generator:
     def bits(self, size: Size) -> Tensor:
         """``size`` random uint32; inside ``vmap``, others for each example.
 
-        Parameters
-        ----------
-        size : int or tuple of int, optional
-            How many.
-
-        Returns
-        -------
-        Tensor
-            uint32, of shape (size,).
+        :param size: How many.
+        :type size: int or tuple of int, optional
+        :returns: uint32, of shape (size,).
         """
         draw = self._source()._draw
         return draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
@@ -158,10 +128,8 @@ class Generator:
     def beginning(self) -> np.ndarray:
         """The first state of another stream, which follows from the numbers drawn so far.
 
-        Returns
-        -------
-        numpy.ndarray
-            Four uint32.
+        :returns: Four uint32.
+        :rtype: numpy.ndarray
         """
         with switched(symbolic=None, trace=None, examples=None, recording=False):
             words: Any = self._draw(4).array
@@ -170,19 +138,12 @@ class Generator:
     def noise(self, kind: str, size: Size, dtype: np.dtype) -> Tensor:
         """``size`` random numbers of a kind that ``ops.random.noise`` has.
 
-        Parameters
-        ----------
-        kind : str
-            "unit", "open", "normal" or "exponential".
-        size : int or tuple of int, optional
-            How many.
-        dtype : dtype
-            A float type.
-
-        Returns
-        -------
-        Tensor
-            Of shape (size,).
+        :param kind: "unit", "open", "normal" or "exponential".
+        :param size: How many.
+        :type size: int or tuple of int, optional
+        :param dtype: A float type.
+        :type dtype: dtype
+        :returns: Of shape (size,).
         """
         wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
         each = 4 // numbers_per_block(wide)
@@ -202,17 +163,10 @@ class Generator:
         """The state, and the places behind it of ``size`` elements, which take so many blocks
         each; inside ``vmap``, others for each example.
 
-        Parameters
-        ----------
-        blocks : int
-            How many blocks each element takes.
-        size : int or tuple of int, optional
-            How many elements.
-
-        Returns
-        -------
-        state, places : Tensor
-            The state before, and a uint32 number for each element.
+        :param blocks: How many blocks each element takes.
+        :param size: How many elements.
+        :type size: int or tuple of int, optional
+        :returns state, places: The state before, and a uint32 number for each element.
         """
         source = self._source()
         with LENT.turn(source.state.array), TURNS.lock:
@@ -255,18 +209,9 @@ def default_generator() -> Generator:
     ones in each run of a seeded program.  ``ag.random.manual_seed`` in a worker begins the stream
     of a seed as everywhere.
 
-    Returns
-    -------
-    Generator
-        The same one for each call.
+    :returns: The same one for each call.
+    :see: manual_seed, random.Generator
 
-    See Also
-    --------
-    manual_seed, random.Generator
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.default_generator() is ag.random.default_generator()
     True
     """
@@ -296,23 +241,10 @@ at_fork(in_child=_begin_again)
 def manual_seed(seed: int | None = None) -> Generator:
     """Begin the stream of a seed in the default generator.
 
-    Parameters
-    ----------
-    seed : int, optional
-        Equal seeds give equal streams; without one the system's entropy is used.
+    :param seed: Equal seeds give equal streams; without one the system's entropy is used.
+    :returns: The default generator.
+    :see: random.default_generator, random.Generator, rand, config
 
-    Returns
-    -------
-    Generator
-        The default generator.
-
-    See Also
-    --------
-    random.default_generator, random.Generator, rand, config
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> first = ag.random.manual_seed(0), ag.random.uniform(size=2)
     >>> again = ag.random.manual_seed(0), ag.random.uniform(size=2)
     >>> bool((first[1] == again[1]).all())

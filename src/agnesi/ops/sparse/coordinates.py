@@ -37,29 +37,16 @@ class COO:
     every value, none for other places.  It is a container of its two tensors, which ``jit`` and
     ``ag.tree`` take and give.
 
-    Parameters
-    ----------
-    indices : array_like of int
-        Of shape (axes with places, values): where each value is.
-    values : array_like
-        Of shape (values, *other axes).
-    shape : tuple of int
-        All sizes.
-    is_coalesced : bool
-        Whether places are known to be in order, none twice.
+    :param indices: Of shape (axes with places, values): where each value is.
+    :type indices: array_like of int
+    :param values: Of shape (values, *other axes).
+    :type values: array_like
+    :param shape: All sizes.
+    :type shape: tuple of int
+    :param is_coalesced: Whether places are known to be in order, none twice.
+    :raises ShapeError, DTypeError, IndexError: Where they do not make a tensor of this shape.
+    :see: sparse_coo_tensor, sparse.CSR
 
-    Raises
-    ------
-    ShapeError, DTypeError, IndexError
-        Where they do not make a tensor of this shape.
-
-    See Also
-    --------
-    sparse_coo_tensor, sparse.CSR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> A = ag.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
     >>> A
     COO(float32, shape=(2, 3), nnz=3)
@@ -121,15 +108,8 @@ class COO:
     def with_values(self, values: Tensor) -> COO:
         """The same places with other values.
 
-        Parameters
-        ----------
-        values : Tensor
-            As many as there are.
-
-        Returns
-        -------
-        COO
-            Of their dtype, and of their sizes behind the first axis.
+        :param values: As many as there are.
+        :returns: Of their dtype, and of their sizes behind the first axis.
         """
         shape = (*self.shape[: self.sparse_dim()], *values.shape[1:])
         new = COO._made(self._indices, values, shape, self._coalesced)
@@ -140,50 +120,35 @@ class COO:
     def indices(self) -> Tensor:
         """The places, of shape (axes with places, values).
 
-        Returns
-        -------
-        Tensor
-            Of integers.
+        :returns: Of integers.
         """
         return self._indices
 
     def values(self) -> Tensor:
         """The values, of shape (values, *other axes).
 
-        Returns
-        -------
-        Tensor
-            Gradients flow to it.
+        :returns: Gradients flow to it.
         """
         return self._values
 
     def sparse_dim(self) -> int:
         """How many axes have places.
 
-        Returns
-        -------
-        int
-            The first ones.
+        :returns: The first ones.
         """
         return int(self._indices.shape[0])
 
     def dense_dim(self) -> int:
         """How many axes have none.
 
-        Returns
-        -------
-        int
-            Those of each value.
+        :returns: Those of each value.
         """
         return len(self.shape) - self.sparse_dim()
 
     def is_coalesced(self) -> bool:
         """Whether places are known to be in order, none twice.
 
-        Returns
-        -------
-        bool
-            True behind :meth:`coalesce`.
+        :returns: True behind :meth:`coalesce`.
         """
         return self._coalesced
 
@@ -225,14 +190,8 @@ class COO:
     def to_dense(self) -> Tensor:
         """The tensor with all its zeros.
 
-        Returns
-        -------
-        Tensor
-            Of its shape and dtype.
+        :returns: Of its shape and dtype.
 
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> ag.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (2,)).to_dense()
         tensor([3., 0.])
         """
@@ -251,14 +210,8 @@ class COO:
         In compiled code, where nobody knows how many places there are, there are as many values as
         before: each the sum for its place at the first, 0 at others.
 
-        Returns
-        -------
-        COO
-            The tensor itself where it is so.
+        :returns: The tensor itself where it is so.
 
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> ag.sparse_coo_tensor([[1, 0, 1]], [1.0, 2.0, 3.0], (2,)).coalesce().values()
         tensor([2., 4.])
         """
@@ -276,10 +229,7 @@ class COO:
     def totals(self) -> Tensor:
         """For each value the sum of all that are at its place.
 
-        Returns
-        -------
-        Tensor
-            Of the shape of the values.
+        :returns: Of the shape of the values.
         """
         if self._coalesced:
             return self._values
@@ -304,45 +254,30 @@ class COO:
     def astype(self, dtype: Any) -> COO:
         """The same tensor with values of another dtype.
 
-        Parameters
-        ----------
-        dtype : dtype
-            Their type.
-
-        Returns
-        -------
-        COO
-            At the same places.
+        :param dtype: Their type.
+        :type dtype: dtype
+        :returns: At the same places.
         """
         return self.with_values(self._values.astype(dtype))
 
     def detach(self) -> COO:
         """The same tensor without a history.
 
-        Returns
-        -------
-        COO
-            On the same memory.
+        :returns: On the same memory.
         """
         return self.with_values(self._values.detach())
 
     def clone(self) -> COO:
         """A copy.
 
-        Returns
-        -------
-        COO
-            In other memory.
+        :returns: In other memory.
         """
         return self.with_values(self._values.clone())
 
     def zero_(self) -> COO:
         """Let all values be 0, in place.
 
-        Returns
-        -------
-        COO
-            The tensor itself.
+        :returns: The tensor itself.
         """
         self._values.zero_()
         return self
@@ -355,30 +290,16 @@ class COO:
     def t(self) -> COO:
         """The transpose of a matrix.
 
-        Returns
-        -------
-        COO
-            On the same values.
+        :returns: On the same values.
         """
         return self.transpose(0, 1)
 
     def transpose(self, dim0: int, dim1: int) -> COO:
         """The tensor with two of the axes that have places exchanged.
 
-        Parameters
-        ----------
-        dim0, dim1 : int
-            The axes.
-
-        Returns
-        -------
-        COO
-            On the same values.
-
-        Raises
-        ------
-        IndexError
-            If an axis has no places.
+        :param dim0, dim1: The axes.
+        :returns: On the same values.
+        :raises IndexError: If an axis has no places.
         """
         order, count = list(range(self.ndim)), self.sparse_dim()
         one, two = (d + self.ndim if d < 0 else d for d in (dim0, dim1))
@@ -479,20 +400,10 @@ class COO:
     def sum(self, dim: int | None = None) -> Any:
         """The sum of all, or along an axis with places (sparse).
 
-        Parameters
-        ----------
-        dim : int, optional
-            Which axis; all by default.
-
-        Returns
-        -------
-        Tensor or COO
-            A number, or a sparse tensor without the axis.
-
-        Raises
-        ------
-        IndexError
-            If the axis has no places.
+        :param dim: Which axis; all by default.
+        :returns: A number, or a sparse tensor without the axis.
+        :rtype: Tensor or COO
+        :raises IndexError: If the axis has no places.
         """
         if dim is None:
             return self._values.sum()

@@ -166,32 +166,13 @@ _polygamma_row = binary(POLYGAMMA)
 def polygamma(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Derivative of order ``x1`` of :func:`digamma` at ``x2``.
 
-    Parameters
-    ----------
-    x1 : array_like of int
-        Orders; not negative.
-    x2 : array_like
-        Real numbers; they broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1: Orders; not negative.
+    :type x1: array_like of int
+    :param x2: Real numbers; they broadcast.
+    :returns: Of the broadcast shape, floating; NaN at orders that are negative or not whole.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: digamma, special.trigamma, special.zeta
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating; NaN at orders that are negative or not whole.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    digamma, special.trigamma, special.zeta
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polygamma(1, [float('inf')])
     tensor([0.])
     """

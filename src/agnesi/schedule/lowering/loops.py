@@ -36,13 +36,11 @@ def carried(op: Any) -> range:
 class Maker:
     """Makes the kernels of loops and branches.
 
-    Parameters
-    ----------
-    schedule : callable
-        The program of a graph, from its outputs, the buffers of its leaves, and which of those
-        outputs take the place of, by their numbers.
-    constant : callable
-        The buffer outside of a constant of a body.
+    :param schedule: The program of a graph, from its outputs, the buffers of its leaves, and which
+        of those outputs take the place of, by their numbers.
+    :type schedule: callable
+    :param constant: The buffer outside of a constant of a body.
+    :type constant: callable
     """
 
     def __init__(self, schedule: Schedule, constant: Callable[[Node], Buffer]) -> None:

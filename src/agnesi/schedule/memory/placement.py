@@ -77,10 +77,8 @@ def store_narrow(program: Program) -> Program:
 def rematerialize(program: Program) -> Program:
     """Compute values again where memory is limited.
 
-    Raises
-    ------
-    MemoryError
-        If that is not enough for the limit; its argument is the number of bytes that would be.
+    :raises MemoryError: If that is not enough for the limit; its argument is the number of bytes
+        that would be.
     """
     if program.request.limit is not None:
         before = len(program.kernels)

@@ -47,16 +47,13 @@ class Turn:
 class Remaker:
     """Decides which values are computed again.
 
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        In order.
-    shared : mapping of Buffer to Buffer
-        Results that take over the memory of a state.
-    takes : callable
-        ``takes(kernel, old, new)``: whether a kernel may write ``new`` over ``old``.
-    costs : Costs
-        What the target takes its time for.
+    :param kernels: In order.
+    :type kernels: sequence of Kernel
+    :param shared: Results that take over the memory of a state.
+    :type shared: mapping of Buffer to Buffer
+    :param takes: ``takes(kernel, old, new)``: whether a kernel may write ``new`` over ``old``.
+    :type takes: callable
+    :param costs: What the target takes its time for.
     """
 
     def __init__(self, kernels: Sequence[Kernel], shared: Mapping[Buffer, Buffer],
@@ -383,10 +380,8 @@ def fit(remaker: Remaker, room: int, arena: Callable[[Sequence[Kernel]], int]) -
 
     ``arena`` tells how many bytes kernels really need, which may be more than are alive at a time.
 
-    Raises
-    ------
-    MemoryError
-        If no way was found; its argument is the number of bytes that can be reached.
+    :raises MemoryError: If no way was found; its argument is the number of bytes that can be
+        reached.
     """
     goal = room
     for _ in range(_MAX_CORRECTIONS):
