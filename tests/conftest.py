@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,20 +39,26 @@ def native_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         yield
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases of functions marked by ``share``; those that are named by an id stay."""
-    if EVERY or any("[" in name for name in config.args):
+@pytest.fixture(scope="module")
+def little_to_collect() -> Iterator[None]:
+    """For files that call Python's collector: it looks through what they make, not through all
+    tests, modules and what other tests left, which takes most of a second each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
+    """Leave out cases of functions marked by ``share``; those that are named by an id stay.
+
+    They are never made: of all cases there are twice as many as run, and to make and to carry them
+    takes each process of a run seconds.
+    """
+    yield
+    function = metafunc.definition
+    mark, cases = function.get_closest_marker("share"), metafunc._calls
+    if mark is None or EVERY or any("[" in name for name in metafunc.config.args):
         return
-    kept, left, seen = [], [], set()
-    for item in items:
-        mark = item.get_closest_marker("share")
-        function = item.nodeid.partition("[")[0]
-        if mark is None or function not in seen or counts(item.nodeid, *mark.args):
-            kept.append(item)
-            seen.add(function)
-        else:
-            left.append(item)
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = kept
+    cases[1:] = [c for c in cases[1:] if counts(f"{function.nodeid}[{c.id}]", *mark.args)]

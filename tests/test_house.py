@@ -128,7 +128,7 @@ def test_who_reads_data_of_tensors():
     readers = {
         f"{name_of(path)}:{node.lineno}" for path, tree in trees().items()
         if path.relative_to(ROOT / "src/agnesi").parts[0] in rooms
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Attribute) and node.attr == "data"
         and not (isinstance(node.value, ast.Attribute) and node.value.attr == "ctypes")
     }

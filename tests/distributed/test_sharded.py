@@ -12,6 +12,8 @@ import agnesi as ag
 from agnesi import distributed as dist
 from tests.distributed import sharded, training
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 
 @pytest.mark.parametrize("stage, compiled", [(1, False), (2, False), (3, True)])
 def test_zero_is_equal_to_one_process(workers, stage, compiled):

@@ -57,6 +57,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "ConvMap2d": {"kernel_size": 3}, "LinearCrossEntropyLoss": {"num_classes": 5},
     "Upsample": {"scale_factor": 2}, "UpsamplingNearest2d": {"scale_factor": 2},
     "UpsamplingBilinear2d": {"scale_factor": 2},
+    "Transformer": {"d_model": 4, "nhead": 2, "num_encoder_layers": 1, "num_decoder_layers": 1,
+                    "dim_feedforward": 8},
 }
 #: Classes for deriving from, those of containers, and those whose files must be there.
 LEFT_OUT = frozenset("""Container Module ModuleDict ModuleList ParameterDict ParameterList Optimizer

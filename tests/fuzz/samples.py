@@ -11,7 +11,7 @@ from tests.fuzz.program import Program
 from tests.share import EVERY
 
 
-def each(check: Callable[[Program], Any], count: int = 60 if EVERY else 15, **how: Any) -> None:
+def each(check: Callable[[Program], Any], count: int = 60 if EVERY else 9, **how: Any) -> None:
     """Call a check with random programs; an error shows the program.
 
     A few may be refused by compiled functions, which do not know how many elements a mask selects.

@@ -11,6 +11,8 @@ import pytest
 import agnesi as ag
 from benchmarks.models.language import VOCABULARY, Captions, captioner
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 SIZES = Captions(4, frames=12, features=128, length=8, width=64)
 
 

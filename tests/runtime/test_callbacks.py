@@ -12,6 +12,8 @@ from agnesi.runtime import entry, machine
 from agnesi.runtime.callbacks import Callback, Callbacks
 from agnesi.runtime.entry import Arg, EntrySpec, Out
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 # Calls Python function 1 on (argument 0, output 0) and returns its code.
 IR = """
 define i32 @body(ptr %bufs, ptr %rt) nounwind {

@@ -5,10 +5,13 @@ import gc
 import weakref
 
 import numpy as np
+import pytest
 
 import agnesi as ag
 from agnesi.runtime import entry, machine, pool, support
 from agnesi.runtime.entry import Arg, EntrySpec, Out
+
+pytestmark = pytest.mark.usefixtures("little_to_collect")
 
 _METHOD_AT, _FLAGS_AT = 16, 16  # in a builtin, and in its definition
 

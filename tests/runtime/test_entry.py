@@ -12,6 +12,8 @@ import pytest
 from agnesi.runtime import entry, machine, pool, support
 from agnesi.runtime.entry import Arg, EntrySpec, Guard, Out, State, Wrapper
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 X = Arg("array", "float32", (2, 5))
 
 

@@ -10,6 +10,8 @@ import pytest
 from agnesi.core.support import host
 from agnesi.runtime import pool
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 LARGE = (300, 200)
 
 

@@ -13,7 +13,9 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such timers")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such timers"),
+    pytest.mark.usefixtures("little_to_collect")]
 
 ROUNDS, CALLS = 10, 25
 SHARED = {"array": np.arange(3.0), "tensor": ag.tensor(np.arange(3.0)),

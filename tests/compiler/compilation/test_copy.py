@@ -11,6 +11,8 @@ import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.core.support.errors import DTypeError, ShapeError
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 
 def model(width=20):
     rng = np.random.default_rng(3)

@@ -99,7 +99,7 @@ def test_beta_to_its_shapes(row, along):
 
 def test_large_shapes_of_beta_are_mirrored():
     """Where fractions take thousands of terms."""
-    a, b, x = np.array([1e6, 3e7]), np.array([1e6, 2e7]), np.array([0.5001, 0.60003])
+    a, b, x = np.array([1e6, 3e6]), np.array([1e6, 2e6]), np.array([0.5001, 0.6003])
     for one, other in ((incomplete.BETAINC_DA, incomplete.BETAINC_DB),
                        (incomplete.BETAINC_DAA, incomplete.BETAINC_DBB)):
         for found, turned in zip(both_ways(one, a, b, x), both_ways(other, b, a, 1 - x),

@@ -17,6 +17,8 @@ import agnesi as ag
 from agnesi.core.support import host
 from agnesi.runtime import pool
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 MEGABYTE = 1 << 20
 
 
@@ -116,7 +118,7 @@ def resident():
         rows = dict(line.split(":", 1) for line in file)
     return {key: 1024 * int(rows[key].split()[0]) for key in ("VmRSS", "VmHWM")}
 
-n, b, d = 6, 16384, 256
+n, b, d = 6, 8192, 256
 ws = [ag.tensor(np.eye(d, dtype="float32"), requires_grad=True) for _ in range(n)]
 
 @ag.jit(**json.loads(sys.argv[1]))
@@ -136,6 +138,8 @@ def step(x):
 x = ag.tensor(np.ones((b, d), "float32"))
 ag.keep_memory(0)
 step(x)  # what compiling takes is not asked
+if sys.argv[2:]:
+    sys.exit()  # the disk cache is filled
 open("/proc/self/clear_refs", "w").write("5")  # the highest mark starts anew
 before = resident()["VmRSS"]
 step(x)
@@ -144,15 +148,15 @@ print(json.dumps([resident()["VmHWM"] - before, figures["arena"] + figures["outp
 """
 
 
-@pytest.mark.parametrize("settings", [{}, {"memory_limit": "90MB"}, {"save_dtype": "float16"}])
+@pytest.mark.parametrize("settings", [{}, {"memory_limit": "45MB"}, {"save_dtype": "float16"}])
 def test_the_plan_agrees_with_what_is_measured(settings):
     """Resident memory of the process grows by what the plan says, within a tenth."""
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     run = [sys.executable, "-c", _MEASURED, json.dumps(settings)]
-    subprocess.run(run, env=env, check=True, capture_output=True)  # fills the disk cache
+    subprocess.run([*run, "fill"], env=env, check=True, capture_output=True)
     done = subprocess.run(run, env=env, check=True, capture_output=True, text=True)
     measured, planned = json.loads(done.stdout)
-    assert planned > 50 * MEGABYTE
+    assert planned > 25 * MEGABYTE
     assert abs(measured - planned) < 0.1 * planned + 2 * MEGABYTE
 
 
