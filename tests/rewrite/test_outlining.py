@@ -81,6 +81,22 @@ def test_a_body_is_lowered_once():
     assert len({op.body for op in segments(longer)}) == len({op.body for op in segments(compiled)})
 
 
+def test_small_kernels_of_a_segment_are_joined():
+    states = [values(5, seed=i) for i in range(64)]
+
+    @ag.jit
+    def step(x):
+        for s in states:
+            s.sub_(0.25 * s)
+
+    expected = [s.numpy() * 0.75 for s in states]
+    step(ag.ones(5))
+    calls = segments(step)
+    assert 3 <= len(calls) <= len(step.plan().layout.kernels) < 32
+    for s, e in zip(states, expected, strict=True):
+        np.testing.assert_allclose(s.numpy(), e)
+
+
 def test_what_rules_and_passes_treat_as_a_whole_stays_outside():
     def f(x, w):
         y = x

@@ -49,6 +49,7 @@ def outlined(graph: FunctionGraph) -> FunctionGraph:
     """A graph in which equal segments are calls; itself where it is short or says little again."""
     if len(graph) < MIN_OPERATIONS or graph.extents:
         return graph
+    graph = _past_identities(graph)
     nodes, labels = _in_order([n for n in graph.nodes if n.op is not None])
     stretches = list(_stretches(labels))
     if sum([len(s) for s in stretches]) * 2 < len(nodes):
@@ -56,11 +57,37 @@ def outlined(graph: FunctionGraph) -> FunctionGraph:
     return _Outlining(graph, nodes, stretches).graph()
 
 
+def _past_identities(graph: FunctionGraph) -> FunctionGraph:
+    """The graph whose results are no operands of theirs in other words: those make no segment."""
+    identical: dict[Any, int] = {}
+    outputs = []
+    for node in graph.outputs:
+        while (op := node.op) is not None and op.decompose is not None and op.outputs == 1:
+            key = id(op), tuple([(n.shape, n.dtype) for n in node.inputs])
+            place = identical.get(key)
+            if place is None:
+                place = identical[key] = _identical(node)
+            if place < 0:
+                break
+            node = node.inputs[place]
+        outputs.append(node)
+    return FunctionGraph.of(graph.inputs, outputs)
+
+
+def _identical(node: Node) -> int:
+    """The place of the operand of these types that a node is; -1 where it is none."""
+    inputs = tuple([Node(None, (), n.shape, n.dtype) for n in node.inputs])
+    parts = Simpler(frozenset())(copied(node, inputs), inputs)
+    return inputs.index(parts[0]) if parts and parts[0] in inputs else -1
+
+
 # -- what repeats ---------------------------------------------------------------------------
-def _in_order(nodes: Sequence[Node]) -> tuple[list[Node], np.ndarray]:
+def _in_order(nodes: list[Node]) -> tuple[list[Node], np.ndarray]:
     """The nodes with their labels, those that stay outside of segments as late as they can come,
     so that they interrupt few of the others."""
     labels = _labels(nodes)
+    if np.count_nonzero(labels < 0) < _MIN_SEGMENTS:
+        return nodes, labels
     ranks: dict[Node, int] = {}
     for node, label in zip(nodes, labels.tolist(), strict=True):
         rank = max([ranks.get(n, 0) for n in node.inputs], default=0)

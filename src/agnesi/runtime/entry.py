@@ -22,7 +22,7 @@ from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
 from agnesi.runtime.turns import lock_list, memory_owner
-from agnesi.runtime.watched import Watched, array_words, c_array, checks, lying, pointer
+from agnesi.runtime.watched import Watched, c_array, checks, lying, pointer
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
@@ -487,10 +487,7 @@ def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard
     pairs += [(s.owner, s.slot, s.array) for s in states if s.slot]
     words = [pointer(o, slot_offset(type(o), slot), value)  # type: ignore[arg-type]
              for o, slot, value in pairs]
-    for s in states:
-        if s.slot:
-            words += array_words(s.array, s.lies or lying(s.array))
-    found = checks(words, keep)
+    found = checks(words, keep, [(s.array, s.lies or lying(s.array)) for s in states if s.slot])
     keep.append(found)
     table.checks = ctypes.addressof(found)
     uses = [(memory_owner(s.array), s.written) for s in states]

@@ -24,6 +24,10 @@ TYPE_AT, DICT_AT, USED_AT, TAG_AT, CELL_AT = 8, -24, 16, 24, 16
 #: Where an ndarray has its data, number of axes, sizes, dtype and flags; and the flags that count.
 DATA_AT, RANK_AT, SIZES_AT, DTYPE_AT, FLAGS_AT = 16, 24, 32, 56, 64
 CONTIGUOUS, LASTING_FLAGS = 0x1, 0x401
+#: Blocks of an ndarray in which these lie, and the bits of them that count.
+_LOW = (1 << 32) - 1
+_WHERE_BLOCK, _WHERE_MASK = DATA_AT, (ALL_BITS, _LOW, ALL_BITS, 0)
+_KIND_BLOCK, _KIND_MASK = DTYPE_AT - 8, (0, ALL_BITS, LASTING_FLAGS, 0)
 CODE_AT, DEFAULTS_AT, KEYWORDS_AT, CLASS_TAG_AT = 48, 56, 64, 384
 _MANAGED = 1 << 4
 _CLASS_TAG_BITS = (1 << 32) - 1
@@ -90,15 +94,21 @@ def lying(array: np.ndarray) -> Any:
 
 def array_words(array: np.ndarray, lies: Any) -> list[Word]:
     """An array lies as it did: words of it, and those of its sizes, where the former tell."""
-    data, dtype, sizes, shape, strides, flags = lies
-    low = (1 << 32) - 1
-    known = ((DATA_AT, data, ALL_BITS), (RANK_AT, len(shape), low), (SIZES_AT, sizes, ALL_BITS),
+    data, dtype, sizes, shape, _, flags = lies
+    known = ((DATA_AT, data, ALL_BITS), (RANK_AT, len(shape), _LOW), (SIZES_AT, sizes, ALL_BITS),
              (DTYPE_AT, id(dtype), ALL_BITS), (FLAGS_AT, flags, LASTING_FLAGS))
     extent = type(array).__basicsize__
-    words = [Word(id(array), at, value, mask, (array, dtype), extent) for at, value, mask in known]
+    return [Word(id(array), at, value, mask, (array, dtype), extent)
+            for at, value, mask in known] + size_words(lies)
+
+
+def size_words(lies: Any) -> list[Word]:
+    """An array's sizes, and its strides where these do not follow."""
+    _, _, sizes, shape, strides, flags = lies
     counts = shape if flags & CONTIGUOUS else (*shape, *strides)  # strides are behind sizes
-    return words + [Word(sizes, 8 * i, n & ALL_BITS, extent=16 * len(shape), late=True)
-                    for i, n in enumerate(counts)]
+    extent = 16 * len(shape)
+    return [Word(sizes, 8 * i, n & ALL_BITS, ALL_BITS, None, extent, True)
+            for i, n in enumerate(counts)]
 
 
 def dict_pointer(owner: Any, attributes: dict[str, Any]) -> Word | None:
@@ -119,16 +129,8 @@ def class_tag(kind: type) -> Word | None:
     return Word(id(kind), CLASS_TAG_AT, tag, _CLASS_TAG_BITS, keep=kind) if tag else None
 
 
-class _Word(ctypes.Structure):
-    _fields_ = tuple((f, ctypes.c_uint64) for f in ("address", "value"))
-
-
 class _Part(ctypes.Structure):
     _fields_ = tuple((f, ctypes.c_uint64) for f in ("address", "value", "mask"))
-
-
-class _Block(ctypes.Structure):
-    _fields_ = (("address", ctypes.c_uint64), ("values", ctypes.c_uint64 * 4))
 
 
 class _Family(ctypes.Structure):
@@ -153,20 +155,37 @@ class Checks(ctypes.Structure):
     _fields_ = (("early", _Memory), ("late", _Memory))
 
 
-def checks(words: Iterable[Word], keep: list[Any]) -> Checks:
-    """Words to be compared, several of one object at once."""
-    known = list(words)
-    return Checks(*(_memory([w for w in known if w.late == late], keep) for late in (False, True)))
+#: Blocks of 32 bytes by the bits that count, and by what these are: their addresses.
+_Blocks = dict[tuple[int, ...], dict[tuple[int, ...], list[int]]]
 
 
-def _memory(words: Iterable[Word], keep: list[Any]) -> _Memory:
+def checks(words: Iterable[Word], keep: list[Any],
+           arrays: Iterable[tuple[np.ndarray, Any]] = ()) -> Checks:
+    """Words to be compared, several of one object at once, and how arrays lie."""
+    known, held = list(words), list(arrays)
+    blocks: _Blocks = {}
+    for array, lies in held:
+        data, dtype, sizes, shape, _, flags = lies
+        where = blocks.setdefault(_WHERE_MASK, {})
+        where.setdefault((data, len(shape), sizes, 0), []).append(id(array) + _WHERE_BLOCK)
+        kinds = blocks.setdefault(_KIND_MASK, {})
+        kinds.setdefault((0, id(dtype), flags, 0), []).append(id(array) + _KIND_BLOCK)
+        known += size_words(lies)
+    keep.append([(array, lies[1]) for array, lies in held])
+    return Checks(_memory([w for w in known if not w.late], keep, blocks),
+                  _memory([w for w in known if w.late], keep, {}))
+
+
+def _memory(words: Iterable[Word], keep: list[Any], blocks: _Blocks) -> _Memory:
     of: dict[int, dict[int, Word]] = {}
     for w in words:
         of.setdefault(w.base, {})[w.offset] = w
     keep.append([w.keep for held in of.values() for w in held.values()])
     single: list[Word] = []
-    blocks: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
     for base, found in of.items():
+        if len(found) == 1:
+            single += found.values()
+            continue
         for start, group in _groups(found):
             if len(group) == 1 or start < 0:
                 single += group
@@ -199,15 +218,14 @@ def _groups(found: dict[int, Word]) -> Iterable[tuple[int, list[Word]]]:
         yield start, group
 
 
-def _families(blocks: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]],
-              keep: list[Any]) -> tuple[list[_Family], list[_Alike]]:
+def _families(blocks: _Blocks, keep: list[Any]) -> tuple[list[_Family], list[_Alike]]:
     """Blocks in which the same bits count; apart from them those that hold the same, too."""
     families, many = [], []
     for mask, found in blocks.items():
-        own = [_Block(places[0], values) for values, places in found.items() if len(places) == 1]
+        own = [(places[0], *values) for values, places in found.items() if len(places) == 1]
         if own:
-            families.append(_Family(mask, len(own), c_array(_Block, own, keep)))
-        many += [_Alike(mask, values, len(places), c_array(ctypes.c_uint64, places, keep))
+            families.append(_Family(mask, len(own), _table(own, keep)))
+        many += [_Alike(mask, values, len(places), _table(places, keep))
                  for values, places in found.items() if len(places) > 1]
     return families, many
 
@@ -218,9 +236,9 @@ def _address(word: Word) -> int:
 
 def _in_groups(words: Iterable[Word], keep: list[Any]) -> tuple[int, int]:
     """How many groups of four words there are, the last one filled up, and where they begin."""
-    found = [_Word(_address(w), w.value) for w in words]
+    found = [(_address(w), w.value) for w in words]
     found += found[-1:] * (-len(found) % 4)
-    return len(found) // 4, c_array(_Word, found, keep)
+    return len(found) // 4, _table(found, keep)
 
 
 class _Entry(ctypes.Structure):
@@ -290,6 +308,13 @@ def _mappings(known: Iterable[Any], keep: list[Any]) -> list[_Entries]:
 
 def _tag(mapping: dict[Any, Any]) -> int:
     return ctypes.c_int64.from_address(id(mapping) + TAG_AT).value if TAGGED else -1
+
+
+def _table(rows: Sequence[Any], keep: list[Any]) -> int:
+    """Return the address of numbers of 64 bits, in rows or not, which ``keep`` keeps."""
+    array = np.array(rows, np.uint64)
+    keep.append(array)
+    return array.ctypes.data
 
 
 def c_array(kind: Any, items: Sequence[Any], keep: list[Any]) -> int:

@@ -24,7 +24,7 @@ Failure = tuple[str, str, int]
 def failures(checks: Sequence[Check | Foreign], graph: FunctionGraph) -> list[Failure]:
     """Return the messages of a program's checks; ``graph`` is the user's, before it was rewritten.
     """
-    places = _places(graph)
+    places = _places(graph) if checks else {}
     return [(c.error, c.text, places.get(c.nodes[0].where, -1)) for c in checks]
 
 
@@ -32,7 +32,8 @@ def widest(buffer: Buffer, graph: FunctionGraph) -> Failure:
     """Describe the largest temporary, for the error where there is no memory for all of them."""
     node: Any = buffer.node
     text = f"temporaries, the largest of them {_made(node)}"
-    return "MemoryError", text, _places(graph).get(node.where, -1)
+    found = (i for i, n in enumerate(_every(graph)) if n.where == node.where)
+    return "MemoryError", text, next(found, -1)
 
 
 def _made(node: Node) -> str:
@@ -43,9 +44,18 @@ def _made(node: Node) -> str:
 
 def check_elements(graph: FunctionGraph) -> None:
     """Refuse values with more elements than 64 bits count, which places in them are counted in."""
-    for node in _every(graph):
-        if is_static(node.shape) and math.prod(node.shape) >= 1 << 63:
-            raise OversizeError(node, math.prod(node.shape) * node.dtype.itemsize)
+    small: set[Any] = set()
+    bodies: dict[int, FunctionGraph] = {}
+    for node in graph.nodes:
+        if node.shape not in small:
+            if is_static(node.shape) and math.prod(node.shape) >= 1 << 63:
+                raise OversizeError(node, math.prod(node.shape) * node.dtype.itemsize)
+            small.add(node.shape)
+        for name in node.op.bodies if node.op is not None else ():
+            body = getattr(node.op, name).graph
+            bodies[id(body)] = body
+    for body in bodies.values():
+        check_elements(body)
 
 
 def oversize(error: OversizeError) -> str:

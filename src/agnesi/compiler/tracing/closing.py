@@ -20,7 +20,8 @@ def flowing(results: Sequence[Any]) -> set[Any]:
     """
     flowing: set[Any] = set()
     for node in toposort(results, lambda n: not n.requires_grad):
-        if node.requires_grad and (_is_leaf(node) or any(n in flowing for n in node.inputs)):
+        if node.requires_grad and (
+                _is_leaf(node) or not flowing.isdisjoint(node.inputs)):
             flowing.add(node)
     return flowing
 

@@ -17,6 +17,8 @@ MIN_SHARED_ELEMENTS = 1 << 12
 _MAX_CANDIDATES = 100
 #: How often one kernel may take in another one.
 _MAX_FUSIONS_PER_KERNEL = 3
+#: Clusters over few elements that become one kernel.
+_MAX_SMALL = 8
 
 
 def fuse_siblings(program: Program) -> Program:
@@ -26,6 +28,31 @@ def fuse_siblings(program: Program) -> Program:
         before = [c for c in plan.clusters if c.merged is None]
         _unite(before, lambda n: id(n) in plan.root, plan.merge)
         program.count(sum([c.merged is not None for c in before]))
+    return program
+
+
+def fuse_small(program: Program) -> Program:
+    """Merge independent clusters without reductions over equally many elements, some at a time.
+
+    It pays where there are few elements, so that a kernel's call counts, and where the kernel is
+    one of many equal ones: it is compiled once.
+    """
+    plan = program.plan
+    if plan is None:
+        return program
+    growing: dict[Any, tuple[Cluster, int]] = {}
+    before = [c for c in plan.clusters if c.merged is None]
+    for cluster in before:
+        shapes = {_wide(shape) for shape in cluster.shapes}
+        if cluster.reduces or cluster.sweeps or len(shapes) != 1:
+            continue
+        key = shapes.pop()
+        first, count = growing.get(key, (cluster, 0))
+        if count and count < _MAX_SMALL and plan.merge([first.now(), cluster]):
+            growing[key] = first, count + 1
+        else:
+            growing[key] = cluster, 1
+    program.count(sum([c.merged is not None for c in before]))
     return program
 
 

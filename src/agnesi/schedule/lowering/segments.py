@@ -12,7 +12,7 @@ from agnesi.core.support.dtypes import name_of
 from agnesi.core.support.record import struct
 from agnesi.schedule.clustering.clustering import fuse
 from agnesi.schedule.clustering.decisions import in_stages
-from agnesi.schedule.clustering.horizontal_fusion import fuse_siblings
+from agnesi.schedule.clustering.horizontal_fusion import fuse_siblings, fuse_small
 from agnesi.schedule.clustering.node_facts import uniform
 from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.lowering.kernel_templates import Pattern, again, pattern
@@ -86,7 +86,8 @@ class Segments:
             Request(body.outputs, {**leaves, **constants}, ours.target, ours.prefers, ours.library,
                     exclude=ours.exclude),
             self._program.schedule, in_stages(order))
-        for name, step in (("fusion", fuse), ("sibling_fusion", fuse_siblings)):
+        for name, step in (("fusion", fuse), ("sibling_fusion", fuse_siblings),
+                           ("sibling_fusion", fuse_small)):
             inner.begin(name)
             if name not in ours.exclude:
                 inner = step(inner)
