@@ -66,7 +66,8 @@ CASES = [
     (lambda: nn.Sequential([nn.ReLU()]), TypeError, "Sequential: layer 0 is no module and no "
      "function: [ReLU()]; give the layers one by one: Sequential(*layers)"),
     (lambda: nn.AvgPool1d(2, dilation=2), TypeError,
-     "AvgPool1d() got an unexpected keyword argument 'dilation'"),
+     "AvgPool1d() got an unexpected keyword argument 'dilation'; it takes kernel_size, stride, "
+     "padding, cover_all, count_include_pad, divisor_override"),
     (lambda: nn.BatchNorm1d(3)(IMAGES), ag.ShapeError, "BatchNorm1d: the input must be "
      "(batch, 3) or (batch, 3, size), not float32[2, 3, 6, 6]"),
     (lambda: nn.MaxPool2d(2)(X), ag.ShapeError, "max_pool2d(float32[2, 4], 2): the operand must be "
@@ -99,11 +100,13 @@ CASES = [
     (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), ValueError,
      "ConvTranspose2d: padding_mode must be 'zeros', not 'reflect'"),
     (lambda: nn.Linear(3, 4, colour=1), TypeError,
-     "Linear() got an unexpected keyword argument 'colour'"),
+     "Linear() got an unexpected keyword argument 'colour'; it takes in_features, out_features, "
+     "bias, dtype"),
     (lambda: nn.MaxPool2d(2, return_indexes=True), TypeError, "MaxPool2d() got an unexpected "
      "keyword argument 'return_indexes'; did you mean `return_indices`?"),
     (lambda: nn.MaxPool2d(2, ceil_mod=True), TypeError,
-     "MaxPool2d() got an unexpected keyword argument 'ceil_mod'"),
+     "MaxPool2d() got an unexpected keyword argument 'ceil_mod'; it takes kernel_size, stride, "
+     "padding, dilation, return_indices, cover_all"),
     (lambda: optim.SGD([W], lr=0.1, momentun=0.9), TypeError,
      "SGD() got an unexpected keyword argument 'momentun'; did you mean `momentum`?"),
     (lambda: optim.lr_scheduler.StepLR(optim.SGD([W]), 2, gama=0.5), TypeError,
@@ -162,7 +165,8 @@ CASES = [
     (lambda: ag.sum(X, dim=1, axis=1), TypeError,
      "sum(float32[2, 4]): `dim` and `axis` are the same; give one of them"),
     (lambda: ag.softmax(X, dims=1, unrolled=2), TypeError,
-     "softmax(float32[2, 4]): softmax() got an unexpected keyword argument 'unrolled'"),
+     "softmax(float32[2, 4]): softmax() got an unexpected keyword argument 'unrolled'; it takes x, "
+     "axis, out"),
 ]
 
 
@@ -173,14 +177,14 @@ def test_texts(wrong: Any, kind: Any, text: str) -> None:
 
 def test_classes_that_were_called_before_check_their_calls() -> None:
     nn.Linear(2, 3)
-    with pytest.raises(TypeError, match=r"^Linear\(\) got an unexpected keyword .*'colour'\n  at"):
+    with pytest.raises(TypeError, match=r"^Linear\(\) got an unexpected .*'colour'; it takes "):
         nn.Linear(2, 3, colour=1)
     with pytest.raises(TypeError, match=r"^Linear\(\) needs out_features, too"):
         nn.Linear(2)
 
 
 def test_other_keywords_are_as_unknown_as_ever() -> None:
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'nonsense'\n  at "):
+    with pytest.raises(TypeError, match=r"'nonsense'; it takes x, axis, dtype, "):
         ag.sum(X, nonsense=1)
 
 

@@ -33,7 +33,7 @@ CASES = [
      "scan: init[0] begins as float32[3], but the body returns float64[3] for it; the dtype must "
      "stay: begin with dtype 'float64', or return .astype('float32')"),
     (lambda x: ag.scan(lambda c, r: ((c, c), None), [x[0]], x), TypeError,
-     "scan: the carry is a nest of init[0], but the body returns one of next[0][0], next[1][0]; "
+     "scan: the carry begins as [float32[3]], but the body returns ([float32[3]], [float32[3]]); "
      "return the same nest, with the next value of each leaf"),
     (lambda x: ag.scan(lambda c, r: c, x[0], x), TypeError,
      "scan: the body must return (next carry, result of this step), not Tensor; return carry, "

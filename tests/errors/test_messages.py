@@ -277,8 +277,8 @@ GRADIENTS = [
      "requires_grad=True and compute outside of no_grad(). A jitted training step, which takes "
      "its gradients itself, returns values only"),
     (lambda: (leaf(3) * 2).backward(), ag.GradientError,
-     "the gradient of float32[3], which is not a scalar, needs a cotangent of that shape: reduce "
-     "it first (y.sum()), or pass one (y.backward(grad))"),
+     "backward: the gradient of float32[3], which is not a scalar, needs a cotangent of that "
+     "shape: reduce it first (y.sum()), or pass one (y.backward(grad))"),
     (lambda: (leaf(3) * 2).backward(ag.ones(2)), ag.GradientError,
      "backward: the cotangent is float32[2], but the result is float32[3]; give one number for "
      "each of its elements"),
@@ -292,7 +292,7 @@ GRADIENTS = [
      "grad: <lambda> must return a scalar, not float32[2]: reduce it, as with .sum() or .mean(); "
      "ag.jacobian has the derivatives of all elements"),
     (lambda: ag.grad(lambda x: x)(ag.tensor([1, 2])), TypeError,
-     "cannot differentiate with respect to int64[2]: only float and complex tensors have "
+     "grad: cannot differentiate with respect to int64[2]: only float and complex tensors have "
      "gradients; choose the arguments with argnums, or convert it"),
     (lambda: ag.ones(3, dtype="int64").requires_grad_(), TypeError,
      "requires_grad_(int64[3]): only float and complex tensors can require grad, not int64[3]; "

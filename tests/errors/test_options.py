@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim
+from tests.docstrings.numpydoc import parse
 from tests.errors.lambdas import check
 from tests.errors.option_samples import OPTIMIZER, W, classes, needed, said, wrong
+from tests.errors.test_arguments import example, functions
 
 CLASSES = classes()
 
@@ -110,3 +113,57 @@ CASES = [
 @pytest.mark.parametrize(("made", "kind", "text"), CASES)
 def test_texts(made: Any, kind: Any, text: str) -> None:
     check(made, kind, text)
+
+
+#: Options of functions that have a wider meaning than what is said of them in short.
+_WIDER = {("bernoulli", "p"), ("interp", "period"), ("softplus", "beta"), ("matrix_norm", "ord")}
+
+
+def functions_with_options() -> Iterator[tuple[str, Any, list[tuple[str, str]]]]:
+    """Public functions, with their options that are flags, words or numbers."""
+    for name, f in functions():
+        known = inspect.signature(f).parameters
+        found = [(option, entry.kind) for entry in parse(inspect.getdoc(f) or "").entries(
+                     "Parameters") for option in entry.names
+                 if option in known and known[option].default is not inspect.Parameter.empty
+                 and (entry.kind in ("bool", "float") or entry.kind[0] == "{")
+                 and (name, option) not in _WIDER and "with_indices" not in name]
+        if found:
+            yield name, f, found
+
+
+def unlike(option: str, kind: str) -> list[Any]:
+    """Values that an option of a function cannot have."""
+    if kind == "bool":
+        return ["yes", 2, 0.5, [], object()]
+    if kind == "float":
+        return ["a", [1.0, "a"], {}, True, *([-1.0] if option in ("eps", "rtol", "atol") else [])]
+    return ["nonsense", 3.5, []]
+
+
+@pytest.mark.share(4)
+@pytest.mark.parametrize("part", range(8))
+def test_functions_refuse_wrong_options(part: int) -> None:
+    wrong, count = [], 0
+    for name, f, options in list(functions_with_options())[part::8]:
+        found = example(f)
+        for option, kind in options if found is not None else ():
+            known = inspect.signature(f).parameters
+            by_name = known[option].kind is inspect.Parameter.KEYWORD_ONLY
+            place = 100 if by_name else [*known].index(option)
+            for value in unlike(option, kind):
+                args, keywords = list(found[0]), dict(found[1])
+                if place < len(args):
+                    args[place] = value
+                else:
+                    keywords[option] = value
+                count += 1
+                try:
+                    f(*args, **keywords)
+                except (TypeError, ValueError) as error:
+                    if option not in str(error) or f"\n  at {__file__}" not in str(error):
+                        wrong.append((name, option, value, str(error)))
+                else:
+                    wrong.append((name, option, value, "accepted"))
+    assert count > 50
+    assert wrong == []

@@ -30,9 +30,9 @@ CASES = [
     (lambda: ag.jit(later), TypeError, "later is a generator or coroutine, whose call computes "
      "nothing yet: compile the function that computes one step"),
     (lambda: ag.vmap(ag.add)(ag.zeros(2), ag.zeros(3)), ag.ShapeError,
-     "vmap: arguments[0][1] has 3 examples on axis 0, others have 2"),
+     "vmap: other has 3 examples on axis 0, others have 2"),
     (lambda: ag.vmap(ag.sin, 1)(ag.zeros(2)), ag.ShapeError,
-     "vmap: arguments[0][0] is float32[2] and has no axis 1 for examples; give None in in_axes for "
+     "vmap: input is float32[2] and has no axis 1 for examples; give None in in_axes for "
      "what is the same for all"),
     (lambda: ag.vmap(ag.sin, None)(ag.zeros(2)), ValueError,
      "vmap: no argument has an axis of examples; give axis_size"),

@@ -393,7 +393,7 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
             found = self._rule(*fixed, rebuild(xs), rebuild(ts))
             if not isinstance(found, tuple) or len(found) != 2:
                 raise TypeError(at(f"the rule of {name} must return (result, its direction), not "
-                                   f"{type(found).__name__}", place_of(self._rule)))
+                                   f"{typed(found)}", place_of(self._rule)))
             moves, its_shape = tree.flatten(found[1])
             if its_shape != shape:
                 raise GradientError(at(

@@ -61,7 +61,7 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto
 
     @functools.wraps(f)
     def derivatives(*args: Any, **keywords: Any) -> Any:
-        inputs = Inputs(args, argnums)
+        inputs = Inputs("jacobian", args, argnums)
         ys, shape = tensors_of(f, inputs.call(f, keywords))
         forward = mode == "forward" or (mode == "auto" and _fewer(inputs.originals, ys))
         with recording(inputs.outer(ys)):
@@ -220,7 +220,7 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
     >>> y, derivative(ag.tensor(1.0)), derivative(ag.tensor(0.5))
     (tensor(8.), tensor(12.), tensor(6.))
     """
-    inputs = Inputs(primals, None)
+    inputs = Inputs("linearize", primals)
     value = inputs.call(f, {})
     ys, shape = tensors_of(f, value)
     keep = inputs.outer(ys)

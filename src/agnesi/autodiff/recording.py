@@ -17,7 +17,7 @@ from agnesi.core.storage.leaves import argument
 from agnesi.core.storage.views import share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
-from agnesi.core.support.errors import GradientError, at, shown, user_where
+from agnesi.core.support.errors import GradientError, at, user_where
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, symbol, wrap
 
@@ -48,7 +48,7 @@ class _Recording(Switch, metaclass=_Called):
             return switch
         if not callable(function):
             raise TypeError(at(f"{cls.__name__}() takes nothing, or the function that it "
-                               f"decorates, not {shown(function)}"))
+                               f"decorates, not {typed(function)}"))
         return switch(function)
 
     def __call__(self, function: F) -> F:

@@ -263,14 +263,15 @@ def results_of(node: Node) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
-def seed(y: Tensor, g: Any = None) -> Tensor:
+def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
     """The cotangent to start from: one for a single element, else what the user gives."""
     if g is None:
         if y.shape != () and any(n != 1 for n in y.shape):
             raise GradientError(
                 at(
-                    f"the gradient of {typed(y)}, which is not a scalar, needs a cotangent of that "
-                    "shape: reduce it first (y.sum()), or pass one (y.backward(grad))"
+                    f"{owner}: the gradient of {typed(y)}, which is not a scalar, needs a "
+                    "cotangent of that shape: reduce it first (y.sum()), or pass one ("
+                    + ("y.backward(grad))" if owner == "backward" else "grad_outputs=)")
                 )
             )
         one = number(1, y.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def grad(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     create_graph: bool = False,
-    disconnected: str = "error",
+    disconnected: Literal["error", "zero", "none"] = "error",
     consider_constant: Sequence[Tensor] = (),
 ) -> Any:
     """Gradient of a result, or of a function.
@@ -97,7 +97,7 @@ def grad(
     symbolic = cost.array is None and not (is_tracing() and current_trace().of_values)
     record = STATE.recording and (create_graph or symbolic)
     with recording(record):
-        g = seed(cost, grad_outputs)
+        g = seed(cost, grad_outputs, "grad")
         found, apart = backprop({root: g}, [n for ns in nodes for n in ns], constants), Apart(g)
         if _goes_outside(root, targets, constants):
             notice("passing")
@@ -211,7 +211,7 @@ def value_and_grad(
 def _both(f: Function, argnums: Any, has_aux: bool, owner: str) -> Function:
     @functools.wraps(f)
     def both(*args: Any, **keywords: Any) -> Any:
-        inputs = Inputs(args, argnums)
+        inputs = Inputs(owner, args, argnums)
         result = inputs.call(f, keywords)
         y, aux = _pair(owner, f, result) if has_aux else (result, None)
         if not isinstance(y, Tensor):
@@ -304,7 +304,9 @@ def opened(nest: Any) -> tuple[Any, Callable[[Any], Any]]:
 class Inputs:
     """Arguments of a transformed function: fresh tensors stand in for those differentiated."""
 
-    def __init__(self, args: tuple[Any, ...], argnums: int | Sequence[int] | None) -> None:
+    def __init__(self, owner: str, args: tuple[Any, ...],
+                 argnums: int | Sequence[int] | None = None) -> None:
+        self.owner = owner
         self.args = list(args)
         self.was_recording = STATE.recording
         self.single = isinstance(argnums, int)
@@ -321,10 +323,11 @@ class Inputs:
 
     def _number(self, i: int) -> int:
         if not is_integer(i):
-            raise TypeError(at(f"grad: argnums must be integers, not {typed(i)}"))
+            raise TypeError(at(f"{self.owner}: argnums must be integers, not {typed(i)}"))
         if not -len(self.args) <= i < len(self.args):
             raise ValueError(
-                at(f"grad: argnums names argument {i}, but the function was given {len(self.args)}")
+                at(f"{self.owner}: argnums names argument {i}, but the function was given "
+                   f"{len(self.args)}")
             )
         return i % len(self.args)
 
@@ -336,8 +339,9 @@ class Inputs:
         if t is None or not is_inexact(t.dtype):
             raise TypeError(
                 at(
-                    f"cannot differentiate with respect to {typed(x)}: only float and complex "
-                    "tensors have gradients; choose the arguments with argnums, or convert it"
+                    f"{self.owner}: cannot differentiate with respect to {typed(x)}: only float "
+                    "and complex tensors have gradients; choose the arguments with argnums, or "
+                    "convert it"
                 )
             )
         return t
@@ -395,7 +399,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     >>> pullback(ag.tensor([1.0, 1.0]))
     (tensor([3., 4.]), tensor([1., 2.]))
     """
-    inputs = Inputs(primals, None)
+    inputs = Inputs("vjp", primals)
     result = inputs.call(f, {})
     value, aux = _pair("vjp", f, result) if has_aux else (result, None)
     ys, shape = tensors_of(f, value)
@@ -405,8 +409,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         gs, its_shape = tree.flatten(cotangent)
         if its_shape != shape:
             raise ValueError(
-                at(f"the cotangent is {listed(its_shape, 'g')}, but {_name(f)} returned "
-                   f"{listed(shape, 'y')}; give a cotangent of the same nest")
+                at(f"vjp: the cotangent is {typed(cotangent)}, but {_name(f)} returned "
+                   f"{typed(value)}; give a cotangent of the same nest")
             )
         again = STATE.recording and (
             keep or any(isinstance(g, Tensor) and g.requires_grad for g in gs)
@@ -455,7 +459,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     (tensor(8.), tensor(12.))
     """
     check_tuples("jvp", f, primals=primals, tangents=tangents)
-    inputs = Inputs(tuple(primals), None)
+    inputs = Inputs("jvp", tuple(primals))
     directions, its_shape = tree.flatten(opened(tuple(tangents))[0])
     if its_shape != inputs.shape:
         raise ValueError(at(

@@ -82,7 +82,7 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
             )
         along = _spread_axes("in_axes", axes, args)
         along += [0] * (len(leaves) - len(along))
-        call = _Call(leaves, along, shape.paths("arguments"), axis_size, randomness)
+        call = _Call(leaves, along, _told(f, shape), axis_size, randomness)
         args, keywords = shape.build(call.stand_ins)
         begun = list(call.batch.known)
         with call.running():
@@ -94,6 +94,17 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
         return its_shape.build(call.results(ends, behind, its_shape.paths("the result")))
 
     return batched
+
+
+def _told(f: Any, shape: tree.Tree) -> list[str]:
+    """The names of arguments and of what they hold, for the user: by the function's parameters."""
+    places, keywords = shape.children
+    code = getattr(f, "__code__", None)
+    names = code.co_varnames[hasattr(f, "__self__"): code.co_argcount] if code is not None else ()
+    found = []
+    for i, child in enumerate(places.children):
+        found += child.paths(names[i] if i < len(names) else f"argument {i}")
+    return found + [path[2:].replace("']", "", 1) for path in keywords.paths()]
 
 
 def _spread_axes(what: str, axes: Any, nest: Any) -> list[int | None]:

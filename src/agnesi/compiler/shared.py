@@ -231,16 +231,22 @@ def fitting(target: Any, value: Any) -> Tensor:
     try:
         value = stored(value, target.dtype)
     except DTypeError as error:
-        raise DTypeError(at(f"the update of {typed(target)}: {error}")) from None
+        raise DTypeError(at(f"the update of {_told(target)}: {error}")) from None
     if value.ndim != target.ndim:
         raise ShapeError(
-            at(f"the update of {typed(target)} is {typed(value)}: the number of axes must agree")
+            at(f"the update of {_told(target)} is {typed(value)}: the number of axes must agree")
         )
     if not np.can_cast(value.dtype, target.dtype, "same_kind"):
         raise DTypeError(
-            at(f"the update of {typed(target)} is {typed(value)}: convert it with .astype()")
+            at(f"the update of {_told(target)} is {typed(value)}: convert it with .astype()")
         )
     return cast(value, target.dtype)
+
+
+def _told(target: Any) -> str:
+    """A shared variable by its name, if it has one, and type."""
+    name = getattr(target, "name", None)
+    return f"{name!r}, {typed(target)}," if name else typed(target)
 
 
 def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -249,6 +255,10 @@ def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[An
     :raises ValueError: If there are two new values for one tensor.
     """
     pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(at("function: updates must be a dict, or pairs (variable, new value), "
+                               f"not {typed(updates)}"))
     for n, (target, _) in enumerate(pairs):
         if any(target is other for other, _ in pairs[:n]):
             raise ValueError(at(f"function: updates give {typed(target)} two new values; give one"))

@@ -16,14 +16,16 @@ import numpy as np
 from agnesi.core import options
 from agnesi.core.integers import integer, is_integer
 from agnesi.core.ir.dims import Dim
-from agnesi.core.support.errors import ShapeError, typed
+from agnesi.core.support.errors import ShapeError, at, typed
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
 
 #: Numbers of a range and words: name, place and rules.
 Ranged = tuple[tuple[str, int, tuple[options.Rule, ...]], ...]
-#: Annotations that say no range.
-_PLAIN = frozenset(("int", "float", "bool", "str", "None"))
+#: Annotations that say no more than that it is an integer.
+_PLAIN = frozenset(("int", "None"))
+#: The place of what is given by name alone.
+_NOWHERE = 1 << 30
 #: Nested containers that no function minds.
 _MAX_SHALLOW_NESTING = 100
 #: Integers that are declared, see :func:`counts`.
@@ -53,19 +55,26 @@ def ranged(function: Any) -> Ranged:
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     rules = options.declared(function)
-    return tuple((name, place if place < code.co_argcount else len(names), rules[name])
+    return tuple((name, place if place < code.co_argcount else _NOWHERE, rules[name])
                  for place, name in enumerate(names)
                  if name in rules and not _PLAIN.issuperset(_kinds(function.__annotations__[name])))
 
 
-def check_ranged(declared: Ranged, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-    """Refuse what is out of the range that is declared."""
+def first_place(declared: Ranged) -> int:
+    """So many arguments by place are none of these."""
+    return min((place for _, place, _ in declared), default=_NOWHERE)
+
+
+def check_ranged(declared: Ranged, args: tuple[Any, ...], keywords: dict[str, Any],
+                 owner: str = "") -> None:
+    """Refuse what is out of the range that is declared, at the user's line where ``owner`` tells
+    whom the user called."""
     for name, place, rules in declared:
         if place < len(args) or name in keywords:
             error = options.refusal(name, rules, args[place] if place < len(args)
                                     else keywords[name])
             if error is not None:
-                raise error
+                raise type(error)(at(f"{owner}{error}")) if owner else error
 
 
 def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
@@ -113,6 +122,20 @@ def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> s
             if value is not default and (wanted := test(name, declared, value)):
                 return f"{name} must be {wanted}, not {typed(value)}"
     return ""
+
+
+def of_keyword(error: Exception, function: Any, keywords: dict[str, Any]) -> Exception:
+    """The error where no tensor can be made of what was given by name, with that name: the texts
+    of errors show what was given by place."""
+    reason = getattr(error, "reason", str(error))
+    if not isinstance(reason, str) or not reason.startswith("cannot make a tensor from"):
+        return error
+    wrong = [name for name, value in keywords.items() if not _is_operand(value)]
+    if len(wrong) != 1:
+        return error
+    found = type(error)(f"{wrong[0]}: {reason}")
+    found.accident = False  # type: ignore[attr-defined]
+    return found
 
 
 def no_number(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:

@@ -68,7 +68,7 @@ def _told(text: str, known: tuple[str, ...]) -> str:
     found: str = with_keyword(text, known)
     if found != text or _UNKNOWN not in text:
         return found
-    return f"{text}; it takes {', '.join(known)}" if known else f"{text}; it takes none"
+    return f"{text}; it takes none"
 
 
 def strict(function: F, owner: type | None = None) -> F:
@@ -112,15 +112,31 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
 
     None where it tells them, or is one of a function of the user's or another library's.
     """
-    if "\n  at " in str(error) or in_user_code(error):
+    if in_user_code(error):
         return None
+    if "\n  at " in str(error):
+        return _of_the_outer(error, function, name)
     if not is_accident(error):
         found = type(error)(at(f"{name}: {error}"))
     elif (reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
         found = TypeError(at(f"{name}: {reason}: {error}"))
     else:
         return None
-    found.accident = False  # type: ignore[attr-defined]
+    found.accident, found.owner = False, name  # type: ignore[attr-defined]
+    return found
+
+
+def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:
+    """Return an error that a method of ours told as its own as that of the method that the user
+    called, and one of an operation as that of the object that was to be made."""
+    inner, text = getattr(error, "owner", None), str(error)
+    if inner is not None and text.startswith(f"{inner}: "):
+        found = type(error)(f"{name}{text[len(inner):]}")
+    elif getattr(error, "located", False) and function.__name__ in _CONSTRUCTORS:
+        found = type(error)(f"{name}: {text}")
+    else:
+        return None
+    found.accident, found.owner = False, name  # type: ignore[attr-defined]
     return found
 
 

@@ -105,7 +105,8 @@ def _each(rule: Rule) -> Rule:
 
 
 #: Any number, also NaN and infinity.
-AnyNumber: TypeAlias = Annotated[float, Rule("a number", _is_real)]
+_ANY = Rule("a number", _is_real, plain=True)
+AnyNumber: TypeAlias = Annotated[float, _ANY]
 Positive: TypeAlias = Annotated[float, within(0, above=True)]
 NotNegative: TypeAlias = Annotated[float, within(0)]
 #: The p of a norm, and bounds that may bound nothing.
@@ -181,6 +182,8 @@ _RULES = {
     "dict": Rule("a dict", lambda value: isinstance(value, dict)),
     "TensorLike": Rule("a tensor, an array, a number or a list of numbers", _is_data),
     "DTypeLike": Rule("a dtype", lambda value: True, _dtype),
+    "Generator": Rule("a Generator, such as ag.random.Generator(0)", lambda value: hasattr(
+        value, "state") or type(value).__name__ == "Generator", plain=True),
 }
 
 
@@ -286,9 +289,10 @@ def declared(function: Any) -> dict[str, tuple[Rule, ...]]:
     found = {name: _alternatives(text, function.__globals__)
              for name, text in function.__annotations__.items()
              if isinstance(text, str) and name != "return"}
-    every = function.__name__ == "__init__"
-    return {name: rules for name, rules in found.items()
-            if rules and (every or all(rule.plain for rule in rules))}
+    if function.__name__ == "__init__":
+        return {name: rules for name, rules in found.items() if rules}
+    return {name: tuple(_ANY if rule is _RULES["float"] else rule for rule in rules)
+            for name, rules in found.items() if rules and all(rule.plain for rule in rules)}
 
 
 def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exception]] | None:

@@ -38,6 +38,7 @@ def explain_errors(function: F) -> F:
     """
     name, declared = _shown(function), arguments.counts(function)
     ranged = arguments.ranged(function)
+    first = arguments.first_place(ranged)
     form = Form(function, name)
     known = form.known
     run = watched(function, name)
@@ -51,7 +52,7 @@ def explain_errors(function: F) -> F:
         try:
             if declared:
                 arguments.check_counts(declared, args, keywords)
-            if ranged:
+            if ranged and (keywords or len(args) > first):
                 arguments.check_ranged(ranged, args, keywords)
             if keywords and known is not None and not known.issuperset(keywords):
                 return form.call(args, keywords)
@@ -85,9 +86,13 @@ def higher(function: F) -> F:
     """A public function that calls the user's: what those raise, and what it refuses, passes."""
     name, leading = _shown(function), arguments.leading_functions(function)
     numpydoc(function)
+    ranged = arguments.ranged(inspect.unwrap(function))
+    first = arguments.first_place(ranged)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
+        if ranged and (keywords or len(args) > first):
+            arguments.check_ranged(ranged, args, keywords, f"{name}: ")
         for parameter, value in zip(leading, args, strict=False):
             if not callable(value):
                 raise TypeError(at(f"{name}: {parameter} must be a function, not {typed(value)}; "
@@ -109,6 +114,7 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
 
     What a function of the user's raised, and what ours raise that is about no operand, passes.
     """
+    error = arguments.of_keyword(error, function, keywords)
     if isinstance(error, RecursionError) and (deep := arguments.nested(function, args, keywords)):
         raise NestingError(at(f"{name}: {deep}")) from None
     if (reason := arguments.no_number(function, args, keywords)) and not in_user_code(error):
@@ -163,6 +169,7 @@ def public(function: F) -> F:
         return explain_errors(function)
     placed, declared = "device" in names, arguments.counts(function)
     ranged = arguments.ranged(function)
+    first = arguments.first_place(ranged)
     form = Form(function, name)
     known = form.known
     run = watched(function, name)
@@ -178,7 +185,7 @@ def public(function: F) -> F:
                 on_host(keywords.pop("device", None))
             if declared:
                 arguments.check_counts(declared, args, keywords)
-            if ranged:
+            if ranged and (keywords or len(args) > first):
                 arguments.check_ranged(ranged, args, keywords)
             if keywords and known is not None and not known.issuperset(keywords):
                 result = form.call(args, keywords)

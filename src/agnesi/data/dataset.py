@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import at, shown
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
 from agnesi.data.samplers import shuffled
@@ -208,7 +208,7 @@ class MappedDataset(Dataset):
 
     def __init__(self, dataset: Any, function: Callable[..., Any], batched: bool = False) -> None:
         if not callable(function):
-            raise TypeError(at(f"a dataset is mapped by a function, not by {shown(function)}"))
+            raise TypeError(at(f"a dataset is mapped by a function, not by {typed(function)}"))
         if batched and not hasattr(dataset, "take"):
             raise TypeError(at(f"{type(dataset).__name__} has no take(indices), which gives whole "
                                "batches; map with batched=False"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegativeBound, Size
-from agnesi.core.support.errors import at, shown
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.fetch import Fetch, Task
@@ -151,7 +151,7 @@ class DataLoader:
                                 "and drop_last"))
         if not (self.generator is None or isinstance(self.generator, Generator)):
             raise TypeError(at("DataLoader: generator must be an agnesi.random.Generator or a "
-                               f"seed, not {shown(self.generator)}"))
+                               f"seed, not {typed(self.generator)}"))
 
     def __len__(self) -> int:
         if self.is_stream:

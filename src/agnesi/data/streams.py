@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from agnesi.core.support.errors import at, shown
+from agnesi.core.support.errors import at, typed
 from agnesi.data.draws import accepts_generator, batch_generator
 
 
@@ -77,7 +77,7 @@ class MappedStream(IterableDataset):
 
     def __init__(self, dataset: Any, function: Callable[..., Any]) -> None:
         if not callable(function):
-            raise TypeError(at(f"a stream is mapped by a function, not by {shown(function)}"))
+            raise TypeError(at(f"a stream is mapped by a function, not by {typed(function)}"))
         self.dataset, self.function = dataset, function
         self._draws = accepts_generator(function)
 

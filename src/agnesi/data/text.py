@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Count
-from agnesi.core.support.errors import at, shown
+from agnesi.core.support.errors import at, typed
 from agnesi.data.dataset import Dataset, as_tensor
 
 
@@ -190,7 +190,7 @@ class TextDataset(Dataset):
                  labels: TensorLike | None = None, max_length: Count | None = None
                  ) -> None:
         if not hasattr(tokenizer, "encode"):
-            raise TypeError(at(f"a tokenizer has encode(text), which {shown(tokenizer)} has not"))
+            raise TypeError(at(f"a tokenizer has encode(text), which {typed(tokenizer)} has not"))
         self.samples = [token_ids(tokenizer, text)[:max_length] for text in texts]
         self.labels = None if labels is None else np.asarray(labels)
         if self.labels is not None and len(self.labels) != len(self.samples):

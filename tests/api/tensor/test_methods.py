@@ -164,7 +164,7 @@ def test_divmod_of_python(way):
     for f in (lambda x: divmod(x, 2), lambda x: divmod(7, x), lambda x: divmod(x, x[::-1])):
         for found, expected in zip(way(f)(x), f(x.numpy()), strict=True):
             np.testing.assert_array_equal(found, expected)
-    with pytest.raises(TypeError, match="unsupported operand"):
+    with pytest.raises(TypeError, match=r"divmod\(float32\[3\], 'two'\): cannot make"):
         divmod(x, "two")
 
 

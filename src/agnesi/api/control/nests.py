@@ -146,9 +146,8 @@ def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False,
     if shape != carry.shape:
         raise TypeError(
             at(
-                f"{owner}: the carry is a nest of {', '.join(carry.paths) or 'nothing'}, but the "
-                f"body returns one of {', '.join(shape.paths('next')) or 'nothing'}; return the "
-                "same nest, with the next value of each leaf"
+                f"{owner}: the carry begins as {typed(carry.build(carry.tensors))}, but the body "
+                f"returns {typed(found)}; return the same nest, with the next value of each leaf"
             )
         )
     result: list[Any] = []

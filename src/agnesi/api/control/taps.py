@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agnesi.api.control.nests import Nest, decision, is_symbolic
+from agnesi.api.control.nests import Nest, call_user_function, decision, is_symbolic
 from agnesi.api.control.steps import Loop
 from agnesi.api.control.traced import Row, chosen_graphs, tracing
 from agnesi.core.accepted import TensorLike
@@ -123,7 +123,9 @@ class _Step:
                 given: Sequence[Any]) -> tuple[list[Any], Any]:
         """Return the results of the function, and the condition to stop or None."""
         taps = [v for o, w in zip(self.outputs, windows, strict=False) for v in o.read(w)]
-        found = self.fn(*rows, *taps, *given)
+        found = call_user_function("scan", "fn(*rows, *earlier values, *non_sequences): "
+                                   f"{len(rows)}, {len(taps)} and {len(given)} of them", self.fn,
+                                   *rows, *taps, *given)
         stop, updates = None, {}
         parts = list(found) if isinstance(found, tuple) else [found]
         rest = []
@@ -271,7 +273,7 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
         for n in known[1:]:
             found = found - combine("max", found - n, 0)  # the smaller one
         return found
-    return integer(n_steps, "scan: n_steps")
+    return integer(n_steps, "n_steps")
 
 
 @strict

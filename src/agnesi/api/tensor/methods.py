@@ -141,14 +141,17 @@ AWAY = """
     is_cuda is_meta is_mkldnn is_mps is_nested is_quantized is_sparse is_sparse_csr is_xla is_xpu
 """
 #: Types that binary operators leave to the other operand.
-FOREIGN: set[type] = {type(None), str, bytes, dict, set, COO}
+FOREIGN: set[type] = {COO}
+#: Types that are equal to no tensor.
+UNEQUAL = frozenset((type(None), str, bytes, dict, set))
 
 
-def _operator(function: Method) -> Method:
+def _operator(function: Method, unequal: frozenset[type] = frozenset()) -> Method:
     """A binary operator that leaves operands of foreign types to them."""
 
     def method(self: Tensor, other: TensorLike, /) -> Any:
-        if type(other) in FOREIGN:
+        kind = type(other)
+        if kind in FOREIGN or kind in unequal:
             return NotImplemented
         return function(self, other)
 
@@ -200,7 +203,8 @@ def _operators() -> dict[str, Method]:
         table[f"__r{name}__"] = _reflected(f)
         table[f"__i{name}__"] = inplace.update(function, f, f"{sign}=")
     for name, function in COMPARISONS.items():
-        table[f"__{name}__"] = _operator(getattr(functions, function))
+        unequal = UNEQUAL if name in ("eq", "ne") else frozenset()
+        table[f"__{name}__"] = _operator(getattr(functions, function), unequal)
     for name, function in UNARY.items():
         table[f"__{name}__"] = getattr(functions, function)
     table["__divmod__"], table["__rdivmod__"] = _operator(_divmod), _reflected(_divmod)

@@ -11,6 +11,7 @@ from agnesi.api.tensor import folds
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import select
@@ -74,7 +75,7 @@ def clamp_max(x: TensorLike, max: TensorLike, *, out: Tensor | None = None) -> T
 @torch(_LIKE, "special.logit, sigmoid",
        ">>> ag.logit(ag.tensor([0.5]))\ntensor([0.])", x="array_like | Probabilities.",
        eps="float, optional | Probabilities are clipped to [eps, 1 - eps].")
-def logit(x: TensorLike, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+def logit(x: TensorLike, eps: NotNegative | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``."""
     x = as_tensor(x)
     if eps is not None:
@@ -259,8 +260,8 @@ def msort(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
        ">>> ag.renorm(ag.tensor([[3.0, 4.0]]), 2, 0, 1).round(3)\n"
        "tensor([[0.6, 0.8]])", "IndexError | If the axis is out of range.",
        p="float | Which norm.", maxnorm="float | The greatest norm.")
-def renorm(x: TensorLike, p: float, axis: int, maxnorm: float, *, out: Tensor | None = None
-           ) -> Tensor:
+def renorm(x: TensorLike, p: NotNegativeBound, axis: int, maxnorm: float, *,
+           out: Tensor | None = None) -> Tensor:
     """Slices of an axis, those of a greater norm scaled to the greatest that is allowed."""
     x = as_tensor(x)
     kept = shapes.axis_of(axis, x.ndim)

@@ -186,7 +186,7 @@ def typed(x: Any, levels: int = 4) -> str:
         return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
     if isinstance(x, (list, tuple, dict)) and levels and _holds_arrays(x, levels):
         return _nested(x, levels - 1)
-    if isinstance(x, (FunctionType, ModuleType, type)):
+    if isinstance(x, _NAMED):
         kind = "class" if isinstance(x, type) else type(x).__name__
         return x.__name__ if x.__name__ == "<lambda>" else f"<{kind} {x.__name__}>"
     if hasattr(x, "extra_repr"):  # a layer, whose own text has lines for those that it holds
@@ -201,10 +201,15 @@ def typed(x: Any, levels: int = 4) -> str:
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 
 
+#: What is told by its name.
+_NAMED = (FunctionType, ModuleType, type)
+
+
 def _holds_arrays(nest: Any, levels: int) -> bool:
     values = nest.values() if isinstance(nest, dict) else nest
     return levels > 0 and any(
-        hasattr(v, "dtype") or (isinstance(v, (list, tuple, dict)) and _holds_arrays(v, levels - 1))
+        hasattr(v, "dtype") or hasattr(v, "extra_repr") or isinstance(v, _NAMED)
+        or (isinstance(v, (list, tuple, dict)) and _holds_arrays(v, levels - 1))
         for v in values)
 
 

@@ -10,6 +10,7 @@ from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
+from agnesi.core.options import NotNegative, Share
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -188,7 +189,7 @@ def log_softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None,
 @public
 def batch_norm(input: TensorLike, running_mean: Any = None, running_var: Any = None,
                weight: TensorLike | None = None, bias: TensorLike | None = None,
-               training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *,
+               training: bool = False, momentum: Share = 0.1, eps: NotNegative = 1e-5, *,
                out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
 
@@ -272,7 +273,7 @@ def move_towards(running: Tensor, new: Tensor, share: Any) -> None:
 @public
 def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any = None,
                   weight: TensorLike | None = None, bias: TensorLike | None = None,
-                  use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5, *,
+                  use_input_stats: bool = True, momentum: Share = 0.1, eps: NotNegative = 1e-5, *,
                   out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 

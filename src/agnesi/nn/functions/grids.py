@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -76,7 +76,8 @@ def _places(n: int, corners: bool) -> np.ndarray:
 
 @public
 def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
-                padding_mode: str = "zeros", align_corners: bool | None = None) -> Tensor:
+                padding_mode: Literal["zeros", "border", "reflection"] = "zeros",
+                align_corners: bool | None = None) -> Tensor:
     """Images at the places of a grid, between their elements.
 
     Parameters

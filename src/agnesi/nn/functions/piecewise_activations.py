@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
-from agnesi.core.options import AnyNumber, NotNegativeBound
+from agnesi.core.options import AnyNumber, NotNegative, NotNegativeBound
 from agnesi.core.public import public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
@@ -107,7 +107,7 @@ def hardswish(input: TensorLike) -> Tensor:
 
 
 @public
-def hardshrink(input: TensorLike, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     """``x``, and 0 where it is no larger than ``lambd`` on either side.
 
     Parameters
@@ -137,7 +137,7 @@ def hardshrink(input: TensorLike, lambd: float = 0.5) -> Tensor:
 
 
 @public
-def softshrink(input: TensorLike, lambd: float = 0.5) -> Tensor:
+def softshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     """``x`` moved towards 0 by ``lambd``, and 0 where it is nearer.
 
     Parameters

@@ -11,6 +11,7 @@ from agnesi.api import random
 from agnesi.api.linalg import vector_norm
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
+from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.public import public
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_known
@@ -21,7 +22,8 @@ from agnesi.ops.convolution.transposed import conv_transpose
 
 
 @public
-def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1,
+                      eps: NotNegative = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along an axis.
 
     Parameters
@@ -52,8 +54,8 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float =
 
 
 @public
-def pairwise_distance(x1: TensorLike, x2: TensorLike, p: float = 2.0, eps: float = 1e-6,
-                      keepdim: bool = False) -> Tensor:
+def pairwise_distance(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0,
+                      eps: NotNegative = 1e-6, keepdim: bool = False) -> Tensor:
     """The norm of the difference of vectors along the last axis.
 
     Parameters
@@ -86,7 +88,8 @@ def pairwise_distance(x1: TensorLike, x2: TensorLike, p: float = 2.0, eps: float
 
 
 @public
-def normalize(input: TensorLike, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+def normalize(input: TensorLike, p: NotNegativeBound = 2.0, dim: int = 1,
+              eps: NotNegative = 1e-12) -> Tensor:
     """Vectors along an axis over their norms.
 
     Parameters
@@ -296,7 +299,7 @@ def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
 
 
 @public
-def pdist(input: TensorLike, p: float = 2.0) -> Tensor:
+def pdist(input: TensorLike, p: NotNegativeBound = 2.0) -> Tensor:
     """Distances of all pairs of rows, the pairs in order.
 
     Parameters

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any, Self
 
-from agnesi.core.support.errors import at, shown
+from agnesi.core.support.errors import at, typed
 from agnesi.nn.base.containers import ModuleSequence
 from agnesi.nn.base.module import Module
 
@@ -82,7 +82,7 @@ class Sequential(ModuleSequence):
             raise TypeError(at(f"Sequential: layer {place} is the class {entry.__name__}: make a "
                                f"layer of it, {entry.__name__}(...)"))
         if not callable(entry):
-            what = f"layer {place} is no module and no function: {shown(entry)}"
+            what = f"layer {place} is no module and no function: {typed(entry)}"
             if isinstance(entry, (list, tuple)):
                 what += "; give the layers one by one: Sequential(*layers)"
             raise TypeError(at(f"Sequential: {what}"))

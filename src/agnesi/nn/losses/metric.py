@@ -116,8 +116,8 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
 
 @public
 def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike,
-                        margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
-                        reduction: str = "mean") -> Tensor:
+                        margin: float = 1.0, p: Order = 2.0, eps: NotNegative = 1e-6,
+                        swap: bool = False, reduction: str = "mean") -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` (Balntas et al., 2016).
 
     Parameters

@@ -56,7 +56,7 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> T
 
 
 @public
-def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0,
+def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: NotNegative = 1.0,
                    reduction: str = "mean") -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
 
@@ -105,7 +105,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0,
 
 @public
 def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
-               delta: float = 1.0) -> Tensor:
+               delta: NotNegative = 1.0) -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
 
     Parameters
@@ -151,7 +151,8 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
 
 @public
 def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = True,
-                     full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> Tensor:
+                     full: bool = False, eps: NotNegative = 1e-8,
+                     reduction: str = "mean") -> Tensor:
     """Negative log-likelihood of counts under a Poisson distribution.
 
     Parameters
@@ -204,7 +205,7 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
 
 @public
 def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, full: bool = False,
-                      eps: float = 1e-6, reduction: str = "mean") -> Tensor:
+                      eps: NotNegative = 1e-6, reduction: str = "mean") -> Tensor:
     """Negative log-likelihood under normal distributions of given variances.
 
     Parameters

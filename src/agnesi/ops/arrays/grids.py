@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -137,7 +137,7 @@ def ix_(*sequences: Any) -> tuple[Tensor, ...]:
 
 
 @public
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, ...]:
+def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> tuple[Tensor, ...]:
     """Flat positions as an index for each axis of ``shape``.
 
     :param indices: Flat positions, of any shape.
@@ -174,8 +174,8 @@ def _inside(x: Tensor, size: int, what: str, name: str) -> Tensor:
 
 
 @public
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C", *,
-                      out: Tensor | None = None) -> Tensor:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
+                      order: Literal["C", "F"] = "C", *, out: Tensor | None = None) -> Tensor:
     """An index for each axis of ``dims`` as flat positions.
 
     :param multi_index: An array of indices for each axis; they broadcast.

@@ -6,6 +6,7 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -34,8 +35,8 @@ from agnesi.ops.reductions.vectornorms import norm
 
 
 @public
-def isclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, *,
-            equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
+def isclose(x1: TensorLike, x2: TensorLike, /, rtol: NotNegative = 1e-5, atol: NotNegative = 1e-8,
+            *, equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Return whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
 
     :param x1, x2: They broadcast; integers and bool are compared as float64.
@@ -58,7 +59,8 @@ def isclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float =
 
 
 @public
-def allclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, *,
+def allclose(x1: TensorLike, x2: TensorLike, /, rtol: NotNegative = 1e-5,
+             atol: NotNegative = 1e-8, *,
              equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Return whether all elements agree, as a tensor of one bool.
 
@@ -180,7 +182,8 @@ def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: 
 
 
 @public
-def dist(x1: TensorLike, x2: TensorLike, /, p: float = 2, *, out: Tensor | None = None) -> Tensor:
+def dist(x1: TensorLike, x2: TensorLike, /, p: NotNegativeBound = 2, *,
+         out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference.
 
     :param x1, x2: They broadcast.

@@ -152,5 +152,7 @@ def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None, /,
         x, weight, bias = common(x, weight, bias)
     if len(x.shape) == 2:
         return apply(LINEAR, x, weight, bias)
+    if x.shape and len(weight.shape) == 2:
+        _same("features", x.shape, -1, "x", weight.shape, 1, "weight")
     rows = reshape(x, (product(x.shape[:-1]), x.shape[-1]))
     return reshape(apply(LINEAR, rows, weight, bias), (*x.shape[:-1], weight.shape[0]))

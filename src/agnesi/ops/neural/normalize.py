@@ -11,6 +11,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.integers import number
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
+from agnesi.core.options import NotNegative
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -119,7 +120,7 @@ def _per_channel(channels: Any, ndim: int) -> tuple[Any, ...]:
 
 @public
 def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
-               bias: Any = None, training: bool = False, eps: float = 1e-5, *,
+               bias: Any = None, training: bool = False, eps: NotNegative = 1e-5, *,
                out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
 
@@ -151,7 +152,7 @@ def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight
 
 
 @public
-def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *,
+def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: NotNegative = 1e-5, *,
                   out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
@@ -173,7 +174,7 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-
 
 @public
 def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
-               bias: TensorLike | None = None, eps: float = 1e-5, *, out: Tensor | None = None
+               bias: TensorLike | None = None, eps: NotNegative = 1e-5, *, out: Tensor | None = None
                ) -> Tensor:
     """Mean 0 and variance 1 of every group of channels of every image, then ``* weight + bias``.
 
@@ -208,8 +209,8 @@ def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
 
 @public
 def layer_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
-               weight: TensorLike | None = None, bias: TensorLike | None = None, eps: float = 1e-5,
-               *, out: Tensor | None = None) -> Tensor:
+               weight: TensorLike | None = None, bias: TensorLike | None = None,
+               eps: NotNegative = 1e-5, *, out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
 
     :param x: Floats, of shape (..., *normalized_shape).
@@ -246,7 +247,7 @@ def _last(x: Tensor, normalized_shape: int | tuple[int, ...]) -> tuple[int, ...]
 
 @public
 def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
-             weight: TensorLike | None = None, eps: float | None = None, *,
+             weight: TensorLike | None = None, eps: NotNegative | None = None, *,
              out: Tensor | None = None) -> Tensor:
     """Mean square 1 over the last axes, then ``* weight`` (Zhang and Sennrich 2019).
 

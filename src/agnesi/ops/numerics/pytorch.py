@@ -10,6 +10,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strict
 from agnesi.core.op import EXPLAINED, explain, renamed_error
+from agnesi.core.options import NotNegativeBound
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
@@ -161,7 +162,8 @@ def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | N
 
 
 @public
-def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0, *, out: Tensor | None = None) -> Tensor:
+def cdist(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0, *,
+          out: Tensor | None = None) -> Tensor:
     """Distances between all rows of two matrices, or of stacks of matrices.
 
     :param x1, x2: Of shapes (..., n, k) and (..., m, k).

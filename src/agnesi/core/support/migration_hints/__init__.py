@@ -83,7 +83,7 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     name = rest.strip("'")
     if not unknown or not name.isidentifier():
         return reason
-    known = set(known)
+    given, known = list(known), set(known)
     here = [(words, told) for words, forms, told in _keywords()
             if any(fnmatch.fnmatchcase(_called(call), f) for f in forms) and _has(known, told)]
     for words, told in here:
@@ -94,7 +94,10 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
         return f"{reason}; did you mean `{near}`?"
     others = {word: told for row, told in reversed(here) for word in row if len(word) > 5}
     alike = nearest(name, others, 0.88)
-    return f"{reason}; use {others[alike]}" if alike else reason
+    if alike:
+        return f"{reason}; use {others[alike]}"
+    listed = [word for word in given if not word.startswith("_") and word != "self"]
+    return f"{reason}; it takes {', '.join(listed)}" if listed else reason
 
 
 def _called(call: str) -> str:

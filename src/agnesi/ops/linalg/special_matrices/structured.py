@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_settled
+from agnesi.core.options import NotNegative
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -78,7 +79,7 @@ def qr_multiply(a: TensorLike, c: TensorLike, mode: Literal["left", "right"] = "
 
 
 @public
-def pinvh(a: TensorLike, atol: float | None = None, rtol: float | None = None, *,
+def pinvh(a: TensorLike, atol: NotNegative | None = None, rtol: NotNegative | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Pseudo-inverses of Hermitian matrices, or of the Hermitian parts of others.
 
@@ -108,7 +109,8 @@ def _close_to(a: Tensor, b: Tensor, atol: Any, rtol: Any) -> Tensor:
 
 
 @public
-def issymmetric(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
+def issymmetric(a: TensorLike, atol: NotNegative | None = None,
+                rtol: NotNegative | None = None) -> Tensor:
     """Return whether a matrix is equal to its transpose, exactly or within tolerances.
 
     :param a: Of shape (..., n, n).
@@ -126,7 +128,8 @@ def issymmetric(a: TensorLike, atol: float | None = None, rtol: float | None = N
 
 
 @public
-def ishermitian(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
+def ishermitian(a: TensorLike, atol: NotNegative | None = None,
+                rtol: NotNegative | None = None) -> Tensor:
     """Return whether a matrix is equal to its adjoint, exactly or within tolerances.
 
     :param a: Of shape (..., n, n).

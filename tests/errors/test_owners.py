@@ -1,0 +1,84 @@
+"""Errors name whom the user called, the argument at fault, and types as users write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import distributions, nn, symbolic
+
+A, V, W = ag.arange(12.0).reshape(3, 4), ag.ones(3), ag.ones(4)
+NO_TENSOR = "its elements have dtype <U1; tensors hold bool, integer, float and complex numbers"
+
+
+def shared_update() -> None:
+    x, s = symbolic.dvector("x"), ag.shared(np.zeros(3), name="s")
+    ag.function([x], x, updates={s: s.sum()})
+
+
+def listed_update() -> None:
+    x, s = symbolic.dvector("x"), ag.shared(np.zeros(3), name="s")
+    ag.function([x], x, updates=[s, s + 1])
+
+
+def pulled() -> None:
+    ag.vjp(lambda x: (x, x), V)[1](V)
+
+
+CASES = [
+    (lambda: V + "a", ag.DTypeError, f"add(float32[3], 'a'): cannot make a tensor from 'a': "
+     f"{NO_TENSOR}"),
+    (lambda: V < None, ag.DTypeError, "less(float32[3], None): cannot make a tensor from None"),
+    (lambda: nn.functional.batch_norm(A, W, W, weight="a"), ag.DTypeError,
+     "batch_norm(float32[3, 4], float32[4], float32[4]): weight: cannot make a tensor from 'a': "
+     f"{NO_TENSOR}"),
+    (lambda: nn.functional.layer_norm(A, 4, eps=-1), ValueError,
+     "layer_norm(float32[3, 4], 4): eps must be at least 0, not -1"),
+    (lambda: ag.sum(A, keepdims="yes"), TypeError,
+     "sum(float32[3, 4]): keepdims must be True or False, not 'yes'"),
+    (lambda: nn.functional.dropout(A, generator=3), TypeError, "dropout(float32[3, 4]): generator "
+     "must be a Generator, such as ag.random.Generator(0) or None, not 3"),
+    (lambda: ag.grad(lambda x: x.sum(), has_aux="yes")(V), TypeError,
+     "grad: has_aux must be True or False, not 'yes'"),
+    (lambda: nn.Linear(4, 2)(V), ag.ShapeError, "linear(float32[3], float32[2, 4], float32[2]): "
+     "features differ: 3 (axis -1 of x (3,)) and 4 (axis 1 of weight (2, 4))"),
+    (lambda: distributions.Normal(0.0, 1.0).sample("3"), TypeError,
+     "Normal.sample: a size must be an integer, not '3'"),
+    (lambda: distributions.MultivariateNormal(ag.zeros(2), ag.ones((2, 2))),
+     np.linalg.LinAlgError,
+     "MultivariateNormal: cholesky(float32[2, 2]): Matrix is not positive definite"),
+    (lambda: ag.vmap(lambda x, y: x + y)(A, V[:2]), ag.ShapeError,
+     "vmap: y has 2 examples on axis 0, others have 3"),
+    (lambda: ag.vmap(lambda x, y: x)(A, y={"a": V[:2]}), ag.ShapeError,
+     "vmap: y['a'] has 2 examples on axis 0, others have 3"),
+    (lambda: ag.jacobian(lambda x: x.sum(), argnums=2)(V), ValueError,
+     "jacobian: argnums names argument 2, but the function was given 1"),
+    (pulled, ValueError, "vjp: the cotangent is float32[3], but <lambda> returned (float32[3], "
+     "float32[3]); give a cotangent of the same nest"),
+    (lambda: symbolic.scan(lambda a: a, symbolic.dvector("x"), 0.0), TypeError,
+     "scan: <lambda>() takes 1 positional argument but 2 were given; it is called as fn(*rows, "
+     "*earlier values, *non_sequences): 1, 1 and 0 of them"),
+    (shared_update, ag.ShapeError, "the update of 's', "),
+    (listed_update, TypeError, "function: updates must be a dict, or pairs (variable, new value), "
+     "not [float64["),
+    (lambda: nn.Sequential([nn.Linear(4, 2), nn.ReLU]), TypeError, "Sequential: layer 0 is no "
+     "module and no function: [Linear(4, 2), <class ReLU>]; give the layers one by one"),
+    (lambda: ag.function([], [], allow_unused=True), TypeError, "function() got an unexpected "
+     "keyword argument 'allow_unused'; it takes inputs, outputs, updates"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "text"), CASES, ids=range(len(CASES)))
+def test_texts(wrong: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind) as caught:
+        wrong()
+    told, _, place = str(caught.value).partition("\n  at ")
+    assert text in told
+    assert place.startswith(f"{__file__}:")
+
+
+def test_what_is_no_number_is_equal_to_no_tensor() -> None:
+    assert (V == "a") is False and (V != None) is True and V not in ({}, set())  # noqa: E711
