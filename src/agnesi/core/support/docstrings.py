@@ -81,6 +81,10 @@ _KINDS = {
     "Axis": "int or tuple of int", "PerAxis": "int or tuple of int",
     "ShapeLike": "int or tuple of int", "tuple[Tensor, ...]": "tuple of Tensor",
     "list[Tensor]": "list of Tensor",
+    **dict.fromkeys("""AnyNumber Positive NotNegative Order Bound NotNegativeBound Share
+                       Decay""".split(), "float"),
+    **dict.fromkeys("Size Count Epoch".split(), "int"),
+    **dict.fromkeys("Sizes Counts".split(), "int or tuple of int"),
 }
 _STARS: dict[Any, str] = {
     inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**",
