@@ -75,6 +75,7 @@ def keep(t: Tensor, node: Node) -> None: ...
 def _annotation(text: Any) -> str:
     """An annotation, with the builtins that methods of Tensor hide written in full."""
     shown = "Any" if text is inspect.Parameter.empty else str(text)
+    shown = re.sub(r"\b(NotNegative|NotNegativeBound|Share)\b", "float", shown)
     shown = re.sub(r"\b(int|float|bool)\b", r"builtins.\1", shown)
     shown = shown.replace("Callable[..., Any]", "Any")
     return re.sub(r"\b(Ordered|SlogdetResult|MinMax|Generator|Hook|Handle)\b", "Any", shown)

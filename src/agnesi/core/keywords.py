@@ -136,7 +136,7 @@ def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:
         found = type(error)(f"{name}: {text}")
     else:
         return None
-    found.accident, found.owner = False, name  # type: ignore[attr-defined]
+    found.accident, found.owner = False, name
     return found
 
 

@@ -143,7 +143,7 @@ AWAY = """
 #: Types that binary operators leave to the other operand.
 FOREIGN: set[type] = {COO}
 #: Types that are equal to no tensor.
-UNEQUAL = frozenset((type(None), str, bytes, dict, set))
+UNEQUAL: frozenset[type] = frozenset((type(None), str, bytes, dict, set))
 
 
 def _operator(function: Method, unequal: frozenset[type] = frozenset()) -> Method:
@@ -203,8 +203,8 @@ def _operators() -> dict[str, Method]:
         table[f"__r{name}__"] = _reflected(f)
         table[f"__i{name}__"] = inplace.update(function, f, f"{sign}=")
     for name, function in COMPARISONS.items():
-        unequal = UNEQUAL if name in ("eq", "ne") else frozenset()
-        table[f"__{name}__"] = _operator(getattr(functions, function), unequal)
+        f, equality = getattr(functions, function), name in ("eq", "ne")
+        table[f"__{name}__"] = _operator(f, UNEQUAL) if equality else _operator(f)
     for name, function in UNARY.items():
         table[f"__{name}__"] = getattr(functions, function)
     table["__divmod__"], table["__rdivmod__"] = _operator(_divmod), _reflected(_divmod)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -62,7 +62,9 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
         raise TypeError(f"cost must be a scalar, not {cost.type}")
     if known_grads:
         cost = _with_known(cost, known_grads)
-    rule = {"raise": "error", "warn": "zero", "ignore": "zero"}[disconnected_inputs]
+    rules: dict[str, Literal["error", "zero"]] = {
+        "raise": "error", "warn": "zero", "ignore": "zero"}
+    rule = rules[disconnected_inputs]
     held = [bare(x) for x in consider_constant or ()]
     try:
         with floats():

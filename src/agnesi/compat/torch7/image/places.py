@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def _sampled(planes: Any, y: Any, x: Any, mode: str = "bilinear", clamp: str = "
     """Planes at rows y and columns x, from 0; outside is the border, or a number."""
     high, wide = planes.shape[1:]
     grid = np.stack([2 * x / max(wide - 1, 1) - 1, 2 * y / max(high - 1, 1) - 1], -1)
-    border = "border" if clamp == "clamp" else "zeros"
+    border: Literal["border", "zeros"] = "border" if clamp == "clamp" else "zeros"
     shift = 0 if clamp == "clamp" else pad
     found = F.grid_sample(planes[None].astype(float) - shift, np.round(grid, 12)[None],
                           _mode(mode), border, align_corners=True)
