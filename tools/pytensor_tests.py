@@ -2,7 +2,8 @@
 
 ``python tools/pytensor_tests.py CHECKOUT`` takes a directory with PyTensor's sources, lets
 imports of ``pytensor`` lead to our module, and writes which tests do not pass and why to
-``tests/compat/pytensor_excluded.txt``.  With further arguments for pytest it only runs those.
+``tests/compat/pytensor_excluded.txt``.  Each file runs in a process of its own, each test for at
+most ``SECONDS``.  With further arguments for pytest it only runs those.
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.util
+import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import tempfile
 import types
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,11 +30,17 @@ import pytest
 OURS = "agnesi.compat.theano"
 TENSOR = ("elemwise", "subtensor", "basic", "math", "extra_ops")
 FILES = [*(f"tests/tensor/test_{name}.py" for name in TENSOR), "tests/scan"]
+#: How long a test may take, and a file.
+SECONDS, FILE_SECONDS = 120, 3600
 EXCLUDED = Path(__file__).parent.parent.resolve() / "tests/compat/pytensor_excluded.txt"
 
 
 class NotInModuleError(Exception):
     """A test uses what our module does not have."""
+
+
+class TooLongError(BaseException):
+    """A test took longer than ``SECONDS``."""
 
 
 class Missing:
@@ -111,13 +124,34 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 class Outcomes:
     """What became of each test, and why."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: str | None = None) -> None:
         self.kinds: dict[str, str] = {}
         self.reasons: dict[str, str] = {}
         self.collected = 0
+        #: Where outcomes are written down, in case that the process does not come to its end.
+        self.notes = notes
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         self.collected, Missing.runs = len(items), True
+        self._note(str(len(items)))
+
+    def _note(self, line: str) -> None:
+        if self.notes is not None:
+            with open(self.notes, "a") as file:
+                file.write(f"{line}\n")
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        kind = self.kinds.get(nodeid, "fails")
+        self._note(json.dumps([nodeid, kind, self.reasons.get(nodeid, "")]))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.alarm(SECONDS)
+        try:
+            return (yield)
+        finally:
+            signal.alarm(0)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name = report.nodeid
@@ -134,6 +168,10 @@ class Outcomes:
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
             print(report.longreprtext[-3000:])
+
+
+def _too_long(number: int, frame: Any) -> None:
+    raise TooLongError(f"takes longer than {SECONDS} s")
 
 
 def _reason(text: str) -> str:
@@ -153,31 +191,80 @@ def _without_numba() -> None:
 def main() -> None:
     """Run the tests, print the share that passes, write the others down."""
     checkout, *rest = sys.argv[1:]
+    if rest:
+        _show(_run(os.path.abspath(checkout), rest))
+        return
+    found = Outcomes()
+    for file in _files(Path(checkout)):
+        part = _in_a_process(checkout, file)
+        _show(part, file)
+        found.collected += part.collected
+        found.kinds |= part.kinds
+        found.reasons |= part.reasons
+    _show(found)
+    _write(found)
+
+
+def _files(checkout: Path) -> list[str]:
+    """The files of tests, those of a folder one by one."""
+    return [str(f.relative_to(checkout)) for name in FILES
+            for f in ([checkout / name] if name.endswith(".py")
+                      else sorted((checkout / name).glob("test_*.py")))]
+
+
+def _in_a_process(checkout: str, file: str) -> Outcomes:
+    """Run one file; what is known of it is written down behind each test."""
+    found = Outcomes()
+    with tempfile.TemporaryDirectory() as folder:
+        notes = Path(folder) / "outcomes"
+        call = [sys.executable, __file__, checkout, file, "--show-capture=no"]
+        try:
+            subprocess.run(call, env={**os.environ, "PYTENSOR_OUTCOMES": str(notes)},
+                           timeout=FILE_SECONDS, check=False, stdout=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            print(f"{file} takes longer than {FILE_SECONDS} s")
+        lines = notes.read_text().splitlines() if notes.exists() else ["0"]
+    found.collected = int(lines[0])
+    for line in lines[1:]:
+        name, kind, why = json.loads(line)
+        found.kinds[name] = kind
+        if why:
+            found.reasons[name] = why
+    return found
+
+
+def _run(checkout: str, arguments: list[str]) -> Outcomes:
+    """Run pytest in this process."""
     root = Path(__file__).parent.parent.resolve()
-    sys.path[:0] = [str(root / "src"), os.path.abspath(checkout)]
+    sys.path[:0] = [str(root / "src"), checkout]
     os.chdir(checkout)
     sys.meta_path.insert(0, Finder())
     _without_numba()
-    found = Outcomes()
+    found = Outcomes(os.environ.get("PYTENSOR_OUTCOMES"))
     pytest.main(["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "-W", "ignore",
-                 "--tb=short", *(rest or [*FILES, "--show-capture=no"])], [found])
+                 "--tb=short", *arguments], [found])
+    return found
+
+
+def _show(found: Outcomes, name: str = "all") -> None:
     counts = Counter(found.kinds.values())
-    print(f"{found.collected} collected, {counts['passes']} pass "
+    print(f"{name}: {found.collected} collected, {counts['passes']} pass "
           f"({counts['passes'] / max(found.collected, 1):.1%}), {counts['skipped']} skip, "
-          f"{counts['fails']} do not")
-    if not rest:
-        _write(found, counts)
+          f"{counts['fails']} do not, {found.collected - counts.total()} did not run", flush=True)
 
 
-def _write(found: Outcomes, counts: Counter[str]) -> None:
+def _write(found: Outcomes) -> None:
     groups: dict[str, list[str]] = defaultdict(list)
     for name, kind in found.kinds.items():
         if kind == "fails":
             groups[name.partition("[")[0]].append(found.reasons.get(name, ""))
+    counts = Counter(found.kinds.values())
     lines = [
-        "# Tests of PyTensor's (tests/tensor: elemwise, subtensor, basic, math, extra_ops;",
-        f"# tests/scan) that do not pass through {OURS}: {found.collected} collected, "
-        f"{counts['passes']} pass, {counts['skipped']} skip, {counts['fails']} do not.",
+        "# Tests of PyTensor's (tests/tensor: elemwise, subtensor, basic, math, extra_ops; "
+        "tests/scan) that do not",
+        f"# pass through {OURS}: {found.collected} collected, {counts['passes']} pass, "
+        f"{counts['skipped']} skip, {counts['fails']} do not "
+        f"({datetime.now(UTC):%Y-%m-%d}).",
         "# test: how many of its cases, and the first one's reason.  `make pytensor` writes this.",
         *(f"{name}: {len(why)}: {why[0]}" for name, why in sorted(groups.items()))]
     EXCLUDED.write_text("\n".join(lines) + "\n")

@@ -129,3 +129,7 @@ def test_ends_of_loops_over_rows():
     found = f([1.0, 2.0], [3.0, 4.0])
     assert found[:2] == (3, 12) and found[2].tolist() == [4, 3]
     assert T.foldl(lambda a, s, k: s + k * a, ag.tensor([1.0, 2.0]), 0.0, 10)[0].item() == 30
+    assert f([], [])[:2] == (0, 1) and total.eval({x: []}) == 0  # what the loop begins with
+    rows, _ = T.reduce(lambda a: a * 2, x, None)
+    with pytest.raises(IndexError, match="out of range for axis 0 of size 0"):
+        rows.eval({x: []})

@@ -335,7 +335,10 @@ def jit(
     :meth:`Jit.explain` tells the cause of.  What keeps changing is given as an argument or kept in
     a tensor that is changed in place; else the function runs eagerly before long, with a warning.
     Modules of libraries, and what they keep, are taken for granted.  What it puts into objects,
-    lists and dicts is put there by each call.
+    lists and dicts is put there by each call; so are elements of NumPy's arrays that are assigned
+    (``losses[i] = loss``).  An entry of a dict (``h["n"]``) counts alone where code uses no more of
+    it, and a list that is only appended to (``h["loss"].append(loss)``) may grow: neither makes
+    another version.  Arrays that code changes otherwise make it run eagerly, with a warning.
 
     Where Python decides by a computed value (``if loss > 1``, ``while``, ``int(x.max())``,
     ``x.item()``), each way that it goes is a version of its own, with its gradients.  A version

@@ -446,13 +446,22 @@ def test_what_parameters_finds_is_looked_up_again():
 def test_what_keeps_changing_runs_eagerly_with_a_warning():
     m = _fresh(Small)()
     f, x = ag.jit(m), ag.ones(2)
-    told = r"runs eagerly.*Small.table..a.. was 11.0, now 12.0"
+    told = r"runs eagerly.*Small.size was 11.0, now 12.0"
     with pytest.warns(RuntimeWarning, match=told) as caught:
         for k in range(20):
-            m.table["a"] = float(k)
+            type(m).size = float(k)
             np.testing.assert_allclose(f(x).numpy(), m(x).numpy(), rtol=1e-5)
     assert len(caught) == 1 and caught[0].filename == __file__
     assert len(f.specialisations) < 15
+
+
+def test_an_entry_that_keeps_changing_is_taken_at_run_time():
+    m = _fresh(Small)()
+    f, x = ag.jit(m), ag.ones(2)
+    for k in range(8):
+        m.table["a"] = float(k)
+        np.testing.assert_allclose(f(x).numpy(), m(x).numpy(), rtol=1e-5)
+    assert len(f.specialisations) <= 4
 
 
 def test_classes_are_left_as_they_were():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
-from agnesi.api.control.taps import scan
+from agnesi.api.control.taps import looped
 from agnesi.core.keywords import strict
 
 
@@ -25,12 +26,14 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     :param non_sequences: What every step gets.
     :type non_sequences: Tensor or list of Tensor
     :param go_backwards: Begin with the last row.
-    :returns outputs: The values behind the last step, each of the shape of its first one.
+    :returns outputs: The values behind the last step, each of the shape of its first one; where
+        there are no rows, what the loop begins with.
     :rtype: Tensor or list of Tensor
     :returns updates: New values of what the steps change, for ``updates`` of ``ag.function``.
     :rtype: dict
     :raises TypeError: If ``fn`` returns something else than the next values.
-    :raises ValueError: If sequences have no rows, or their sizes do not fit.
+    :raises ValueError: If the sizes of sequences do not fit.
+    :raises IndexError: If sequences have no rows, and an output begins with nothing.
     :see: symbolic.foldl, symbolic.foldr, symbolic.scan
 
     >>> from agnesi import symbolic as T
@@ -39,9 +42,10 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     >>> total.eval({x: [1.0, 2.0, 3.0]})
     array(123.)
     """
-    found, updates = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards)
-    last = [y[-1] for y in found] if isinstance(found, list) else found[-1]
-    return last, updates
+    last, rows, updates = looped(fn, sequences, outputs_info, non_sequences,
+                                 go_backwards=go_backwards)
+    found = [y[-1] if end is None else end for end, y in zip_longest(last, rows)]
+    return (found[0] if len(found) == 1 else found), updates
 
 
 @strict

@@ -222,6 +222,16 @@ def scan(
     >>> fibonacci
     tensor([ 1,  2,  3,  5,  8, 13, 21, 34])
     """
+    _, ys, updates = looped(fn, sequences, outputs_info, non_sequences, n_steps, truncate_gradient,
+                            go_backwards, strict)
+    return (ys[0] if len(ys) == 1 else ys), updates
+
+
+def looped(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any,
+           n_steps: Any = None, truncate_gradient: int = -1, go_backwards: bool = False,
+           strict: bool = False) -> tuple[list[Any], list[Tensor], dict[Any, Any]]:
+    """What :func:`scan` computes: the last values of outputs that begin with some, None for others,
+    all rows of each, and updates."""
     taken = [_Sequence(s) for s in _listed(sequences)]
     if isinstance(outputs_info, Mapping):
         outputs_info = [outputs_info]
@@ -247,13 +257,13 @@ def scan(
     loop.updates = updates if not is_tracing() else None
     loop.symbolic = step.symbolic
     loop.cropped = True
-    _, ys, done = loop.run()
+    (windows, _), ys, done = loop.run()
     for target, value in updates.items():
         if hasattr(target, "advance"):  # a state of random numbers
             target.advance(value)
     if stops:
         ys = [_done(y, done) for y in ys]
-    return (ys[0] if len(ys) == 1 else list(ys)), updates
+    return [w[-1] if w else None for w in windows], list(ys), updates
 
 
 def _done(y: Tensor, done: Tensor) -> Tensor:

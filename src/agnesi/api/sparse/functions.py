@@ -18,10 +18,11 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import filled, made, sizes_of
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.sparse.patterns import Solve, check_square, lined_up
+from agnesi.ops.sparse.patterns import Solve, check_square, is_known, lined_up
 from agnesi.ops.sparse.products import SAMPLED
 
 
@@ -115,7 +116,7 @@ def _least(x: Any, kind: Any) -> tuple[int, int]:
 def _from_dense(x: Tensor, kind: Any) -> Any:
     if x.ndim != 2:
         raise ShapeError(f"a sparse matrix has two axes, unlike {typed(x)}")
-    rows, columns = np.nonzero(x.numpy() if not x.requires_grad else x.detach().numpy())
+    rows, columns = nonzero(x)
     return _from_triples(x[rows, columns], (rows, columns), x.shape, kind)
 
 
@@ -489,6 +490,11 @@ def remove0(a: SparseTensor) -> Any:
     >>> ag.sparse.remove0(ag.sparse.csr(([0.0, 1.0], [0, 1], [0, 2]))).nnz
     1
     """
+    if not is_known(*a.parts):
+        left, = nonzero(a.data)
+        lines = (a.rows if a.major == 0 else a.cols)[left]
+        order, indices, indptr = lined_up(lines, a.indices[left], a.shape[a.major])
+        return a._made(a.data[left][order], indices, indptr, a.shape)
     kept = a.data.detach().numpy() != 0
     indptr = np.concatenate([[0], np.cumsum(kept)])[a.indptr.numpy()]
     places = np.flatnonzero(kept)

@@ -9,6 +9,15 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.theano.config import config
+from agnesi.compat.theano.sparse_variable import (
+    SparseShared,
+    SparseVariable,
+    check_inputs,
+    inputs_of,
+    matrix_of,
+    outputs_of,
+    values_of,
+)
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import SharedVariable, Variable, bare, wrapped
 from agnesi.compiler.cloning import clone as our_clone
@@ -61,26 +70,33 @@ Param = In
 class Function:
     """A compiled function: called with values of its inputs, by position or name."""
 
-    def __init__(self, inputs: list[In], outputs: Any, found: Any, downcast: bool,
+    def __init__(self, inputs: list[In], shape: _Outputs, found: Any, downcast: bool,
                  name: str | None) -> None:
-        self.inputs, self.outputs, self.name = inputs, outputs, name
-        self._compiled, self._downcast = found, downcast
+        self.inputs, self.outputs, self.name = inputs, shape.given, name
+        self._compiled, self._downcast, self._shape = found, downcast, shape
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         known = {i.name: i for i in self.inputs}
-        values = [self._value(i, v) for i, v in zip(self.inputs, args, strict=False)]
-        named = {n: self._value(known[n], v) if n in known else v for n, v in keywords.items()}
-        found = self._compiled(*values, *args[len(values):], **named)
-        if found is None:
-            return []
-        if isinstance(self.outputs, dict):
-            return {k: _array(v) for k, v in found.items()}
-        if isinstance(self.outputs, (list, tuple)):
-            return [_array(v) for v in found]
-        return _array(found)
+        values = [v for i, given in zip(self.inputs, args, strict=False)
+                  for v in self._values(i, given)]
+        named = {}
+        for name, given in keywords.items():
+            told = known.get(name)
+            if told is None:
+                named[name] = given
+            elif isinstance(told.variable, SparseVariable):
+                parts = told.variable.tensor.inputs
+                named |= zip([p.name for p in parts], self._values(told, given), strict=True)
+            else:
+                named[name], = self._values(told, given)
+        found = self._compiled(*values, *args[len(self.inputs):], **named)
+        return self._shape.of(found)
 
-    def _value(self, told: In, value: Any) -> Any:
-        return _fitting(value, told.variable, self._downcast or bool(told.allow_downcast))
+    def _values(self, told: In, value: Any) -> list[Any]:
+        """The values of our inputs that stand for one."""
+        if isinstance(told.variable, SparseVariable):
+            return values_of(told.variable, value)
+        return [_fitting(value, told.variable, self._downcast or bool(told.allow_downcast))]
 
     def __getitem__(self, key: Any) -> Any:
         return self._compiled[bare(key)]
@@ -104,8 +120,13 @@ class Function:
         return getattr(self._compiled, name)
 
 
-def _array(x: Any) -> Any:
-    return np.asarray(x) if isinstance(x, Tensor) else x
+def _result(x: Any, parts: Sequence[Any]) -> Any:
+    """What a function returns for an output."""
+    x = x.variable if isinstance(x, Out) else x
+    if isinstance(x, SparseVariable):
+        return matrix_of(x, parts)
+    found, = parts
+    return np.asarray(found) if isinstance(found, Tensor) else found
 
 
 def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
@@ -154,33 +175,65 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     Function
     """
     told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
-    changes = _pairs(updates)
+    changes = [(bare(a), _like(a, b)) for a, b in _pairs(updates)]
     swaps = [(_target(a), _like(a, b)) for a, b in _pairs(givens)]
-    given = [_told(i) for i in told]
-    results = outputs
-    if isinstance(outputs, Mapping):
-        results = {k: _output(v) for k, v in outputs.items()}
-    elif isinstance(outputs, (list, tuple)):
-        results = [_output(v) for v in outputs]
-    elif outputs is not None:
-        results = _output(outputs)
+    given = [ours for i in told for ours in _told(i)]
     options: dict[str, Any] = {}
     if str(getattr(mode, "optimizer", mode)).upper() in ("FAST_COMPILE", "FAST_COMPILE_FAST"):
         options["optimizer"] = "fast_compile"
+    shape = _Outputs(outputs)
+    unused = on_unused_input or config.on_unused_input
+    if len(given) > len(told):
+        check_inputs([i.variable for i in told], [*shape.flat, *(b for _, b in changes)], unused)
+        unused = "ignore"
     found = compiled(
-        given, results, updates=[(bare(a), _like(a, b)) for a, b in changes], givens=swaps,
+        given, shape.asked, updates=changes, givens=swaps,
         no_default_updates=bare(no_default_updates), name=name or "function",
-        on_unused_input=on_unused_input or config.on_unused_input, **options)
-    return Function(told, outputs, found, bool(allow_input_downcast), name)
+        on_unused_input=unused, **options)
+    return Function(told, shape, found, bool(allow_input_downcast), name)
 
 
-def _told(i: In) -> OurIn:
-    """An input in our words."""
+class _Outputs:
+    """The outputs of a function: what ours computes for them, and what is made of that."""
+
+    def __init__(self, given: Any) -> None:
+        #: The variables as the user gave them: None, one, a list or a dict.
+        self.given = given
+        if isinstance(given, Mapping):
+            self._leaves = list(given.values())
+        else:
+            self._leaves = list(given) if isinstance(given, (list, tuple)) else [given]
+        parts = [[] if given is None else _parts(v) for v in self._leaves]
+        self._counts = [len(p) for p in parts]
+        self.flat = [v for p in parts for v in p]
+        alone = given is None or not isinstance(given, (list, tuple, Mapping))
+        self.asked: Any = self.flat
+        if alone and len(self.flat) < 2:
+            self.asked = self.flat[0] if self.flat else None
+
+    def of(self, found: Any) -> Any:
+        """Return what the user gets, of what our function returned."""
+        if found is None:
+            return []
+        values = iter(found if isinstance(found, (list, tuple)) else [found])
+        made = [_result(v, [next(values) for _ in range(n)])
+                for v, n in zip(self._leaves, self._counts, strict=True)]
+        if isinstance(self.given, Mapping):
+            return dict(zip(self.given, made, strict=True))
+        return made if isinstance(self.given, (list, tuple)) else made[0]
+
+
+def _told(i: In) -> list[OurIn]:
+    """An input in our words; several for a sparse matrix."""
+    if isinstance(i.variable, SparseVariable):
+        if i.value is not None or i.update is not None:
+            raise TypeError(f"{i.variable!r} is sparse and takes no value before the call")
+        return inputs_of(i.variable)
     value = i.value if i.value is None else _fitting(i.value, i.variable, True)
     if isinstance(i.value, SharedVariable):
         value = bare(i.value)
     update = i.update if i.update is None else _like(i.variable, i.update)
-    return OurIn(bare(i.variable), value, name=i.name, update=update, mutable=i.mutable)
+    return [OurIn(bare(i.variable), value, name=i.name, update=update, mutable=i.mutable)]
 
 
 def _input(x: Any) -> Variable:
@@ -189,8 +242,10 @@ def _input(x: Any) -> Variable:
     return x
 
 
-def _output(x: Any) -> Any:
-    return as_tensor_variable(x.variable if isinstance(x, Out) else x)._value
+def _parts(x: Any) -> list[Any]:
+    """What our function computes for an output."""
+    x = x.variable if isinstance(x, Out) else x
+    return outputs_of(x) if isinstance(x, SparseVariable) else [as_tensor_variable(x)._value]
 
 
 def _pairs(x: Pairs) -> list[tuple[Any, Any]]:
@@ -212,23 +267,26 @@ def _like(target: Any, value: Any) -> Any:
 
 def shared(value: Any, name: str | None = None, strict: bool = False,
            allow_downcast: bool | None = None, borrow: bool = False,
-           broadcastable: Any = None, **ignored: Any) -> SharedVariable:
+           broadcastable: Any = None, **ignored: Any) -> Any:
     """A variable with a value that lasts between calls.
 
     Parameters
     ----------
     value : array_like
+        Or a sparse matrix of SciPy's.
     name : str, optional
     borrow : bool
         Whether the variable uses the array's memory.
 
     Returns
     -------
-    SharedVariable
+    SharedVariable or SparseShared
     """
     if isinstance(value, Variable):
         raise TypeError("shared(): the value is a variable; give an array")
-    if not isinstance(value, np.random.RandomState) and getattr(value, "format", None) is None:
+    if getattr(value, "format", None) in ("csr", "csc"):
+        return SparseShared(value, name)
+    if not isinstance(value, np.random.RandomState):
         value = np.asarray(value)
     return wrapped(our_shared(value, name, borrow=borrow))
 

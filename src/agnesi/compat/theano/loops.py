@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agnesi.api.control import taps
+from agnesi.api.control import folds, taps
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
 from agnesi.core.tensor import Tensor
@@ -73,8 +73,13 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     found = wrapped(outputs)
     if return_list and not isinstance(found, list):
         found = [found]
+    return _with_updates(found, updates, return_updates)
+
+
+def _with_updates(found: Any, updates: Any, asked: bool) -> Any:
+    """Outputs and updates; without these, if they are not asked for."""
     changes = OrderedUpdates(wrapped(dict(updates)))
-    if return_updates:
+    if asked:
         return found, changes
     if changes:
         raise ValueError(f"scan has updates of {list(changes)}: call it with return_updates=True")
@@ -121,11 +126,10 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
            go_backwards: bool = False, mode: Any = None, name: str | None = None,
            return_updates: bool = True) -> Any:
     """The last value of a loop over the rows."""
-    given = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards,
-                 return_updates=return_updates)
-    found = given[0] if return_updates else given
-    last = [x[-1] for x in found] if isinstance(found, list) else found[-1]
-    return (last, given[1]) if return_updates else last
+    held = None if non_sequences is None else _listed(non_sequences)
+    found, updates = folds.reduce(_step(fn), _tensors(sequences), _tensors(outputs_info),
+                                  bare(held), go_backwards)
+    return _with_updates(wrapped(found), updates, return_updates)
 
 
 def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,

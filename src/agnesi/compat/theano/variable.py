@@ -90,6 +90,8 @@ def _operator(name: str) -> Any:
 #: Methods and attributes of variables that the modules above tell.
 METHODS: dict[str, Callable[..., Any]] = {}
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {}
+#: Kinds of values that are no tensors, and what makes variables of them.
+OTHERS: list[tuple[type, Callable[[Any], Any]]] = []
 
 
 class Variable:
@@ -347,6 +349,9 @@ def wrapped(x: Any) -> Any:
         return type(x)(*(wrapped(v) for v in x))
     if isinstance(x, dict):
         return type(x)((wrapped(k), wrapped(v)) for k, v in x.items())
+    found = next((made for kind, made in OTHERS if isinstance(x, kind)), None)
+    if found is not None:
+        return found(x)
     return x.name if isinstance(x, np.dtype) else x
 
 

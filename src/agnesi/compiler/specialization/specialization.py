@@ -186,6 +186,7 @@ class Version:
                 self._meet(reads, symbols)
                 self.outputs, self.tree = flatten(
                     call_user(self.owner.function, args, keywords, "jit"))
+            self.outputs = list(map(reads.parts.lent.array_of, self.outputs))
             reads.settle()
             refuse_symbols(reads)
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
@@ -207,7 +208,8 @@ class Version:
     def _reads(self, symbols: Sequence[Any]) -> Reads:
         """Return the recorder of reads, without places whose values are arguments."""
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
-        return Reads(k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor))
+        return Reads((k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor)),
+                     self.owner.versions.deferral)
 
     def _meet(self, reads: Reads, arguments: Sequence[Any]) -> None:
         """Show what the function can reach to what takes down its reads."""
@@ -222,7 +224,8 @@ class Version:
         self.placed = reads.places
         used = {id(a) for x, _ in trace.leaves.values() for a in (x.array, x.array.base)}
         self.places = [*reads.places.values(),
-                       *(place for key, place in reads.arrays.items() if key not in used)]
+                       *(place for key, place in reads.arrays.items()
+                         if place.counts and key not in used)]
         #: Those that native code cannot compare.
         self.unseen = [p for p in self.places if p.counts and not list(p.records())]
         self.watched = Watched()

@@ -25,7 +25,7 @@ from agnesi.compiler.specialization.signatures import (
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.leaves import Constant, is_small
-from agnesi.compiler.tracing.numbers import LookedAtError
+from agnesi.compiler.tracing.numbers import LookedAtError, refuse_stores
 from agnesi.compiler.tracing.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.tracing.reads import OnlyEagerError
 from agnesi.compiler.tracing.trace import TRACING
@@ -135,11 +135,12 @@ class Versions:
                     pass
                 elif self._demote():
                     before = now
-                elif not (self._take_as_constants(error, leaves, tree)
+                elif not (self._lend_nothing() or self._take_as_constants(error, leaves, tree)
                           or self._look_at_numbers(error)):
                     self._looked_at = looked_at
                     if before is not None:  # it fails with constants, too
                         self.hidden, self.dynamic, self._steering = before
+                    refuse_stores(error)
                     raise
                 chosen.clear()
 
@@ -460,6 +461,13 @@ class Versions:
         new = not found <= self._looked_at
         self._looked_at |= found
         return new
+
+    def _lend_nothing(self) -> bool:
+        """Let code have the arrays that it changes from now on: it failed with tensors."""
+        deferral = self.deferral
+        found = deferral.lends and deferral.lent
+        deferral.lends = deferral.lends and not found
+        return found
 
     def _look_at_numbers(self, error: BaseException) -> bool:
         """Let Python decide by computed numbers from now on: code failed for others."""

@@ -8,8 +8,11 @@ way (names, attributes, elements of containers), and what it changed.
   one (``begun`` in ``autodiff/recording.py``).
 - What it reads besides its arguments are places (``places.py``): bytecode tells names of modules
   and of enclosing functions (``bytecode.py``), hooks in classes tell attributes (``hooks.py``),
-  containers that it finds count as read (``reads.py``, ``things.py``, ``contents.py``), except
-  lists to which the code only appends.
+  containers that it finds count as read (``reads.py``, ``things.py``, ``contents.py``).  Bytecode
+  also tells what code does with a container (``container_uses.py``): single entries are places of
+  their own, and a list to which it only appends may hold anything (``parts.py``).
+- A NumPy array of which code assigns elements is a tensor over its memory meanwhile
+  (``lent_arrays.py``).
 - What it puts into containers and objects is undone after the trace and repeated by each call
   (``effects.py``). Iterators that a trace would use up make the function eager.
 - Where Python decides by a value (``if``, ``int``, ``item``), it gets that of the present call,

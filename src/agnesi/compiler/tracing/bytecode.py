@@ -1,17 +1,14 @@
-"""Read from bytecode which names a function reads, and to which lists it only appends."""
+"""Read from bytecode which names a function reads."""
 
 from __future__ import annotations
 
 import dis
 import functools
 from collections.abc import Iterator
-from itertools import pairwise
 from opcode import opmap
-from types import CodeType, FrameType
+from types import CodeType
 
 _EXTENDED, _GLOBAL, _NAME = map(opmap.get, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
-_METHODS = ("LOAD_METHOD", "LOAD_ATTR")
-_APPENDING = ("append", "extend")
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -64,46 +61,3 @@ def imports_of(code: CodeType) -> tuple[str, ...]:
     found = list(dis.get_instructions(code))
     return tuple("." * found[n - 2].argval + i.argval for n, i in enumerate(found)
                  if i.opname == "IMPORT_NAME")
-
-
-def appends_only(code: CodeType, name: str) -> bool:
-    """Return whether code, and that of functions made in it, appends to a variable and does nothing
-    else with it.
-
-    Examples
-    --------
-    >>> from agnesi.compiler.tracing.bytecode import appends_only
-    >>> def f(x):
-    ...     seen.append(x)
-    ...     return other[-1]
-    >>> appends_only(f.__code__, "seen"), appends_only(f.__code__, "other")
-    (True, False)
-    """
-    return all(_appends(inner, name) for inner in codes(code))
-
-
-@functools.lru_cache(maxsize=4096)
-def _appends(code: CodeType, name: str) -> bool:
-    found = list(dis.get_instructions(code))
-    return all(
-        i.opname == "LOAD_CLOSURE" or (i.opname.startswith("LOAD_") and _is_append(then))
-        for i, then in zip(found, [*found[1:], None], strict=True)
-        if i.argval == name and i.opname.endswith(("GLOBAL", "NAME", "DEREF", "CLOSURE"))
-    )
-
-
-def _is_append(instruction: dis.Instruction | None) -> bool:
-    return (instruction is not None and instruction.opname in _METHODS
-            and instruction.argval in _APPENDING)
-
-
-@functools.lru_cache(maxsize=4096)
-def _appending(code: CodeType) -> frozenset[int]:
-    """Return the instructions that load something to which the code appends at once."""
-    found = list(dis.get_instructions(code))
-    return frozenset(i.offset for i, then in pairwise(found) if _is_append(then))
-
-
-def appends_to(frame: FrameType) -> bool:
-    """Return whether what a frame is loading now is appended to."""
-    return frame.f_lasti in _appending(frame.f_code)

@@ -98,6 +98,31 @@ class Appended(Contents):
         return ()
 
 
+class Entered(Contents):
+    """A dict to which code puts entries by keys that only the run knows, and does not look."""
+
+    __slots__ = ()
+
+    counts = False
+
+    def holds(self) -> bool:
+        return True
+
+    def new(self) -> dict[Any, Any]:
+        """Return the entries that are other ones now."""
+        before = dict(self.value)
+        return {k: v for k, v in self.now() if before.get(k, MISSING) is not v}
+
+    def put(self, value: Any) -> None:
+        self.container.update(value)
+
+    def undo(self, before: Any) -> None:
+        super().put(before)
+
+    def records(self) -> Iterable[Any]:
+        return ()
+
+
 class Elements(Place):
     """The elements of an array, for Python may read them."""
 
@@ -125,6 +150,14 @@ class Elements(Place):
 
     def change(self) -> str:
         return f"{self.path}, an array, holds other elements"
+
+
+class Remembered(Elements):
+    """The elements of a large array, which a trace must not change; calls do not compare them."""
+
+    __slots__ = ()
+
+    counts = False
 
 
 class Raw(Place):

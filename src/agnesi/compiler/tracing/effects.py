@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.contents import Answer, Appended, Contents
+from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Entered
 from agnesi.compiler.tracing.places import MISSING, Definition, Function, Kind, Place, same
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.things import tells
@@ -115,6 +115,8 @@ class Effects:
                               if a is not b and not same(a, b)}
         if self.arguments and not _is_simple(tree):
             self.obstacle = "it puts something into an argument that is no list, dict or dataclass"
+        for w in self.written:
+            w.leaves = list(map(reads.parts.lent.array_of, w.leaves))
         values = [*(v for w in self.written for v in w.leaves), *self.arguments.values()]
         for value in values:
             if tells(type(value)) and not reads.knows(value):
@@ -207,6 +209,9 @@ def _written(places: Iterable[Place]) -> Iterator[Written]:
         elif isinstance(place, Appended):
             if len(now) > len(place.value):
                 yield Written(place, now[len(place.value):])
+        elif isinstance(place, Entered):
+            if (new := place.new()):
+                yield Written(place, new)
         elif now is not place.value and not same(now, place.value):
             yield Written(place, now)
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
+from agnesi.compiler.tracing.lent_arrays import stored_at
 from agnesi.compiler.tracing.reads import OnlyEagerError
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node, toposort
@@ -89,6 +90,16 @@ def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) ->
         error.locate(symbols)
     elif isinstance(error, Exception) and not raised_by_us(error):
         versions.failure = id(error)  # not itself, which would keep all frames
+
+
+def refuse_stores(error: BaseException) -> None:
+    """Raise if a trace ended where the user's code put a computed value into an array."""
+    where = stored_at(error)
+    if where is not None:
+        raise OnlyEagerError(
+            f"it puts a computed value into an array at {location(where)}",
+            "Keep what changes in a tensor (ag.tensor), or in an array that the code only assigns "
+            "elements of (array[i] = x)") from error
 
 
 class Number(Tensor):

@@ -12,7 +12,6 @@ import functools
 import os
 import sys
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,23 +25,23 @@ from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.tracing import hooks
 from agnesi.compiler.tracing.builtin_calls import Replaced, own_code
 from agnesi.compiler.tracing.bytecode import (
-    appends_only,
-    appends_to,
     assigned_in,
     attributes_of,
     codes,
     globals_of,
     imports_of,
 )
+from agnesi.compiler.tracing.container_uses import uses_at, uses_of
 from agnesi.compiler.tracing.contents import (
     Answer,
     Appended,
     Contents,
     Context,
-    Elements,
     Kept,
     Raw,
 )
+from agnesi.compiler.tracing.parts import Parts
+from agnesi.compiler.tracing.place_table import PlaceTable
 from agnesi.compiler.tracing.places import (
     MISSING,
     Attribute,
@@ -51,7 +50,6 @@ from agnesi.compiler.tracing.places import (
     Function,
     Kind,
     Name,
-    Place,
     Slot,
     attributes,
     same,
@@ -79,8 +77,6 @@ from agnesi.core.tensor import Tensor
 _MAX_NAME_LETTERS = 200
 #: Exact types of values that are nothing but themselves: there is nothing to look into.
 _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
-#: Bytes of arrays whose elements are compared.
-_MAX_COMPARED_BYTES = 1 << 12
 _MEMBER = type(vars(Tensor)["array"])
 
 
@@ -116,30 +112,25 @@ class taking(Block):  # noqa: N801 - used as a function
         mode, self._mode = self._mode, None
         if mode is not None:
             mode.undo()
+        self._reads.parts.lent.give_back()
         hooks.unhook(self._reads)
         self._reads.replaced.undo()
 
 
-class Reads:
+class Reads(PlaceTable):
     """The places that a trace reads, of which objects tell within ``taking``."""
 
-    def __init__(self, hidden: Iterable[Any] = ()) -> None:
-        self.places: dict[Any, Place] = {}
-        #: Places, by their keys, whose values are arguments.
-        self.hidden = frozenset(hidden)
-        #: Where the function put something without having read what was there.
-        self.given: dict[Any, Place] = {}
+    def __init__(self, hidden: Iterable[Any] = (), lending: Any = None) -> None:
+        super().__init__(hidden)
         #: What the body of a loop or branch changes, the last of it; empty where there is none.
         self.repeated = ""
         #: Functions that call what stands for builtins meanwhile.
         self.replaced = Replaced()
-        self._met: dict[int, Any] = {}
-        self._paths: dict[int, str] = {}
+        #: Containers of which code uses single entries.
+        self.parts = Parts(self, lending)
         self._told: set[tuple[int, str]] = set()
         #: Things, by identity, of which another read tells nothing new.
         self._quiet: set[int] = set()
-        #: Small arrays, whose elements Python may read or change.
-        self.arrays: dict[int, Elements] = {}
         #: Classes that code reads itself, and names of attributes in code.
         self._classes: dict[type, str] = {}
         self._names: set[str] = set()
@@ -228,14 +219,6 @@ class Reads:
         if value is not MISSING:
             self.meet(value, path)
 
-    def _add(self, key: Any, place: Callable[[], Place]) -> Place:
-        found = self.places.get(key)
-        if found is None:
-            found = place()
-            if key not in self.hidden:
-                self.places[key] = found
-        return found
-
     def _container(self, value: Any, path: str) -> None:
         """All that a container holds."""
         take = taking_elements(value)
@@ -246,23 +229,13 @@ class Reads:
         for i, (key, inner) in enumerate(inside(value)):
             self.meet(inner, f"{path}[{i if key is None else key!r}]")
 
-    def _grow(self, value: Any, path: str, asked: Callable[[], bool]) -> bool:
-        """Note a list to which code appends without looking, by what ``asked`` tells; whether it
-        is one."""
-        growing = type(value) is list or (type(value) is deque and value.maxlen is None)
-        growing = growing and asked()
-        if growing and id(value) not in self._met:
-            self._met[id(value)] = value
-            self._paths[id(value)] = path
-            self._add((id(value), "contents"), lambda: Appended(path, value, iter))
-        return growing
-
     def _look_into(self, value: Any, path: str) -> None:
         """Record the content of a list that was only appended to so far, or of a small array, as
         read.
         """
-        if isinstance(value, np.ndarray) and value.nbytes <= _MAX_COMPARED_BYTES:
-            self.arrays.setdefault(id(value), Elements(path, value))
+        if isinstance(value, np.ndarray):
+            self.remember(value, path)
+        self.parts.look_into(value)
         key = id(value), "contents"
         place = self.places.get(key)
         if isinstance(place, Appended):
@@ -340,9 +313,10 @@ class Reads:
             self._environment(place.value, code)
             if library and module_of(type(place.value)) in HOLDERS:
                 continue
-            asked = functools.partial(appends_only, code, name)
-            if library or not self._grow(place.value, name, asked):
+            if library:
                 self.meet(place.value, name)
+            else:
+                self.parts.use(place.value, name, functools.partial(uses_of, code, name), place)
         self.meet(getattr(function, "__wrapped__", None), path)
         if library:
             return
@@ -365,11 +339,12 @@ class Reads:
         if isinstance(value, ModuleType) and is_library(getattr(value, "__file__", None) or ""):
             self._environment(value, code)
             return
-        self._add((id(names), name), lambda: Name(name, names, name, value))
+        value = self.parts.lent.array_of(value)
+        place = self._add((id(names), name), lambda: Name(name, names, name, value))
         if isinstance(value, ModuleType):
             self._module(value, name, code)
-        if value is not MISSING and not self._grow(value, name, lambda: appends_only(code, name)):
-            self.meet(value, name)
+        if value is not MISSING:
+            self.parts.use(value, name, lambda: uses_of(code, name), place)
 
     def _environment(self, module: Any, code: CodeType) -> None:
         """The variables of the process, if code reads some."""
@@ -419,14 +394,13 @@ class Reads:
             return value
         path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
         reader = sys._getframe(2)
-        if not self._grow(value, path, lambda: appends_to(reader)):
-            self.meet(value, path)
-        return value
+        return self.parts.use(value, path, lambda: uses_at(reader, name))
 
     def _is_known(self, value: Any) -> bool:
         """Return whether a thing was looked into, and another read of it tells nothing new."""
-        return id(value) in self._met and not isinstance(value, np.ndarray) and not isinstance(
-            self.places.get((id(value), "contents")), Appended)
+        return id(value) in self._met and value not in self.parts and not isinstance(
+            value, np.ndarray) and not isinstance(
+                self.places.get((id(value), "contents")), Appended)
 
     def written(self, owner: Any, name: str) -> None:
         """Forget a read attribute: the function has assigned it itself."""
@@ -454,13 +428,12 @@ class Reads:
             if not place.holds() and now is not then and not same(now, then):
                 self.repeated = place.path
 
-    def _all_places(self) -> list[Place]:
-        return [*self.places.values(), *self.given.values()]
-
     def settle(self) -> None:
         """Forget what was read of objects that the function made itself; note results that
         functions keep.  What was assigned and is what it was before counts as read."""
         self._refill()
+        self.parts.settle()
+        self.parts.lent.check(place.array for place in self.arrays.values())
         for key, place in self.given.items():
             if place.holds():
                 self._add(key, lambda p=place: p)  # type: ignore
@@ -480,10 +453,6 @@ class Reads:
             for function, _ in missed:
                 function.cache_clear()
             raise OnceEagerError
-
-    def knows(self, value: Any) -> bool:
-        """Return whether an object was there before the trace."""
-        return id(value) in self._paths
 
     def answer(self, owner: Any, ask: Callable[[], Iterable[Any]],
                sources: Callable[[], Iterable[Any]]) -> None:

@@ -100,11 +100,12 @@ def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
     A number of Python's that a function takes, and no operator, is a tensor for all that follows.
     """
+    given = {x.dtype for x in xs if x.weak}
     if any(type(x) is not Tensor and x.weak for x in xs) and op.name != "astype":
-        return tuple([strong(x) if x.weak or is_number(x) else x for x in xs])
+        return tuple([strong(x) if x.weak or (is_number(x) and x.dtype in given) else x
+                      for x in xs])
     if op.name in OF_NUMBERS or op.bodies:
         return xs
-    given = {x.dtype for x in xs if x.weak}
     return tuple([of_default(x) if x.dtype in given and (x.weak or is_number(x)) else x
                   for x in xs])
 

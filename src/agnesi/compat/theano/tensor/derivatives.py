@@ -10,6 +10,8 @@ import numpy as np
 import agnesi
 from agnesi.api import functions as F
 from agnesi.api import symbolic
+from agnesi.api.sparse.tensors import SparseTensor
+from agnesi.compat.theano.sparse_variable import SparseVariable
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
 from agnesi.core.support.errors import GradientError
@@ -42,6 +44,7 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     cost : Variable
         A scalar; None with ``known_grads``.
     wrt : Variable or list of Variable
+        A sparse matrix has a derivative at its entries.
     consider_constant : list of Variable, optional
         What no derivative goes through.
     disconnected_inputs : {"raise", "warn", "ignore"}
@@ -66,13 +69,21 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
         "raise": "error", "warn": "zero", "ignore": "zero"}
     rule = rules[disconnected_inputs]
     held = [bare(x) for x in consider_constant or ()]
+    if isinstance(wrt, SparseVariable):
+        return grad(cost, [wrt], consider_constant, disconnected_inputs)[0]
+    many = isinstance(wrt, (list, tuple))
+    targets = [bare(x) for x in wrt] if many else bare(wrt)
+    data = [x.data if isinstance(x, SparseTensor) else x for x in targets] if many else targets
     try:
         with floats():
-            found = symbolic.grad(bare(cost), bare(wrt), disconnected=rule, consider_constant=held)
+            found = symbolic.grad(bare(cost), data, disconnected=rule, consider_constant=held)
     except GradientError as error:
         if "does not depend" in str(error):
             raise DisconnectedInputError(str(error)) from None
         raise
+    if many:
+        found = [x.with_data(g) if isinstance(x, SparseTensor) else g
+                 for x, g in zip(targets, found, strict=True)]
     return wrapped(found)
 
 

@@ -1,0 +1,220 @@
+"""Read from bytecode what code does with a container: which parts it reads, which it appends to.
+
+A use is the way to a part (``h["loss"]`` of ``h["loss"].append(x)``) and what is done there.  What
+is not understood counts as a read of all that the way has led to.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from agnesi.compiler.tracing.bytecode import codes
+
+_METHODS = ("LOAD_METHOD", "LOAD_ATTR")
+_APPENDING = ("append", "extend")
+_LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
+#: Whether ``LOAD_ATTR`` is also how methods are loaded that are called, which its flag tells.
+_FLAGGED = sys.version_info >= (3, 12)
+_SKIPPED = ("PRECALL", "CACHE", "NOP", "EXTENDED_ARG", "KW_NAMES")
+#: How many values instructions without jumps take from the stack, and how many they put there; of
+#: those that take more with their argument, without that.
+_EFFECTS = {
+    **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT", "PUSH_NULL", *_LOADS), (0, 1)),
+    "LOAD_ATTR": (1, 1), "LOAD_METHOD": (1, 2), "BINARY_OP": (2, 1), "COMPARE_OP": (2, 1),
+    "BINARY_SUBSCR": (2, 1), "BINARY_SLICE": (3, 1), "UNARY_NEGATIVE": (1, 1),
+    "UNARY_NOT": (1, 1), "UNARY_INVERT": (1, 1),
+    "BUILD_SLICE": (0, 1), "BUILD_TUPLE": (0, 1), "BUILD_LIST": (0, 1), "CALL": (2, 1)}
+_COUNTED = ("BUILD_SLICE", "BUILD_TUPLE", "BUILD_LIST", "CALL")
+
+
+class _Any:
+    """A key that only the run knows."""
+
+    def __repr__(self) -> str:
+        return "any"
+
+
+ANY: Any = _Any()
+#: A key that is a slice.
+SLICE: Any = _Any()
+
+
+class Named(NamedTuple):
+    """The name of an attribute, as a key."""
+
+    name: str
+
+
+class What(Enum):
+    """What is done with a part; one that is changed (``h[k] += 1``) is read and put."""
+
+    READ, APPEND, PUT, CHANGE = range(4)
+
+
+class Use(NamedTuple):
+    """The keys that lead to a part of a container, and what is done with that."""
+
+    keys: tuple[Any, ...]
+    what: What
+
+
+Uses = frozenset[Use]
+
+
+@functools.lru_cache(maxsize=4096)
+def uses_of(code: CodeType, name: str) -> Uses:
+    """Return the uses of a variable by code, and by functions that are made in it.
+
+    Examples
+    --------
+    >>> from agnesi.compiler.tracing.container_uses import uses_of
+    >>> def f(x):
+    ...     h["loss"].append(x)
+    ...     h["last"] = x
+    ...     return h["n"] + 1
+    >>> sorted((use.what.name, use.keys) for use in uses_of(f.__code__, "h"))
+    [('APPEND', ('loss',)), ('PUT', ('last',)), ('READ', ('n',))]
+    """
+    return frozenset(use for inner in codes(code) for use in _uses(inner, name))
+
+
+def uses_at(frame: FrameType, name: str) -> Uses:
+    """Return the uses of an attribute of that name by the code of a frame, which is loading it."""
+    return _loads(frame.f_code, frame.f_lasti, name)
+
+
+def of_part(uses: Iterable[Use], key: Any) -> Uses:
+    """Return the uses of one part, by what uses there are of the whole."""
+    return frozenset(Use(keys[1:], what) for keys, what in uses
+                     if keys and (keys[0] is ANY or keys[0] == key or keys[0] == Named(key)))
+
+
+def only(uses: Uses, what: What) -> bool:
+    """Return whether one thing alone is done with a container itself."""
+    return bool(uses) and all(not keys and done is what for keys, done in uses)
+
+
+@functools.lru_cache(maxsize=4096)
+def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
+    return tuple(i for i in dis.get_instructions(code) if i.opname not in _SKIPPED)
+
+
+@functools.lru_cache(maxsize=4096)
+def _loads(code: CodeType, offset: int, name: str) -> Uses:
+    found = _instructions(code)
+    here = next((n for n, i in enumerate(found) if i.offset == offset), None)
+    if here is None or not (found[here].opname in _METHODS or "getattr" in code.co_names):
+        return frozenset((Use((), What.READ),))
+    loads = {here, *(n for n, i in enumerate(found) if i.opname in _METHODS and i.argval == name)}
+    return frozenset(use for n in loads for use in _chain(code, found, n + 1, ()))
+
+
+def _uses(code: CodeType, name: str) -> Iterator[Use]:
+    found = _instructions(code)
+    for n, i in enumerate(found):
+        if i.argval == name and i.opname.endswith(("GLOBAL", "NAME", "DEREF", "CLOSURE")):
+            if i.opname.startswith("LOAD_") and i.opname != "LOAD_CLOSURE":
+                yield from _chain(code, found, n + 1, ())
+            elif i.opname.startswith("DELETE_"):
+                yield Use((), What.READ)
+
+
+def _chain(code: CodeType, found: Sequence[dis.Instruction], n: int, keys: tuple[Any, ...]
+           ) -> Iterator[Use]:
+    """The uses of what is on top of the stack before an instruction."""
+    while n < len(found):
+        first = found[n]
+        if first.opname in _METHODS and first.argval in _APPENDING:
+            yield Use(keys, What.APPEND)
+            return
+        if first.opname == "STORE_FAST":
+            yield from _local(code, found, n, keys)
+            return
+        key, n, done = _step(found, n)
+        if key is None:
+            break
+        keys = (*keys, key)
+        if done is not None:
+            yield Use(keys, done)
+            return
+    yield Use(keys, What.READ)
+
+
+def _step(found: Sequence[dis.Instruction], n: int) -> tuple[Any, int, What | None]:
+    """A step from a container to a part: its key, or None, the instruction behind it, and what is
+    done with the part if the way ends there."""
+    first = found[n]
+    if _makes_lists(found[n:n + 4]):
+        return found[n + 1].argval, n + 4, None
+    if first.opname in _METHODS and first.argval == "get" and found[n + 1].opname == "LOAD_CONST":
+        return found[n + 1].argval, n + 2, What.READ
+    if first.opname == "LOAD_METHOD" or (_FLAGGED and first.opname == "LOAD_ATTR" and _flag(first)):
+        return Named(first.argval), n + 1, What.READ
+    if first.opname == "LOAD_ATTR":
+        return Named(first.argval), n + 1, None
+    if first.opname == "STORE_ATTR":
+        return Named(first.argval), n + 1, What.PUT
+    key = first.argval if first.opname in ("LOAD_CONST", "LOAD_SMALL_INT") else ANY
+    above = 0
+    for k in range(n, len(found)):
+        name = found[k].opname
+        if above == 1 or (above == 2 and name.endswith("_SLICE")):
+            known = key if k == n + 1 and above == 1 else ANY
+            if above == 2 or found[k - 1].opname == "BUILD_SLICE" or type(known) is slice:
+                known = SLICE
+            if name in ("BINARY_SUBSCR", "BINARY_SLICE") or _is_subscript(found[k]):
+                return known, k + 1, None
+            if name in ("STORE_SUBSCR", "STORE_SLICE"):
+                return known, k + 1, What.PUT
+            if name == "COPY" and found[k].arg == 2:
+                return known, k + 1, What.CHANGE
+        takes, gives = _effect(found[k])
+        if takes > above:
+            break
+        above += gives - takes
+    return None, n, None
+
+
+def _makes_lists(found: Sequence[dis.Instruction]) -> bool:
+    """Return whether code calls ``setdefault(key, [])``."""
+    return [i.opname for i in found[1:]] == ["LOAD_CONST", "BUILD_LIST", "CALL"] and (
+        found[0].argval == "setdefault" and found[2].arg == 0 and found[3].arg == 2)
+
+
+def _is_subscript(i: dis.Instruction) -> bool:
+    return i.opname == "BINARY_OP" and i.argrepr == "[]"
+
+
+def _flag(i: dis.Instruction) -> int:
+    return (i.arg or 0) & 1
+
+
+def _effect(i: dis.Instruction) -> tuple[int, int]:
+    """Return how many values an instruction takes from the stack and puts there."""
+    takes, gives = _EFFECTS.get(i.opname, (1 << 30, 0))
+    if i.opname in _COUNTED:
+        takes += i.arg or 0
+    if i.opname == "LOAD_GLOBAL" or (_FLAGGED and i.opname == "LOAD_ATTR"):
+        gives += _flag(i)
+    return takes, gives
+
+
+def _local(code: CodeType, found: Sequence[dis.Instruction], n: int, keys: tuple[Any, ...]
+           ) -> Iterator[Use]:
+    """The uses of a local variable that a part is given to, and nothing else."""
+    name = found[n].argval
+    named = [(k, i) for k, i in enumerate(found) if i.argval == name and "FAST" in i.opname]
+    fits = all(i.opname == "LOAD_FAST" or k == n for k, i in named) and name not in (
+        *code.co_cellvars, *code.co_varnames[:code.co_argcount])
+    if not fits or any(k < n for k, _ in named):
+        yield Use(keys, What.READ)
+        return
+    for k, i in named:
+        if i.opname == "LOAD_FAST":
+            yield from _chain(code, found, k + 1, keys)

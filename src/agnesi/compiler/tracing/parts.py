@@ -1,0 +1,168 @@
+"""Containers of which code uses single entries: each of them is a place of its own.
+
+A dict that is only read at ``d["n"]``, put to at ``d["last"]`` and appended to at ``d["loss"]`` is
+not compared as a whole: what the function itself puts there would make each call another one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.tracing.container_uses import ANY, Named, Use, Uses, What, of_part, only
+from agnesi.compiler.tracing.contents import Appended, Contents, Entered
+from agnesi.compiler.tracing.lent_arrays import Lent
+from agnesi.compiler.tracing.places import MISSING, Name, Place
+
+#: Types of keys that are nothing but their values.
+_PLAIN_KEYS = (str, int, bool, float, bytes, type(None))
+
+
+class Parts:
+    """The containers of a trace that are known by their entries.
+
+    Parameters
+    ----------
+    reads : Reads
+        What else the trace reads.
+    lending : Deferral, optional
+        Whether arrays may be lent, and where is noted that some are.
+    """
+
+    def __init__(self, reads: Any, lending: Any = None) -> None:
+        self._reads = reads
+        self.lent = Lent(lending)
+        #: By identity: the name, and what they held before the trace.
+        self._known: dict[int, tuple[str, tuple[Any, ...]]] = {}
+        #: Those whose keys the code computes.
+        self._made: list[tuple[str, dict[Any, Any], dict[Any, Any]]] = []
+
+    def __contains__(self, value: Any) -> bool:
+        return id(value) in self._known
+
+    def use(self, value: Any, path: str, uses: Callable[[], Uses], place: Place | None = None
+            ) -> Any:
+        """Look into something as far as code uses it, which ``uses`` tells; return what code is
+        given, which is put into the ``place`` that it reads."""
+        if type(value) is np.ndarray:
+            given = self.lent.take(value, uses())
+            if given is not value:
+                self._reads.name(value, path)
+                if place is not None:
+                    self.lent.put(place, given)
+                return given
+        if _mapping(value) is None and not _grows(value):
+            self._reads.meet(value, path)
+        else:
+            self._use(value, path, uses())
+        return value
+
+    def _use(self, value: Any, path: str, uses: Uses) -> None:
+        mapping, reads = _mapping(value), self._reads
+        if _grows(value) and only(uses, What.APPEND):
+            if not reads.is_met(value):
+                reads.take(value, path, lambda: Appended(path, value, iter))
+            return
+        is_open = value in self or not reads.is_met(value)
+        if is_open and type(value) is list and all(_leads_through(use) for use in uses):
+            self._elements(value, path, uses)
+        elif is_open and mapping is not None and _are_of_parts(value, mapping, uses):
+            self._entries(value, mapping, path, uses)
+        else:
+            reads.meet(value, path)
+
+    def _elements(self, value: list[Any], path: str, uses: Uses) -> None:
+        """Record what is done with things in a list, which stays as it is itself."""
+        if value not in self:
+            self._known[id(value)] = path, tuple(enumerate(value))
+            self._reads.take(value, path, lambda: Contents(path, value, iter))
+        for i, inner in self._known[id(value)][1]:
+            parts = of_part(uses, i) | of_part(uses, i - len(value))
+            if parts:
+                self.use(inner, f"{path}[{i}]", lambda parts=parts: parts)  # type: ignore
+
+    def _entries(self, value: Any, mapping: dict[Any, Any], path: str, uses: Uses) -> None:
+        if value not in self:
+            self._known[id(value)] = path, tuple(mapping.items())
+            self._reads.name(value, path)
+        before = dict(self._known[id(value)][1])
+        plain = {key.name if isinstance(key, Named) else key for (key, *_), _ in uses}
+        if ANY in plain:
+            plain = {*plain, *before} - {ANY}
+            self._made.append((path, mapping, before))
+        for key in plain:
+            self._entry(mapping, key, before.get(key, MISSING), f"{path}[{key!r}]",
+                        of_part(uses, key))
+        if any(keys == (ANY,) for keys, _ in uses):
+            self._reads.place((id(mapping), "entered"), lambda: Entered(path, mapping, dict.items))
+
+    def _entry(self, mapping: dict[Any, Any], key: Any, inner: Any, path: str, uses: Uses) -> None:
+        """Record what is done with one entry."""
+        put = only(uses, What.PUT)
+        place = self._reads.place((id(mapping), key), lambda: Name(path, mapping, key, inner), put)
+        if not put and inner is not MISSING and mapping.get(key) is inner:
+            deeper = frozenset(use for use in uses if use.keys or use.what is not What.PUT)
+            self.use(inner, path, lambda: deeper, place)
+
+    def settle(self) -> None:
+        """Record as read that entries were missing which code found by other means, and made."""
+        for path, mapping, before in self._made:
+            for key in [k for k in mapping if k not in before]:
+                self._reads.place((id(mapping), key), lambda p=path, m=mapping, k=key: Name(
+                    f"{p}[{k!r}]", m, k, MISSING))
+
+    def look_into(self, value: Any) -> None:
+        """Record a container as read as a whole, if it is known by its entries so far."""
+        found = self._known.pop(id(value), None)
+        if found is None:
+            return
+        path, before = found
+        mapping, reads = _mapping(value), self._reads
+        if mapping is not None:
+            reads.forget(lambda place: isinstance(place, Name) and place.mapping is mapping)
+            made = Contents(path, value, lambda v: _mapping(v).items())  # type: ignore[union-attr]
+            made.value = before
+            reads.place((id(value), "contents"), lambda: made)
+        for key, inner in before:
+            reads.meet(inner, f"{path}[{key!r}]")
+
+
+def _leads_through(use: Use) -> bool:
+    """Return whether a list is only asked for what it holds, to do something with that."""
+    keys, what = use
+    return bool(keys) and (keys[0] is ANY or type(keys[0]) is int) and (
+        len(keys) > 1 or what is What.APPEND)
+
+
+def _grows(value: Any) -> bool:
+    return type(value) is list or (type(value) is deque and value.maxlen is None)
+
+
+def _mapping(value: Any) -> dict[Any, Any] | None:
+    """Return the entries of a container that has such, or None."""
+    if type(value) in (dict, defaultdict):
+        found: dict[Any, Any] = value
+        return found
+    return vars(value) if type(value) is SimpleNamespace else None
+
+
+def _are_of_parts(value: Any, mapping: dict[Any, Any], uses: Iterable[Any]) -> bool:
+    """Return whether all uses are of entries, by keys that tell which one or need not."""
+    named = type(value) is SimpleNamespace
+    for keys, what in uses:
+        if not keys or isinstance(keys[0], Named) is not named:
+            return False
+        looks = len(keys) == 1 and what in (What.READ, What.CHANGE)
+        if keys[0] is ANY and (looks or not _all_plain(mapping)):
+            return False
+        if keys[0] is not ANY and not named and type(keys[0]) not in _PLAIN_KEYS:
+            return False
+    return True
+
+
+def _all_plain(mapping: Iterable[Any]) -> bool:
+    return all(type(key) in _PLAIN_KEYS for key in mapping)

@@ -1,0 +1,91 @@
+"""The places that a trace has met, and the things that it has looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.tracing.contents import Elements, Remembered
+from agnesi.compiler.tracing.places import Place
+
+#: Bytes of arrays whose elements are compared.
+_MAX_COMPARED_BYTES = 1 << 12
+#: Bytes of larger arrays that are remembered during a trace, which must not change them.
+_MAX_REMEMBERED_BYTES = 1 << 28
+
+
+class PlaceTable:
+    """Places by their keys, apart from those whose values are arguments, which are ``hidden``."""
+
+    def __init__(self, hidden: Iterable[Any] = ()) -> None:
+        self.places: dict[Any, Place] = {}
+        #: Places, by their keys, whose values are arguments.
+        self.hidden = frozenset(hidden)
+        #: Where the function put something without having read what was there.
+        self.given: dict[Any, Place] = {}
+        self._met: dict[int, Any] = {}
+        self._paths: dict[int, str] = {}
+        #: Small arrays, whose elements Python may read or change.
+        self.arrays: dict[int, Elements] = {}
+        #: Bytes of larger ones.
+        self._remembered = 0
+
+    def _add(self, key: Any, place: Callable[[], Place]) -> Place:
+        found = self.places.get(key)
+        if found is None:
+            found = place()
+            if key not in self.hidden:
+                self.places[key] = found
+        return found
+
+    def is_met(self, value: Any) -> bool:
+        """Return whether something was met, as a whole or in part."""
+        return id(value) in self._met
+
+    def name(self, value: Any, path: str) -> None:
+        """Note a thing as met under a name, without looking into it."""
+        self._met[id(value)] = value
+        self._paths[id(value)] = path
+
+    def take(self, value: Any, path: str, make: Callable[[], Place]) -> None:
+        """Note a container as met whose content is a place."""
+        self.name(value, path)
+        self._add((id(value), "contents"), make)
+
+    def place(self, key: Any, make: Callable[[], Place], put: bool = False) -> Place:
+        """Note a place that is read, or put to without being read."""
+        found = self.places.get(key) or self.given.get(key) or make()
+        if key not in self.hidden and key not in self.places:
+            if put:
+                self.given[key] = found
+            else:
+                self.given.pop(key, None)
+                self.places[key] = found
+        return found
+
+    def forget(self, which: Callable[[Place], bool]) -> None:
+        """Forget places, for one around them is known."""
+        for known in (self.places, self.given):
+            for key in [k for k, place in known.items() if which(place)]:
+                del known[key]
+
+    def remember(self, value: np.ndarray, path: str) -> None:
+        """Remember the elements of an array: of a small one Python may read them, those of a large
+        one are taken for granted, but not that they stay what they are."""
+        if id(value) in self.arrays:
+            return
+        if value.nbytes <= _MAX_COMPARED_BYTES:
+            self.arrays[id(value)] = Elements(path, value)
+        elif value.flags.writeable and not value.dtype.hasobject:
+            self._remembered += value.nbytes
+            if self._remembered <= _MAX_REMEMBERED_BYTES:
+                self.arrays[id(value)] = Remembered(path, value)
+
+    def knows(self, value: Any) -> bool:
+        """Return whether an object was there before the trace."""
+        return id(value) in self._paths
+
+    def _all_places(self) -> list[Place]:
+        return [*self.places.values(), *self.given.values()]
