@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from agnesi import testing as testing
     from agnesi import training as training
     from agnesi import tree as tree
+    from agnesi import utils as utils
     from agnesi.api.custom.effects import callback as callback
     from agnesi.api.custom.effects import print as print
     from agnesi.api.custom.forward_backward import Function as Function
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
     from agnesi.api.random import randint as randint
     from agnesi.api.random import randn as randn
     from agnesi.api.sparse.coordinates import sparse_coo_tensor as sparse_coo_tensor
+    from agnesi.api.sparse.functions import spmm as spmm
     from agnesi.api.torch.draws import *  # noqa: F403
     from agnesi.api.torch.kinds import *  # noqa: F403
     from agnesi.api.torch.numbers import *  # noqa: F403
@@ -219,11 +221,13 @@ _LATE = {
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "sparse": "agnesi.api.sparse",
     "sparse_coo_tensor": "agnesi.api.sparse.coordinates:sparse_coo_tensor",
+    "spmm": "agnesi.api.sparse.functions:spmm",
     "special": "agnesi.api.special",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
     "training": "agnesi.training",
     "tree": "agnesi.api.tree",
+    "utils": "agnesi.utils",
     "vmap": "agnesi.autodiff.vmap:vmap",
     **_NAMES,
 }

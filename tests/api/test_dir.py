@@ -23,7 +23,7 @@ MODULES = {
         "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",
         "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.flat",
         "optim.lr_scheduler", "optim.swa_utils", "random", "rewrite", "saving", "sklearn", "sparse",
-        "special", "symbolic", "testing", "tree",
+        "special", "symbolic", "testing", "tree", "utils", "utils.checkpoint", "utils.data",
     )
 }
 #: Modules that are public themselves.

@@ -17,8 +17,8 @@ _MODULES = {
     """,
     "agnesi.api.torch.parts": """
         broadcast_tensors diag_embed diagonal_scatter index_copy index_fill masked_scatter
-        masked_select narrow_copy select_scatter slice_scatter split_with_sizes t take_along_dim
-        unflatten unique_consecutive
+        masked_select narrow_copy repeat_interleave select_scatter slice_scatter split_with_sizes t
+        take_along_dim unflatten unique_consecutive
     """,
     "agnesi.api.torch.products": """
         addbmm addmv addr adjoint baddbmm cartesian_prod chain_matmul combinations

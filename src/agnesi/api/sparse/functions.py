@@ -520,7 +520,7 @@ def dot(a: Any, b: Any) -> Any:
 
 
 #: Gradients are structured in any case, so Theano's three products are one, as is PyTorch's.
-mm = structured_dot = true_dot = dot
+mm = spmm = structured_dot = true_dot = dot
 
 
 @explain_errors

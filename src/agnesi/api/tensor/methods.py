@@ -113,8 +113,9 @@ LATE = """
     cov diag_embed diagonal_scatter dsplit frac hardshrink histc hsplit i0 igamma igammac
     index_copy index_fill index_reduce is_nonzero is_same_size is_signed isneginf isposinf isreal
     istft logcumsumexp logdet logit masked_scatter masked_select movedim msort multinomial mvlgamma
-    narrow_copy prelu renorm scatter_reduce select_scatter sgn slice_scatter split_with_sizes stft
-    swapdims take_along_dim tensor_split unflatten unique_consecutive vdot vsplit
+    narrow_copy prelu renorm repeat_interleave scatter_reduce select_scatter sgn slice_scatter
+    split_with_sizes stft swapdims take_along_dim tensor_split unflatten unique_consecutive vdot
+    vsplit
 """
 #: Methods of PyTorch's that are no functions, by the module under ``agnesi.api.torch``.
 TORCH = {

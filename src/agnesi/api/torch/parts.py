@@ -17,6 +17,7 @@ from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import creation, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.ensure import ensure
@@ -26,8 +27,9 @@ from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.reductions.running import cumsum
 
 __all__ = ["broadcast_tensors", "diag_embed", "diagonal_scatter", "index_copy", "index_fill",
-           "masked_scatter", "masked_select", "narrow_copy", "select_scatter", "slice_scatter",
-           "split_with_sizes", "t", "take_along_dim", "unflatten", "unique_consecutive"]
+           "masked_scatter", "masked_select", "narrow_copy", "repeat_interleave", "select_scatter",
+           "slice_scatter", "split_with_sizes", "t", "take_along_dim", "unflatten",
+           "unique_consecutive"]
 
 _NEW = "Tensor | Of the shape and dtype of ``x``, in memory of its own."
 _RANGE = "IndexError | If the axis or a place is out of range."
@@ -96,6 +98,17 @@ def narrow_copy(x: TensorLike, axis: int, start: int, length: int, *, out: Tenso
                 ) -> Tensor:
     """Part of an axis, copied."""
     return F.narrow(x, axis, start, length).clone()
+
+
+@torch("Tensor | In memory of its own.", "repeat, tile",
+       ">>> ag.repeat_interleave(ag.tensor([1, 2]), 2)\ntensor([1, 1, 2, 2])",
+       "ValueError | If the counts do not fit.", axis="int, optional | An axis; without one, of "
+       "the flat elements.", repeats="int or sequence of int | How often each element comes.",
+       output_size="int, optional | Taken from PyTorch's calls, and not needed.")
+def repeat_interleave(x: TensorLike, repeats: Any, axis: int | None = None, *,
+                      output_size: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Each element repeated, along an axis or of the flat elements."""
+    return repeat(x, repeats, axis)
 
 
 @torch("Tensor | A vector; in compiled code only "

@@ -591,6 +591,41 @@ class Module(Hooked, Lookups):
         """
         return self.to("float32")
 
+    def double(self) -> Self:
+        """Convert all float parameters and buffers to float64.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
+        return self.to("float64")
+
+    def type(self, dst_type: Any) -> Self:
+        """Convert all float parameters and buffers to another float dtype.
+
+        Parameters
+        ----------
+        dst_type : dtype
+            A float dtype.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
+        return self.to(dst_type)
+
+    def cpu(self) -> Self:
+        """Leave all where it is: there is one device.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
+        return self.to(device="cpu")
+
     # -- printing -------------------------------------------------------------------------
     def extra_repr(self) -> str:
         """The settings to show behind the name of the class.

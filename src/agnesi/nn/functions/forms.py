@@ -14,7 +14,7 @@ from agnesi.core.options import NotNegative, Share
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base import arith, select
+from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import mean
@@ -74,7 +74,7 @@ def softplus(input: TensorLike, beta: Any = 1.0, threshold: float = 20.0, *,
     beta : float
         How sharp the bend at 0 is.
     threshold : float
-        Taken from PyTorch's calls, and not needed: large elements stay as they are.
+        Below 20, elements stay as they are where ``beta * x`` is larger; there is no need for it.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -94,8 +94,14 @@ def softplus(input: TensorLike, beta: Any = 1.0, threshold: float = 20.0, *,
     tensor([3.4657...e-01, 1.0000...e+03])
     """
     if isinstance(beta, (int, float)) and beta == 1:
-        return explog.softplus(input)
-    return arith.divide(explog.softplus(arith.multiply(input, beta)), beta)
+        scaled, found = input, explog.softplus(input)
+    else:
+        scaled = arith.multiply(input, beta)
+        found = arith.divide(explog.softplus(scaled), beta)
+    if isinstance(threshold, (int, float)) and threshold >= 20:
+        return found
+    far = compare.greater(scaled, threshold)
+    return select.where(far, cast(as_tensor(input), found.dtype), found)
 
 
 def _axis(name: str, x: Any, axis: Any) -> tuple[Tensor, Any]:

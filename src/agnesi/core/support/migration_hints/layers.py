@@ -41,9 +41,8 @@ EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
 
 MODULE = """
 set_submodule : `self.name = module`
-cuda cpu ipu xpu mtia : nothing: there is one device, the CPU
+cuda ipu xpu mtia : nothing: there is one device, the CPU
 share_memory to_empty : nothing: there is one device, the CPU
-double type : `model.to(ag.float64)`
 compile : `ag.jit(model)`
 get_extra_state set_extra_state : `model.state_dict()`: tensors among the attributes are saved
 register_backward_hook : `model.register_full_backward_hook(hook)`

@@ -39,7 +39,7 @@ svd qr eig symeig lstsq lu lu_solve solve triangular_solve cholesky_inverse chol
     orgqr ormqr : `ag.linalg.svd`, `ag.linalg.qr`, `ag.linalg.eig`, `ag.linalg.solve`: linear
     algebra is in `ag.linalg`
 histogram put argpartition choose compress partition searchsorted : the function, `ag.{0}`
-as_strided nonzero_static repeat_interleave resolve_conj resolve_neg slice_inverse
+as_strided nonzero_static resolve_conj resolve_neg slice_inverse
     unsafe_chunk unsafe_split unsafe_split_with_sizes : as the function
 as_strided_scatter index : `x[...]`
 squeeze_ swapaxes_ t_ transpose_ unsqueeze_ swapdims_ : `x = x.squeeze()` and the like: names may be

@@ -7,7 +7,6 @@ numbers, b bools.
 
 TORCH = """
 compile : `ag.jit` around the whole step
-utils : `ag.data.DataLoader`, `ag.data.Dataset`
 one_hot : `ag.eye(classes)[labels]`
 svd : `ag.linalg.svd`
 expit : `ag.sigmoid`
@@ -75,7 +74,7 @@ cosine_embedding_loss(x, y, o) | 1 - nn.CosineSimilarity()(x, y)
 ctc_loss : `nn.functional.ctc_loss`
 detach(x) | x.detach()
 dropout(x, 0.0, True) | nn.functional.dropout(x, 0.0, True)
-dsmm hsmm hspmm smm spmm saddmm sspaddmm : `ag.sparse.dot` of an `ag.sparse.csr` matrix
+dsmm hsmm hspmm smm saddmm sspaddmm : `ag.sparse.dot` of an `ag.sparse.csr` matrix
 eig lstsq solve symeig matrix_rank qr lu lu_solve triangular_solve cholesky_ex geqrf orgqr ormqr
     lu_unpack lobpcg pca_lowrank svd_lowrank : `ag.linalg.eig`, `ag.linalg.lstsq`,
     `ag.linalg.solve`, `ag.linalg.eigh`, `ag.linalg.matrix_rank`, `ag.linalg.expm`,
@@ -99,7 +98,6 @@ norm_except_dim(x) | ag.linalg.norm(x, axis=1, keepdims=True)
 nuclear_norm(s) | ag.linalg.norm(s, 'nuc')
 poisson_nll_loss(x, t, True, False, 1e-8, 1) | (ag.exp(x) - t * x).mean()
 range(1, 4) | ag.arange(1.0, 4 + 1)
-repeat_interleave(v, 2) | ag.repeat(v, 2)
 resolve_conj(x) | x
 resolve_neg(x) | x
 rrelu(x, 0.25, 0.25) | nn.functional.leaky_relu(x, 0.25)

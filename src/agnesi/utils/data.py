@@ -1,0 +1,20 @@
+"""PyTorch's path to datasets and loaders, which :mod:`agnesi.data` has."""
+
+from agnesi.core.support.exports import shown as _shown
+from agnesi.data import BatchSampler as BatchSampler
+from agnesi.data import ConcatDataset as ConcatDataset
+from agnesi.data import DataLoader as DataLoader
+from agnesi.data import Dataset as Dataset
+from agnesi.data import IterableDataset as IterableDataset
+from agnesi.data import RandomSampler as RandomSampler
+from agnesi.data import Sampler as Sampler
+from agnesi.data import SequentialSampler as SequentialSampler
+from agnesi.data import Subset as Subset
+from agnesi.data import TensorDataset as TensorDataset
+from agnesi.data import WeightedRandomSampler as WeightedRandomSampler
+from agnesi.data import default_collate as default_collate
+from agnesi.data import random_split as random_split
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
