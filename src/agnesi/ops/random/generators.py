@@ -15,6 +15,7 @@ import numpy as np
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Size
+from agnesi.core.keywords import strict, strict_class
 from agnesi.core.op import Op, typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, STATE, config, switched
@@ -49,6 +50,7 @@ def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np
     return np.array([*sequence.generate_state(2, np.uint32), 0, 0], _UINT32)
 
 
+@strict_class
 class Generator:
     """A stream of random numbers.
 
@@ -201,6 +203,7 @@ class Generator:
         return apply(op, state)
 
 
+@strict
 def default_generator() -> Generator:
     """The generator of all draws that name none; it begins at ``config.seed``.
 
@@ -238,6 +241,7 @@ def _begin_again() -> None:
 at_fork(in_child=_begin_again)
 
 
+@strict
 def manual_seed(seed: int | None = None) -> Generator:
     """Begin the stream of a seed in the default generator.
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from agnesi.core.dispatch import apply
+from agnesi.core.keywords import strict_class
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.public import explain_errors
 from agnesi.core.support import tree
@@ -30,6 +31,7 @@ from agnesi.ops.sparse.patterns import fixed, is_known, lined_up
 from agnesi.ops.sparse.products import ROWS
 
 
+@strict_class
 class COO:
     """A sparse tensor: values, and the place of each on the first axes.
 
