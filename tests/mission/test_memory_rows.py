@@ -82,6 +82,7 @@ def deep(layers: int, width: int, cuts: bool) -> tuple[Any, list[Any]]:
     return step, ws
 
 
+@pytest.mark.native_plans  # products that are nests are added up in the order of their clusters
 @pytest.mark.share(5)
 @pytest.mark.parametrize("layers", [16, 64])
 def test_f24_checkpoints_need_the_root_of_the_memory(layers):

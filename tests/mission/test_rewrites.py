@@ -88,6 +88,7 @@ def test_t34_powers_are_products():
 
 
 # -- products ---------------------------------------------------------------------------------
+@pytest.mark.native_plans
 def test_t35_scaled_products_of_vectors_are_one_kernel():
     """GEMV and GER with their scales and addends, in place; products share the sum over them."""
     rng = np.random.default_rng(0)

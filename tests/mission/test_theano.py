@@ -283,6 +283,7 @@ def test_t29_checks_hold_unless_dropped_on_request(preset):
         ag.ensure(ag.ones(2), ag.tensor([True, False]))
 
 
+@pytest.mark.native_plans
 def test_t35_scaled_products_are_one_call_in_place():
     w = ag.shared(np.arange(20.0).reshape(4, 5))
     x, d = T.matrix("x"), T.matrix("d")

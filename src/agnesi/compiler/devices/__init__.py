@@ -17,10 +17,19 @@ place of an array.  Dispatch hands operations on it to the executor (``executor.
 compiles them for the device, one by one or as a jitted function; whatever else looks for its
 elements fails and tells to copy.
 
-To add one: a folder with a module ``backend`` and a function in it that gives one, whose arrays
-have the folder's name as their ``device``, and a line in the table.  ``Target.kinds`` says what
-there is code for, ``Target.exclude`` names passes that count on what the code does not do.  One
-more backend of ``cpu`` is also a choice of ``target`` in ``core/support/settings.py``.
+To add one, such as ``emulated``:
+
+1. A folder with a module ``backend``, and a function in it that gives a value with a ``target``:
+   ``Target(vector_bits, cpu=..., features=..., name=..., threads=...)``, where ``kinds`` names the
+   kernels that there is code for ("nest" is enough), ``exclude`` the passes of the scheduler that
+   count on what the code does not do, and ``costs`` from what size on things pay.
+2. Code: ``key()``, ``emit(kernels)`` to a text that is kept on disk, ``load(text)``, ``bind(code,
+   call)`` to what has ``launch(*arguments)`` and ``present()``; ``begin`` and ``prepare`` may do
+   nothing.
+3. Memory: ``allocate(shape, dtype)`` gives an array whose ``device`` is the folder's name,
+   ``copy(source, target)`` goes to the host and back, ``synchronize()`` waits.
+4. A line in the table below; one more backend of ``cpu`` is also a choice of ``target`` in
+   ``core/support/settings.py``.  ``tests/compiler/devices`` shows what to check.
 """
 
 from __future__ import annotations

@@ -287,7 +287,9 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
               over: int | None = None) -> Call | None:
     """How the function of a library does an operation at places of the last axis of ``x``.
 
-    ``given`` is the operand that is read; places come behind it.
+    ``given`` is the operand that is read; places come behind it.  Threads share the rows; of one
+    row they share the places that are read, while sums into one row are those of one unit.  What
+    is none of this is a loop nest.
     """
     (axis, *others), (index, *_) = op.axes, indices
     if others or op.at != axis or not is_static((*x.shape, *index.shape)):
