@@ -20,7 +20,7 @@ elements fails and tells to copy.
 To add one, such as ``emulated``:
 
 1. A folder with a module ``backend``, and a function in it that gives a value with a ``target``:
-   ``Target(vector_bits, cpu=..., features=..., name=..., threads=...)``, where ``kinds`` names the
+   ``Target(bits, cpu=..., features=..., name=..., threads=...)``, where ``kinds`` names the
    kernels that there is code for ("nest" is enough), ``exclude`` the passes of the scheduler that
    count on what the code does not do, and ``costs`` from what size on things pay.
 2. Code: ``key()``, ``emit(kernels)`` to a text that is kept on disk, ``load(text)``, ``bind(code,
