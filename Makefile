@@ -32,12 +32,15 @@ QUICKLY := tests/test_house.py tests/core tests/schedule/test_*.py tests/rewrite
 	tests/ops/test_accumulation.py tests/autodiff/test_vmap.py tests/nn/test_layers.py docs README.md \
 	$(addprefix --ignore=tests/core/,test_depth.py test_gc_pause.py test_interrupts.py)
 
+TYPES = $(VENV)/bin/mypy && $(VENV)/bin/mypy tests/api/test_typing.py
+
 # Tests and what they start find their bytecode again, where nothing may be written beside sources,
 # too: pytest's rewritten assertions alone take a tenth of a run to make.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
 
-PIP_FLAGS := -qq --disable-pip-version-check --no-input
+# Most of what is installed is never imported: what is, Python compiles then.
+PIP_FLAGS := -qq --disable-pip-version-check --no-input --no-compile
 VENV := .venv
 BENCH := .venv-bench
 
@@ -47,8 +50,14 @@ BENCH := .venv-bench
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
 
-test: lint
-	$(VENV)/bin/python -m pytest -n 2
+# mypy takes one processor for longer than tests take to be collected, and runs beside them; what it
+# says comes last.
+test: $(VENV)/.ready
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/lint-imports --no-logo
+	@{ $(TYPES); } > $(VENV)/types.log 2>&1 & types=$$!; \
+	$(VENV)/bin/python -m pytest -n 2; tests=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/types.log; exit $$((tests | types))
 
 test-quick: $(VENV)/.ready
 	$(VENV)/bin/ruff check
@@ -64,8 +73,7 @@ test-scalar: $(VENV)/.ready
 lint: $(VENV)/.ready
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/lint-imports --no-logo
-	$(VENV)/bin/mypy
-	$(VENV)/bin/mypy tests/api/test_typing.py
+	$(TYPES)
 
 fuzz: $(VENV)/.ready
 	$(VENV)/bin/python -m tests.fuzz --programs $(PROGRAMS) --seed 0
