@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,16 @@ class Steps:
         if precision not in ("float32", "bfloat16"):
             raise ValueError(at("Trainer: precision must be 'float32' or 'bfloat16', which has the "
                                 f"same range, not {shown(precision)}"))
-        if not isinstance(accumulate, int) or accumulate < 1:
+        count = index(accumulate) if hasattr(accumulate, "__index__") else 0
+        if count < 1:
             raise ValueError(at("Trainer: accumulate must be an integer of at least 1, not "
                                 f"{shown(accumulate)}"))
         if clip_norm is not None and not clip_norm > 0:
             raise ValueError(at(f"Trainer: clip_norm must be above 0, not {clip_norm}"))
-        self.trainer, self.accumulate, self.clip_norm = trainer, accumulate, clip_norm
+        self.trainer, self.accumulate, self.clip_norm = trainer, count, clip_norm
         self.narrow: Any = dtypes.as_dtype("bfloat16") if precision == "bfloat16" else None
         self.sums = [wrap(np.zeros(p.shape, p.dtype)) for p in trainer.optimizer.parameters
-                     ] if accumulate > 1 else []
+                     ] if count > 1 else []
 
     def train(self, *batch: Any) -> None:
         """Add a batch's gradients and update the parameters."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any, ClassVar
 
 from agnesi.core.accepted import DTypeLike
@@ -24,7 +25,7 @@ def uniform(shape: tuple[int, ...], bound: float, dtype: Any) -> Tensor:
 
 
 def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    return tuple(map(index, shape)) if isinstance(shape, (tuple, list)) else (index(shape),)
 
 
 class Identity(Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any, Literal
 
 import numpy as np
@@ -116,8 +117,8 @@ class ConvMap2d(Module):
             raise ValueError(at("ConvMap2d: connections must be 'full', 'one_to_one', a number or "
                                 f"a table, not {connections!r}"))
         sizes = self.in_channels, self.out_channels
-        if isinstance(connections, int):
-            return _drawn(*sizes, connections)
+        if hasattr(connections, "__index__") and not getattr(connections, "ndim", 0):
+            return _drawn(*sizes, index(connections))
         return _checked(as_tensor(connections), sizes)
 
     def filters(self) -> Tensor:
