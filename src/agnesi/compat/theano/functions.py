@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.theano.config import config
+from agnesi.compat.theano.fgraph import Maker
 from agnesi.compat.theano.sparse_variable import (
     SparseShared,
     SparseVariable,
@@ -74,6 +75,8 @@ class Function:
                  name: str | None) -> None:
         self.inputs, self.outputs, self.name = inputs, shape.given, name
         self._compiled, self._downcast, self._shape = found, downcast, shape
+        #: The options that it was made with.
+        self._told: dict[str, Any] = {}
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         known = {i.name: i for i in self.inputs}
@@ -107,9 +110,40 @@ class Function:
         fits = value if told is None else _fitting(value, told.variable, True)
         self._compiled[bare(key)] = fits
 
-    def copy(self, **ignored: Any) -> Function:
-        """The same function."""
-        return copy.copy(self)
+    def copy(self, share_memory: bool = False, swap: Pairs = None, delete_updates: bool = False,
+             name: str | None = None, profile: Any = None) -> Function:
+        """The same function, with other shared variables, or one that updates none.
+
+        Parameters
+        ----------
+        swap : mapping of SharedVariable to SharedVariable, optional
+            The new one for each that is replaced.
+        delete_updates : bool
+            Whether the new function leaves all shared variables as they are.
+        name : str, optional
+
+        Returns
+        -------
+        Function
+        """
+        if not swap and not delete_updates:
+            found = copy.copy(self)
+            found.name = name or self.name
+            return found
+        new = dict(_pairs(swap))
+        told = dict(self._told)
+        updates = [] if delete_updates else [
+            (new.get(a, a), clone(b, new) if new else b) for a, b in _pairs(told["updates"])]
+        outputs = _each(self.outputs, lambda x: clone(x, new)) if new else self.outputs
+        told |= {"updates": updates, "name": name or self.name}
+        if delete_updates:
+            told |= {"no_default_updates": True, "on_unused_input": "ignore"}
+        return function(self.inputs, outputs, **told)
+
+    @property
+    def maker(self) -> Maker:
+        """What made it: ``maker.fgraph.toposort()`` lists the operations."""
+        return Maker(self)
 
     def free(self) -> None:
         """Nothing: memory is kept by agnesi's pool."""
@@ -118,6 +152,15 @@ class Function:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._compiled, name)
+
+
+def _each(outputs: Any, of: Any) -> Any:
+    """Outputs with a function applied to each variable."""
+    if isinstance(outputs, Mapping):
+        return {k: of(v) for k, v in outputs.items()}
+    if isinstance(outputs, (list, tuple)):
+        return [of(v) for v in outputs]
+    return outputs if outputs is None else of(outputs)
 
 
 def _result(x: Any, parts: Sequence[Any]) -> Any:
@@ -190,7 +233,12 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         given, shape.asked, updates=changes, givens=swaps,
         no_default_updates=bare(no_default_updates), name=name or "function",
         on_unused_input=unused, **options)
-    return Function(told, shape, found, bool(allow_input_downcast), name)
+    made = Function(told, shape, found, bool(allow_input_downcast), name)
+    made._told = {
+        "mode": mode, "updates": _pairs(updates), "givens": _pairs(givens),
+        "no_default_updates": no_default_updates, "allow_input_downcast": allow_input_downcast,
+        "on_unused_input": on_unused_input}
+    return made
 
 
 class _Outputs:

@@ -12,10 +12,10 @@ from agnesi.compat.theano.functions import function
 from agnesi.compat.theano.variable import METHODS, Variable, bare, wrapped
 
 
-def _eval(x: Variable, inputs_to_values: Mapping[Any, Any] | None = None) -> Any:
-    """The value, for values of the inputs."""
+def _eval(x: Variable, inputs_to_values: Mapping[Any, Any] | None = None, **options: Any) -> Any:
+    """The value, for values of the inputs; ``options`` are those of ``function``."""
     values = dict(inputs_to_values or {})
-    return function(list(values), x)(*values.values())
+    return function(list(values), x, **options)(*values.values())
 
 
 def _flatten(x: Variable, ndim: int | None = None, outdim: int | None = None) -> Variable:
@@ -63,6 +63,12 @@ def _copy(x: Variable, name: str | None = None) -> Variable:
     return found
 
 
+def _transpose(x: Variable, *axes: Any) -> Variable:
+    """Axes in another order; in reverse order if none are given."""
+    one = len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (list, tuple)))
+    return tensor.transpose(x, axes[0] if one else axes or None)
+
+
 def _of(name: str) -> Callable[..., Any]:
     """A method that is the function of that name in ``theano.tensor``."""
     def method(x: Variable, *args: Any, **keywords: Any) -> Any:
@@ -79,6 +85,7 @@ METHODS.update({
         "sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all",
         "argsort", "sort", "cumsum", "cumprod", "dot", "nonzero", "nonzero_values", "take", "fill",
         "zeros_like", "ones_like", "ptp", "round", "clip", "choose", "compress", "diagonal",
-        "trace", "transpose", "swapaxes", "squeeze", "conj", "transfer", "searchsorted", "ravel")},
+        "trace", "swapaxes", "squeeze", "conj", "transfer", "searchsorted", "ravel")},
+    "transpose": _transpose,
     "vector": lambda sizes: tensor.as_tensor_variable(sizes, dtype="int64"),
 })

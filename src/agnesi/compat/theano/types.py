@@ -64,11 +64,18 @@ class TensorType:
         array = np.asarray(value)
         right = array.ndim == self.ndim and (
             array.dtype == self.dtype or (not strict and
-            (bool(allow_downcast) or np.can_cast(array.dtype, self.dtype)))
+            (bool(allow_downcast) or np.can_cast(array.dtype, self.dtype)
+             or self._holds(value, array)))
         )
         if not right:
             raise TypeError(f"{array.dtype}{list(array.shape)} is no {self}")
         return np.asarray(array, self.dtype)
+
+    def _holds(self, value: Any, array: np.ndarray) -> bool:
+        """Return whether a number or list of Python's is what it was in this dtype."""
+        if isinstance(value, (np.ndarray, np.generic)) or array.dtype.kind not in "biu":
+            return False
+        return bool(np.array_equal(array.astype(self.dtype), array))
 
     def is_super(self, other: TensorType) -> bool:
         """Return whether every value of the other type is one of this."""
@@ -99,7 +106,8 @@ def owner_of(x: Variable) -> Apply | None:
 
 
 ATTRIBUTES["owner"] = owner_of
-ATTRIBUTES["type"] = lambda x: TensorType(x.dtype, x.broadcastable)
+ATTRIBUTES["type"] = lambda x: TensorType(
+    x.dtype, shape=[n if isinstance(n, int) else None for n in x._value.shape])
 
 
 def constant(x: Any, name: str | None = None, ndim: int | None = None,

@@ -237,9 +237,14 @@ class Variable:
 
 
 class Constant(Variable):
-    """A variable whose value is known."""
+    """A variable whose value is known: of a tensor, or of a type and data."""
 
     __slots__ = ()
+
+    def __init__(self, tensor: Any, data: Any = None, name: str | None = None) -> None:
+        super().__init__(tensor if data is None else as_tensor(np.array(data, tensor.dtype)))
+        if name is not None:
+            self.name = name
 
     @property
     def data(self) -> np.ndarray:

@@ -31,10 +31,9 @@ def _constructor(dtype: str | None, broadcastable: tuple[bool, ...]) -> Callable
 
 def _several(make: Callable[..., Variable]) -> Callable[..., Any]:
     def several(*names: Any) -> Any:
-        """Several inputs: by their names, or by a number."""
-        if len(names) == 1 and isinstance(names[0], int):
-            names = (None,) * names[0]
-        found = [make(n) for n in names]
+        """Several inputs: by their names, by letters or a list of these, or by a number."""
+        told = names[0] if len(names) == 1 else names
+        found = [make(n) for n in ([None] * told if isinstance(told, int) else told)]
         return found[0] if len(found) == 1 else found
 
     return several
@@ -117,7 +116,11 @@ def cast(x: Any, dtype: Any) -> Variable:
     """The elements as another type; "floatX" is ``config.floatX``."""
     if dtype == "floatX":
         dtype = config.symbolic_float
-    return wrapped(F.astype(as_tensor_variable(x)._value, dtype))
+    value = as_tensor_variable(x)._value
+    if value.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        raise TypeError("a complex variable is cast to no real one: use real(), imag(), angle() or "
+                        "abs()")
+    return wrapped(F.astype(value, dtype))
 
 
 def _shape(shape: Any) -> Any:
@@ -125,7 +128,11 @@ def _shape(shape: Any) -> Any:
     if isinstance(shape, Variable):
         n = shape._value.shape
         return bare([shape[i] for i in range(n[0])]) if len(n) == 1 else (bare(shape),)
-    return tuple(map(bare, shape)) if isinstance(shape, (list, tuple)) else (shape,)
+    if not isinstance(shape, (list, tuple)):
+        return (shape,)
+    if len(shape) == 1 and isinstance(shape[0], Variable) and shape[0].ndim == 1:
+        return _shape(shape[0])
+    return tuple(map(bare, shape))
 
 
 def zeros(shape: Any, dtype: Any = None) -> Variable:
@@ -180,7 +187,22 @@ second = fill
 
 def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Variable:
     """Ones on a diagonal."""
-    return wrapped(F.eye(bare(n), bare(n if m is None else m), bare(k), _float(dtype)))
+    rows, columns = _grid(n, m)
+    return wrapped(F.equal(columns - rows, bare(k))).astype(_float(dtype))
+
+
+def bartlett(n: Any) -> Variable:
+    """A triangular window of ``n`` points, 0 at both ends."""
+    points = arange(n)
+    last = points.shape[0] - 1
+    rising = 1 - abs(2 * points / last - 1)
+    return lifted(F.where)(lifted(F.equal)(last, 0), 1.0, rising)
+
+
+def _grid(n: Any, m: Any) -> tuple[Any, Any]:
+    """The numbers of rows and columns of a matrix, as a column and a row."""
+    rows, columns = arange(n), arange(n if m is None else m)
+    return bare(rows)[:, None], bare(columns)[None, :]
 
 
 def identity_like(x: Any, dtype: Any = None) -> Variable:
@@ -191,8 +213,8 @@ def identity_like(x: Any, dtype: Any = None) -> Variable:
 
 def tri(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Variable:
     """Ones at and below a diagonal."""
-    sizes = (bare(n), bare(n if m is None else m))
-    return wrapped(F.tril(F.ones(sizes, dtype=_float(dtype)), k))
+    rows, columns = _grid(n, m)
+    return wrapped(F.less_equal(columns - rows, bare(k))).astype(_float(dtype))
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Variable:
@@ -263,9 +285,14 @@ class _Grid:
 
     def __getitem__(self, key: Any) -> Any:
         parts: Sequence[slice] = key if isinstance(key, tuple) else (key,)
-        rows = [arange(k.start or 0, k.stop, k.step or 1) for k in parts]
-        grids = lifted(F.meshgrid)(*rows, indexing="ij", sparse=self.sparse)
-        return grids if self.sparse or len(parts) > 1 else grids[0]
+        rows = [bare(arange(k.start or 0, k.stop, k.step or 1)) for k in parts]
+        last = len(rows) - 1
+        found = [F.reshape(r, (*(1,) * i, -1, *(1,) * (last - i))) for i, r in enumerate(rows)]
+        if not self.sparse:
+            sizes = tuple(r.shape[0] for r in rows)
+            found = [F.broadcast_to(r, sizes) for r in found]
+        grids = wrapped(found)
+        return grids if self.sparse or last else grids[0]
 
 
 mgrid, ogrid = _Grid(False), _Grid(True)

@@ -114,7 +114,9 @@ def divmod(a: Any, b: Any) -> tuple[Variable, Variable]:
 
 def ceil_intdiv(a: Any, b: Any) -> Variable:
     """The quotient of integers, rounded up."""
-    return -((-as_tensor_variable(a)) // b)
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    found = a // b
+    return found + lifted(F.not_equal)(found * b, a).astype(found.dtype)
 
 
 def complex_from_polar(abs: Any, angle: Any) -> Variable:

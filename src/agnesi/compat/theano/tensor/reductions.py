@@ -78,13 +78,30 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
 
 
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """Where the largest element is."""
-    return _reduced(F.argmax, x, axis, None, keepdims)
+    """Where the largest element is; over several axes, by the order of these."""
+    return _placed(F.argmax, x, axis, keepdims)
 
 
 def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """Where the smallest element is."""
-    return _reduced(F.argmin, x, axis, None, keepdims)
+    """Where the smallest element is; over several axes, by the order of these."""
+    return _placed(F.argmin, x, axis, keepdims)
+
+
+def _placed(function: Any, x: Any, axis: Any, keepdims: bool) -> Variable:
+    value, axes = as_tensor_variable(x)._value, _axis(axis)
+    if not isinstance(axes, tuple) or not axes:
+        return _reduced(function, x, axes or None if isinstance(axes, tuple) else axes, None,
+                        keepdims)
+    if len(axes) == 1:
+        return _reduced(function, x, axes[0], None, keepdims)
+    down = sorted(a % value.ndim for a in axes)
+    kept = [a for a in range(value.ndim) if a not in down]
+    rows = F.reshape(F.transpose(value, (*kept, *down)), (*(value.shape[a] for a in kept), -1))
+    found = function(rows, -1)
+    if keepdims:
+        found = F.reshape(found, tuple(1 if a in down else value.shape[a]
+                                       for a in range(value.ndim)))
+    return wrapped(found)
 
 
 def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Variable, Variable]:
@@ -194,7 +211,27 @@ def cumprod(x: Any, axis: Any = None) -> Variable:
 def bincount(x: Any, weights: Any = None, minlength: Any = None,
              assert_nonneg: bool = False) -> Variable:
     """How often each number occurs."""
+    x = as_tensor_variable(x)
+    if not isinstance(x._value.shape[0], int):
+        kept = cast(x, "int64")._value
+        length = F.maximum(F.max(kept, initial=-1) + 1, bare(minlength or 0))
+        more: Any = 1 if weights is None else as_tensor_variable(weights)._value
+        none = F.zeros((length,), dtype="int64" if weights is None else more.dtype)
+        return wrapped(F.index_put(none, kept, more, accumulate=True))
     return lifted(agnesi.bincount)(x, weights, minlength=minlength or 0)
+
+
+def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
+           return_counts: bool = False, axis: int | None = None) -> Any:
+    """The different elements, in order; optionally where they are and how often."""
+    return lifted(F.unique)(as_tensor_variable(ar), return_index=return_index,
+                            return_inverse=return_inverse, return_counts=return_counts, axis=axis)
+
+
+def matmul(x1: Any, x2: Any, dtype: Any = None) -> Variable:
+    """The product of matrices, and of stacks of them."""
+    found = wrapped(F.matmul(as_tensor_variable(x1)._value, as_tensor_variable(x2)._value))
+    return found if dtype is None else cast(found, dtype)
 
 
 def nonzero(a: Any, return_matrix: bool = False) -> Any:

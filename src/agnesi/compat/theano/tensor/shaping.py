@@ -30,7 +30,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Variable:
 def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Variable:
     """The last axes joined, so that ``ndim`` are left."""
     value, left = as_tensor_variable(x)._value, outdim or ndim
-    if left > max(value.ndim, 1):
+    if not 1 <= left <= max(value.ndim, 1):
         raise ValueError(f"flatten(): {left} axes of a variable with {value.ndim}")
     if value.ndim == 0:
         return wrapped(F.reshape(value, (1,)))
@@ -176,6 +176,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Variab
     """For each element of ``a``, that of the choice with this number."""
     a = as_tensor_variable(a)
     rows = as_tensor_variable(choices) if not isinstance(choices, (list, tuple)) else None
+    if rows is not None and not isinstance(rows._value.shape[0], int):
+        return _chosen(a, rows)
     parts = list(choices) if rows is None else [rows[i] for i in range(rows._value.shape[0])]
     found = as_tensor_variable(parts[0])
     for k, part in enumerate(parts[1:], 1):
@@ -211,9 +213,28 @@ def inc_subtensor(x: Variable, y: Any, **ignored: Any) -> Variable:
     return lifted(symbolic.inc_subtensor)(x, y)
 
 
+def _chosen(a: Variable, rows: Variable) -> Variable:
+    """Elements of choices whose number only the run knows: where ``a`` says, at each place."""
+    value, numbers = rows._value, a._value
+    places = []
+    for axis in range(1, value.ndim):
+        n = value.shape[axis]
+        at = F.arange(n) if n != 1 else F.zeros((1,), dtype="int64")
+        places.append(F.reshape(at, (-1, *(1,) * (value.ndim - 1 - axis))))
+    return wrapped(value[(numbers, *places)])
+
+
 def fill_diagonal(a: Any, val: Any) -> Variable:
-    """The tensor with a value on the diagonal of a matrix."""
-    return fill_diagonal_offset(a, val, 0)
+    """The tensor with a value where all its axes have the same index."""
+    a = as_tensor_variable(a)
+    if a.ndim == 2:
+        return fill_diagonal_offset(a, val, 0)
+    rest = [arange(n).dimshuffle(*["x"] * i, 0, *["x"] * (a.ndim - 1 - i))
+            for i, n in enumerate(a.shape)]
+    on = lifted(F.equal)(rest[0], rest[1])
+    for other in rest[2:]:
+        on = lifted(F.logical_and)(on, lifted(F.equal)(rest[0], other))
+    return lifted(symbolic.switch)(on, as_tensor_variable(val).astype(a.dtype), a)
 
 
 def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:

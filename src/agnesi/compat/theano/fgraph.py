@@ -1,0 +1,61 @@
+"""``f.maker.fgraph``: the graph of a compiled function as Theano's programs read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.compat.theano.types import Apply
+from agnesi.compat.theano.variable import Variable, wrapped
+from agnesi.core.tensor import symbol
+
+
+class Maker:
+    """What made a function: its graph.
+
+    Parameters
+    ----------
+    function : Function
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph: after the first call the optimised one, before as declared."""
+        return FunctionGraph(self.function._compiled.graph)
+
+
+class FunctionGraph:
+    """Operations in an order in which they can be computed.
+
+    Attributes
+    ----------
+    inputs, outputs : list of Variable
+    """
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+        self.inputs = [_variable(n) for n in graph.inputs]
+        self.outputs = [_variable(n) for n in graph.outputs]
+
+    def toposort(self) -> list[Apply]:
+        """Return the operations, each behind what it needs."""
+        return [Apply(n.op, [_variable(m) for m in n.inputs], [_variable(n)])
+                for n in self._graph.nodes if n.op is not None]
+
+    @property
+    def apply_nodes(self) -> set[Apply]:
+        """The operations."""
+        return set(self.toposort())
+
+    @property
+    def variables(self) -> set[Variable]:
+        """Inputs, constants and results."""
+        found = {v for node in self.toposort() for v in (*node.inputs, *node.outputs)}
+        return found | set(self.inputs) | set(self.outputs)
+
+
+def _variable(node: Any) -> Variable:
+    found: Variable = wrapped(symbol(node))
+    return found

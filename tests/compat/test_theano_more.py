@@ -1,0 +1,102 @@
+"""Functions and methods in Theano's words, found by PyTensor's own tests and by programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi.compat.theano as theano
+import agnesi.compat.theano.tensor as T
+
+A = np.random.default_rng(0).standard_normal((2, 3, 4))
+
+
+def value(expression, **given):
+    variables = {v.name: v for v in given.pop("over")}
+    return theano.function(list(variables.values()), expression)(**given)
+
+
+def test_grids_and_triangles_of_run_time_sizes():
+    n, k = T.iscalar("n"), T.iscalar("k")
+    dense = value(T.mgrid[0:n, 1:4], over=[n], n=2)
+    np.testing.assert_array_equal(dense, np.mgrid[0:2, 1:4])
+    for found, wanted in zip(value(T.ogrid[0:n, 1:4], over=[n], n=2), np.ogrid[0:2, 1:4],
+                             strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    tri, eye = value([T.tri(n, n + 1, k), T.eye(n, n, k)], over=[n, k], n=3, k=-1)
+    np.testing.assert_array_equal(tri, np.tri(3, 4, -1))
+    np.testing.assert_array_equal(eye, np.eye(3, 3, -1))
+    for m in (1, 5):
+        np.testing.assert_allclose(value(T.bartlett(n), over=[n], n=m), np.bartlett(m))
+
+
+def test_places_of_extremes_over_several_axes():
+    x = T.tensor3("x")
+    highest, where, kept = value([*T.max_and_argmax(x, axis=[0, 2]),
+                                  T.argmin(x, axis=(0, 2), keepdims=True)], over=[x], x=A)
+    rows = A.transpose(1, 0, 2).reshape(3, -1)
+    np.testing.assert_allclose(highest, rows.max(1))
+    np.testing.assert_array_equal(where, rows.argmax(1))
+    np.testing.assert_array_equal(kept, rows.argmin(1)[None, :, None])
+    assert T.argmax(x, axis=(1,)).ndim == 2 and x.transpose(0, 2, 1).ndim == 3
+
+
+def test_counts_choices_and_what_is_different():
+    x, w, c = T.vector("x", dtype="int8"), T.vector("w"), T.matrix("c")
+    counts, sums, different = value(
+        [T.bincount(x), T.bincount(x, w, minlength=6), T.unique(x, True, False, True)[0]],
+        over=[x, w], x=np.int8([1, 2, 2]), w=[1.0, 2.0, 3.0])
+    assert counts.tolist() == [0, 1, 2] and sums.tolist() == [0, 1, 5, 0, 0, 0]
+    assert different.tolist() == [1, 2]
+    found = value(T.choose(x, c), over=[x, c], x=np.int8([0, 1]), c=np.arange(4.0).reshape(2, 2))
+    assert found.tolist() == [0, 3]
+
+
+def test_integers_and_diagonals():
+    x, y, z = T.vector("x", dtype="uint8"), T.vector("y", dtype="uint8"), T.tensor3("z")
+    found = value(T.ceil_intdiv(x, y), over=[x, y], x=np.uint8([7, 255, 6]), y=np.uint8([2, 2, 3]))
+    assert found.tolist() == [4, 128, 2]
+    wanted = np.zeros((3, 3, 3))
+    np.fill_diagonal(wanted, 2)
+    np.testing.assert_array_equal(
+        value(T.fill_diagonal(z, 2), over=[z], z=np.zeros((3, 3, 3))), wanted)
+
+
+def test_types_names_and_refusals():
+    c = T.as_tensor_variable(np.zeros((2, 3)))
+    assert c.type.shape == (2, 3) and T.max(c, axis=0).type.shape == (3,)
+    assert T.matrix().type.shape == (None, None) and T.iscalar().type.filter(3) == 3
+    for named in (T.scalars("xy"), T.vectors(["x", "y"]), T.matrices("x", "y")):
+        assert [v.name for v in named] == ["x", "y"]
+    assert len(T.matrices(2)) == 2
+    assert T.TensorConstant(T.lvector().type, [1, 2]).data.tolist() == [1, 2]
+    assert value(T.zeros(T.as_tensor_variable([2, 3])).shape, over=[])[1] == 3
+    with pytest.raises(TypeError, match="use real"):
+        T.cast(T.vector(dtype="complex64"), "float32")
+    with pytest.raises(TypeError, match="is no TensorType"):
+        T.iscalar().type.filter(2.5)
+    with pytest.raises(ValueError, match="flatten"):
+        T.flatten(T.matrix(), 0)
+
+
+def test_the_graph_of_a_function():
+    x = T.vector("x")
+    f = theano.function([x], T.exp(x) + 1)
+    f([1.0])
+    graph = f.maker.fgraph
+    assert [node.op.name for node in graph.toposort()] == ["exp", "add"]
+    assert graph.outputs[0].owner.op.name == "add" and len(graph.inputs) == 1
+    assert {node.op.name for node in graph.apply_nodes} == {"exp", "add"}
+    assert graph.inputs[0] in graph.variables
+
+
+def test_copies_with_other_state():
+    state, new, step = theano.shared(0), theano.shared(0), T.lscalar("step")
+    count = theano.function([step], state, updates=[(state, state + step)])
+    count(10)
+    other = count.copy(swap={state: new}, name="other")
+    other(100)
+    still = count.copy(delete_updates=True)
+    assert still(9000) == 10 and other.name == "other"
+    assert (state.get_value(), new.get_value()) == (10, 100)
+    assert count.copy()(1) == 10 and state.get_value() == 11
