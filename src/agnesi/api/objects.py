@@ -227,22 +227,10 @@ def generic(name: str | None = None) -> Generic:
     they are needed; keys and arguments may be tensors (which come as arrays) and other objects.
     ``o == value`` is a symbolic bool, :func:`value_of` makes a tensor of an object.
 
-    Parameters
-    ----------
-    name : str, optional
-        For calls by keyword.
+    :param name: For calls by keyword.
+    :returns: Goes into :func:`agnesi.function` as an input, and comes out as the object itself.
+    :see: symbolic.strings, symbolic.value_of, callback
 
-    Returns
-    -------
-    Generic
-        Goes into :func:`agnesi.function` as an input, and comes out as the object itself.
-
-    See Also
-    --------
-    symbolic.strings, symbolic.value_of, callback
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> o, x = T.generic("o"), T.scalar("x")
@@ -259,24 +247,11 @@ def strings(name: str | None = None, ndim: int = 1) -> Strings:
     It is indexed as arrays are, compared (``s == "a"``), joined (``s + "!"``,
     ``s.concatenate(t)``), and mapped to integers (``s.map_ids(words)``).
 
-    Parameters
-    ----------
-    name : str, optional
-        For calls by keyword.
-    ndim : int
-        How many axes it has.
+    :param name: For calls by keyword.
+    :param ndim: How many axes it has.
+    :returns: Goes into :func:`agnesi.function` as an input, and comes out as an array.
+    :see: symbolic.generic, symbolic.value_of
 
-    Returns
-    -------
-    Strings
-        Goes into :func:`agnesi.function` as an input, and comes out as an array.
-
-    See Also
-    --------
-    symbolic.generic, symbolic.value_of
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> s = T.strings("s")
@@ -290,26 +265,14 @@ def strings(name: str | None = None, ndim: int = 1) -> Strings:
 def value_of(o: ObjectVariable, dtype: DTypeLike = "float64", shape: Sequence[Any] = ()) -> Tensor:
     """A tensor of an object that can become an array.
 
-    Parameters
-    ----------
-    o : Generic or Strings
-        The object.
-    dtype : dtype
-        Of the tensor; the object's numbers must fit into it.
-    shape : sequence of int or None
-        The size of each axis, None where the call knows it.
+    :param o: The object.
+    :type o: Generic or Strings
+    :param dtype: Of the tensor; the object's numbers must fit into it.
+    :param shape: The size of each axis, None where the call knows it.
+    :type shape: sequence of int or None
+    :returns: Without gradients: nothing flows into an object.
+    :see: symbolic.generic
 
-    Returns
-    -------
-    Tensor
-        Without gradients: nothing flows into an object.
-
-    See Also
-    --------
-    symbolic.generic
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> o = T.generic("o")

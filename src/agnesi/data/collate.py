@@ -18,32 +18,16 @@ from agnesi.ops.base.creation import tensor
 def default_collate(samples: Sequence[Any]) -> Any:
     """Make a batch of samples: arrays and numbers are stacked, texts listed, containers kept.
 
-    Parameters
-    ----------
-    samples : sequence
-        Samples of the same kind: tensors, arrays, numbers, texts, and tuples, lists and dicts of
-        them.
+    :param samples: Samples of the same kind: tensors, arrays, numbers, texts, and tuples, lists and
+        dicts of them.
+    :type samples: sequence
+    :returns: A batch of the samples' structure, with tensors of shape (samples, ...).
+    :rtype: object
+    :raises ShapeError: If arrays have different shapes.
+    :raises ValueError: If containers have different lengths, or dicts different keys.
+    :raises TypeError: If samples are None.
+    :see: data.PadCollate, data.DataLoader
 
-    Returns
-    -------
-    object
-        A batch of the samples' structure, with tensors of shape (samples, ...).
-
-    Raises
-    ------
-    ShapeError
-        If arrays have different shapes.
-    ValueError
-        If containers have different lengths, or dicts different keys.
-    TypeError
-        If samples are None.
-
-    See Also
-    --------
-    data.PadCollate, data.DataLoader
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> data.default_collate([([1.0, 2.0], "one"), ([3.0, 4.0], "two")])
     ([tensor([1., 3.]), tensor([2., 4.])], ['one', 'two'])
@@ -92,27 +76,13 @@ def _stacked(arrays: list[np.ndarray]) -> Any:
 class PadCollate:
     """Makes batches of samples of different lengths: arrays are padded behind, to the longest.
 
-    Parameters
-    ----------
-    padding_value : float
-        What is written behind the shorter ones.
-    multiple_of : int
-        Lengths are rounded up to a multiple, so that fewer sizes occur.
-    lengths : bool
-        Whether a batch is a pair of the padded batch and the lengths of its samples (those of their
-        first arrays).
+    :param padding_value: What is written behind the shorter ones.
+    :param multiple_of: Lengths are rounded up to a multiple, so that fewer sizes occur.
+    :param lengths: Whether a batch is a pair of the padded batch and the lengths of its samples
+        (those of their first arrays).
+    :raises ValueError: If ``multiple_of`` is less than 1.
+    :see: data.default_collate, data.BucketBatchSampler
 
-    Raises
-    ------
-    ValueError
-        If ``multiple_of`` is less than 1.
-
-    See Also
-    --------
-    data.default_collate, data.BucketBatchSampler
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi import data
     >>> data.PadCollate(lengths=True)([np.array([1, 2, 3]), np.array([4])])

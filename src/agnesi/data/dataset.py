@@ -34,12 +34,8 @@ class Dataset:
     Where whole batches can be had at once, ``take(indices)`` gives them, and the loader calls no
     Python for each sample.
 
-    See Also
-    --------
-    data.DataLoader, data.TensorDataset, data.IterableDataset
+    :see: data.DataLoader, data.TensorDataset, data.IterableDataset
 
-    Examples
-    --------
     >>> from agnesi import data
     >>> class Squares(data.Dataset):
     ...     def __len__(self):
@@ -57,19 +53,12 @@ class Dataset:
     def map(self, function: Callable[..., Any], batched: bool = False) -> MappedDataset:
         """The same samples, each changed by a function when it is fetched.
 
-        Parameters
-        ----------
-        function : callable
-            Takes what a sample consists of, one argument each, and gives a sample.  Where it has a
-            parameter ``generator``, it gets a :class:`numpy.random.Generator` of the batch, which
-            is the same in every run, on any number of workers.
-        batched : bool
-            Whether it takes and gives whole batches.
-
-        Returns
-        -------
-        MappedDataset
-            Of the same length.
+        :param function: Takes what a sample consists of, one argument each, and gives a sample.
+            Where it has a parameter ``generator``, it gets a :class:`numpy.random.Generator` of the
+            batch, which is the same in every run, on any number of workers.
+        :type function: callable
+        :param batched: Whether it takes and gives whole batches.
+        :returns: Of the same length.
         """
         return MappedDataset(self, function, batched)
 
@@ -137,15 +126,10 @@ class TensorDataset(Dataset):
     def take(self, indices: Any) -> Any:
         """A batch of samples.
 
-        Parameters
-        ----------
-        indices : slice or array_like of int
-            Which ones.
-
-        Returns
-        -------
-        tuple of Tensor, or dict of Tensor
-            Of shape (samples, ...) each.
+        :param indices: Which ones.
+        :type indices: slice or array_like of int
+        :returns: Of shape (samples, ...) each.
+        :rtype: tuple of Tensor, or dict of Tensor
         """
         if isinstance(indices, slice):
             return self._shaped([made(_locked(a[indices]))
@@ -177,26 +161,14 @@ def _locked(view: np.ndarray) -> np.ndarray:
 class MappedDataset(Dataset):
     """A dataset whose samples a function changes when they are fetched: :meth:`Dataset.map`.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Where samples come from.
-    function : callable
-        Takes what a sample consists of, one argument each, and perhaps ``generator``.
-    batched : bool
-        Whether it takes and gives whole batches.
+    :param dataset: Where samples come from.
+    :type dataset: Dataset
+    :param function: Takes what a sample consists of, one argument each, and perhaps ``generator``.
+    :type function: callable
+    :param batched: Whether it takes and gives whole batches.
+    :raises TypeError: If ``function`` cannot be called, or whole batches cannot be had.
+    :see: data.Dataset, data.DataLoader
 
-    Raises
-    ------
-    TypeError
-        If ``function`` cannot be called, or whole batches cannot be had.
-
-    See Also
-    --------
-    data.Dataset, data.DataLoader
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi import data
     >>> def noisy(x, generator):
@@ -239,26 +211,14 @@ class MappedDataset(Dataset):
 class Subset(Dataset):
     """Some samples of a dataset.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Where they come from.
-    indices : array_like of int
-        Which ones.
+    :param dataset: Where they come from.
+    :type dataset: Dataset
+    :param indices: Which ones.
+    :type indices: array_like of int
+    :raises IndexError: If one is out of range.
+    :raises TypeError: If ``indices`` is no list.
+    :see: data.random_split, data.ConcatDataset
 
-    Raises
-    ------
-    IndexError
-        If one is out of range.
-    TypeError
-        If ``indices`` is no list.
-
-    See Also
-    --------
-    data.random_split, data.ConcatDataset
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi import data
     >>> data.Subset(data.TensorDataset(np.arange(5)), [4, 2])[0]
@@ -293,22 +253,11 @@ class Subset(Dataset):
 class ConcatDataset(Dataset):
     """Datasets one behind the other.
 
-    Parameters
-    ----------
-    datasets : sequence of Dataset
-        At least one.
+    :param datasets: At least one.
+    :type datasets: sequence of Dataset
+    :raises ValueError: If there are none.
+    :see: data.Subset
 
-    Raises
-    ------
-    ValueError
-        If there are none.
-
-    See Also
-    --------
-    data.Subset
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi import data
     >>> a, b = data.TensorDataset(np.arange(2)), data.TensorDataset(np.arange(3))
@@ -338,33 +287,18 @@ def random_split(dataset: Any, lengths: Sequence[float],
                  generator: Generator | None = None) -> list[Subset]:
     """Cut a dataset at random into parts that do not overlap.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        What to cut.
-    lengths : sequence of int or of float
-        Samples of each part; or its share, where they sum to 1.
-    generator : Generator, optional
-        Where random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param dataset: What to cut.
+    :type dataset: Dataset
+    :param lengths: Samples of each part; or its share, where they sum to 1.
+    :type lengths: sequence of int or of float
+    :param generator: Where random numbers come from; by default
+        :func:`agnesi.random.default_generator`.
+    :returns: One for each length.
+    :rtype: list of Subset
+    :raises ValueError: If they do not sum to the length of the dataset, or to 1.
+    :raises TypeError: If they are no numbers.
+    :see: data.Subset
 
-    Returns
-    -------
-    list of Subset
-        One for each length.
-
-    Raises
-    ------
-    ValueError
-        If they do not sum to the length of the dataset, or to 1.
-    TypeError
-        If they are no numbers.
-
-    See Also
-    --------
-    data.Subset
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi import data
     >>> [len(part) for part in data.random_split(data.TensorDataset(np.arange(10)), [0.75, 0.25])]

@@ -43,27 +43,11 @@ def _of_sklearn(name: str, dtype: str) -> TensorDataset:
 def digits(dtype: str = "float32") -> TensorDataset:
     """1 797 handwritten digits of 8x8 pixels from 0 to 16, from scikit-learn.
 
-    Parameters
-    ----------
-    dtype : str
-        Of the samples.
+    :param dtype: Of the samples.
+    :returns: Of images (64,) and labels.
+    :raises ImportError: If scikit-learn is not installed.
+    :see: data.datasets.iris, data.datasets.mnist
 
-    Returns
-    -------
-    TensorDataset
-        Of images (64,) and labels.
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is not installed.
-
-    See Also
-    --------
-    data.datasets.iris, data.datasets.mnist
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> len(datasets.digits())
     1797
@@ -74,27 +58,11 @@ def digits(dtype: str = "float32") -> TensorDataset:
 def iris(dtype: str = "float32") -> TensorDataset:
     """Measures of 150 irises of three species, from scikit-learn.
 
-    Parameters
-    ----------
-    dtype : str
-        Of the samples.
+    :param dtype: Of the samples.
+    :returns: Of measures (4,) and labels; ``classes`` names the species.
+    :raises ImportError: If scikit-learn is not installed.
+    :see: data.datasets.wine, data.datasets.digits
 
-    Returns
-    -------
-    TensorDataset
-        Of measures (4,) and labels; ``classes`` names the species.
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is not installed.
-
-    See Also
-    --------
-    data.datasets.wine, data.datasets.digits
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> datasets.iris().classes
     ['setosa', 'versicolor', 'virginica']
@@ -105,27 +73,11 @@ def iris(dtype: str = "float32") -> TensorDataset:
 def wine(dtype: str = "float32") -> TensorDataset:
     """Chemical analyses of 178 wines of three growers, from scikit-learn.
 
-    Parameters
-    ----------
-    dtype : str
-        Of the samples.
+    :param dtype: Of the samples.
+    :returns: Of measures (13,) and labels.
+    :raises ImportError: If scikit-learn is not installed.
+    :see: data.datasets.iris, data.datasets.digits
 
-    Returns
-    -------
-    TensorDataset
-        Of measures (13,) and labels.
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is not installed.
-
-    See Also
-    --------
-    data.datasets.iris, data.datasets.digits
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> datasets.wine()[0][0].shape
     (13,)
@@ -136,27 +88,11 @@ def wine(dtype: str = "float32") -> TensorDataset:
 def breast_cancer(dtype: str = "float32") -> TensorDataset:
     """Measures of 569 tumours, malignant (0) or benign (1), from scikit-learn.
 
-    Parameters
-    ----------
-    dtype : str
-        Of the samples.
+    :param dtype: Of the samples.
+    :returns: Of measures (30,) and labels.
+    :raises ImportError: If scikit-learn is not installed.
+    :see: data.datasets.iris, data.datasets.digits
 
-    Returns
-    -------
-    TensorDataset
-        Of measures (30,) and labels.
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is not installed.
-
-    See Also
-    --------
-    data.datasets.iris, data.datasets.digits
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> datasets.breast_cancer().classes
     ['malignant', 'benign']
@@ -167,27 +103,11 @@ def breast_cancer(dtype: str = "float32") -> TensorDataset:
 def diabetes(dtype: str = "float32") -> TensorDataset:
     """Measures of 442 patients and the progress of their diabetes, from scikit-learn.
 
-    Parameters
-    ----------
-    dtype : str
-        Of samples and targets.
+    :param dtype: Of samples and targets.
+    :returns: Of measures (10,) and numbers.
+    :raises ImportError: If scikit-learn is not installed.
+    :see: data.datasets.iris, data.datasets.digits
 
-    Returns
-    -------
-    TensorDataset
-        Of measures (10,) and numbers.
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is not installed.
-
-    See Also
-    --------
-    data.datasets.iris, data.datasets.digits
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> datasets.diabetes()[0][1].dtype
     dtype('float32')
@@ -209,33 +129,16 @@ def _missing(name: str, folder: Path, files: str, source: str) -> FileNotFoundEr
 def mnist(folder: _Path, split: str = "train") -> TensorDataset:
     """MNIST, or what has its format (Fashion-MNIST, KMNIST): from IDX files, also ``.gz``.
 
-    Parameters
-    ----------
-    folder : str or os.PathLike
-        Where ``train-images-idx3-ubyte`` and its kin are.
-    split : {"train", "test"}
-        Which part.
+    :param folder: Where ``train-images-idx3-ubyte`` and its kin are.
+    :type folder: str or os.PathLike
+    :param split: Which part.
+    :type split: {"train", "test"}
+    :returns: Of images, uint8 (28, 28), and labels.
+    :raises FileNotFoundError: If a file is missing.
+    :raises FileFormatError: If a file is no IDX file, or cut off.
+    :raises ValueError: If ``split`` is none of the two.
+    :see: data.datasets.cifar10, data.datasets.read_idx
 
-    Returns
-    -------
-    TensorDataset
-        Of images, uint8 (28, 28), and labels.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing.
-    FileFormatError
-        If a file is no IDX file, or cut off.
-    ValueError
-        If ``split`` is none of the two.
-
-    See Also
-    --------
-    data.datasets.cifar10, data.datasets.read_idx
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> try:
     ...     train = datasets.mnist("/nowhere")
@@ -262,27 +165,13 @@ _IDX = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 def read_idx(path: _Path) -> np.ndarray:
     """An array from an IDX file, the format of MNIST's.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file; one that ends in ``.gz`` is unpacked.
+    :param path: The file; one that ends in ``.gz`` is unpacked.
+    :type path: str or os.PathLike
+    :returns: Of the file's type and shape.
+    :rtype: numpy.ndarray
+    :raises FileFormatError: If it is no IDX file, or cut off.
+    :see: data.datasets.mnist
 
-    Returns
-    -------
-    numpy.ndarray
-        Of the file's type and shape.
-
-    Raises
-    ------
-    FileFormatError
-        If it is no IDX file, or cut off.
-
-    See Also
-    --------
-    data.datasets.mnist
-
-    Examples
-    --------
     >>> import os, tempfile
     >>> from agnesi.data import datasets
     >>> path = os.path.join(tempfile.mkdtemp(), "numbers-idx1-ubyte")
@@ -315,33 +204,16 @@ _CIFAR = "https://www.cs.toronto.edu/~kriz/cifar.html (the binary version: pickl
 def cifar10(folder: _Path, split: str = "train") -> TensorDataset:
     """CIFAR-10 from its binary version, as an archive or unpacked.
 
-    Parameters
-    ----------
-    folder : str or os.PathLike
-        Where ``cifar-10-binary.tar.gz`` or ``data_batch_1.bin`` and its kin are.
-    split : {"train", "test"}
-        Which part.
+    :param folder: Where ``cifar-10-binary.tar.gz`` or ``data_batch_1.bin`` and its kin are.
+    :type folder: str or os.PathLike
+    :param split: Which part.
+    :type split: {"train", "test"}
+    :returns: Of images, uint8 (3, 32, 32), and labels.
+    :raises FileNotFoundError: If a file is missing.
+    :raises FileFormatError: If a file is cut off.
+    :raises ValueError: If ``split`` is none of the two.
+    :see: data.datasets.cifar100, data.datasets.mnist
 
-    Returns
-    -------
-    TensorDataset
-        Of images, uint8 (3, 32, 32), and labels.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing.
-    FileFormatError
-        If a file is cut off.
-    ValueError
-        If ``split`` is none of the two.
-
-    See Also
-    --------
-    data.datasets.cifar100, data.datasets.mnist
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> try:
     ...     train = datasets.cifar10("/nowhere")
@@ -357,33 +229,16 @@ def cifar10(folder: _Path, split: str = "train") -> TensorDataset:
 def cifar100(folder: _Path, split: str = "train") -> TensorDataset:
     """CIFAR-100 with its fine labels from its binary version, as an archive or unpacked.
 
-    Parameters
-    ----------
-    folder : str or os.PathLike
-        Where ``cifar-100-binary.tar.gz`` or ``train.bin`` and ``test.bin`` are.
-    split : {"train", "test"}
-        Which part.
+    :param folder: Where ``cifar-100-binary.tar.gz`` or ``train.bin`` and ``test.bin`` are.
+    :type folder: str or os.PathLike
+    :param split: Which part.
+    :type split: {"train", "test"}
+    :returns: Of images, uint8 (3, 32, 32), and labels.
+    :raises FileNotFoundError: If a file is missing.
+    :raises FileFormatError: If a file is cut off.
+    :raises ValueError: If ``split`` is none of the two.
+    :see: data.datasets.cifar10, data.datasets.mnist
 
-    Returns
-    -------
-    TensorDataset
-        Of images, uint8 (3, 32, 32), and labels.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing.
-    FileFormatError
-        If a file is cut off.
-    ValueError
-        If ``split`` is none of the two.
-
-    See Also
-    --------
-    data.datasets.cifar10, data.datasets.mnist
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> try:
     ...     test = datasets.cifar100("/nowhere", "test")
@@ -437,37 +292,21 @@ def _members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
 def ptb(folder: _Path, split: str = "train", tokenizer: Any = None) -> tuple[np.ndarray, Any]:
     """The Penn Treebank's words as numbers, sentences ended by ``<eos>``.
 
-    Parameters
-    ----------
-    folder : str or os.PathLike
-        Where ``simple-examples.tgz`` or ``ptb.train.txt`` and its kin are.
-    split : {"train", "valid", "test"}
-        Which part.
-    tokenizer : object, optional
-        Has ``encode(text)``; by default words of the training part are numbered.
+    :param folder: Where ``simple-examples.tgz`` or ``ptb.train.txt`` and its kin are.
+    :type folder: str or os.PathLike
+    :param split: Which part.
+    :type split: {"train", "valid", "test"}
+    :param tokenizer: Has ``encode(text)``; by default words of the training part are numbered.
+    :type tokenizer: object, optional
+    :returns tokens: All words in their order, as :class:`agnesi.data.TokenWindows` takes them.
+    :rtype: numpy.ndarray of int64
+    :returns tokenizer: What numbered them.
+    :rtype: object
+    :raises FileNotFoundError: If a file is missing.
+    :raises FileFormatError: If a file is no text.
+    :raises ValueError: If ``split`` is none of the three.
+    :see: data.datasets.imdb
 
-    Returns
-    -------
-    tokens : numpy.ndarray of int64
-        All words in their order, as :class:`agnesi.data.TokenWindows` takes them.
-    tokenizer : object
-        What numbered them.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing.
-    FileFormatError
-        If a file is no text.
-    ValueError
-        If ``split`` is none of the three.
-
-    See Also
-    --------
-    data.datasets.imdb
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> try:
     ...     tokens, tokenizer = datasets.ptb("/nowhere")
@@ -501,35 +340,19 @@ def _text(data: bytes, name: str) -> str:
 def imdb(folder: _Path, split: str = "train") -> tuple[list[str], np.ndarray]:
     """Film reviews of the Large Movie Review Dataset, bad (0) or good (1).
 
-    Parameters
-    ----------
-    folder : str or os.PathLike
-        Where ``aclImdb_v1.tar.gz`` or the folder ``aclImdb`` is; or that folder itself.
-    split : {"train", "test"}
-        Which part.
+    :param folder: Where ``aclImdb_v1.tar.gz`` or the folder ``aclImdb`` is; or that folder itself.
+    :type folder: str or os.PathLike
+    :param split: Which part.
+    :type split: {"train", "test"}
+    :returns texts: The reviews, as :class:`agnesi.data.TextDataset` takes them.
+    :rtype: list of str
+    :returns labels: One for each.
+    :rtype: numpy.ndarray of int64
+    :raises FileNotFoundError: If the files are missing.
+    :raises FileFormatError: If a file is no text.
+    :raises ValueError: If ``split`` is none of the two.
+    :see: data.datasets.ptb
 
-    Returns
-    -------
-    texts : list of str
-        The reviews, as :class:`agnesi.data.TextDataset` takes them.
-    labels : numpy.ndarray of int64
-        One for each.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the files are missing.
-    FileFormatError
-        If a file is no text.
-    ValueError
-        If ``split`` is none of the two.
-
-    See Also
-    --------
-    data.datasets.ptb
-
-    Examples
-    --------
     >>> from agnesi.data import datasets
     >>> try:
     ...     texts, labels = datasets.imdb("/nowhere")

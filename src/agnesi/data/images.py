@@ -28,35 +28,17 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
                size: tuple[int, int] | None = None) -> Tensor:
     """An image of a file, by Pillow.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file, of any format that Pillow reads.
-    mode : str
-        How pixels are given: "RGB", "L" (grey), "RGBA", "HSV", ...
-    size : tuple of int, optional
-        Height and width to which it is scaled.
+    :param path: The file, of any format that Pillow reads.
+    :type path: str or os.PathLike
+    :param mode: How pixels are given: "RGB", "L" (grey), "RGBA", "HSV", ...
+    :param size: Height and width to which it is scaled.
+    :type size: tuple of int, optional
+    :returns: uint8, of shape (channels, height, width).
+    :raises ImportError: If Pillow is not installed.
+    :raises FileFormatError: If the file is no image, or cut off (a ValueError).
+    :raises OSError: If it cannot be read.
+    :see: data.write_image, data.ImageFolder
 
-    Returns
-    -------
-    Tensor
-        uint8, of shape (channels, height, width).
-
-    Raises
-    ------
-    ImportError
-        If Pillow is not installed.
-    FileFormatError
-        If the file is no image, or cut off (a ValueError).
-    OSError
-        If it cannot be read.
-
-    See Also
-    --------
-    data.write_image, data.ImageFolder
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> try:
     ...     image = data.read_image("nowhere.png")
@@ -80,27 +62,15 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
 def write_image(image: Any, path: str | os.PathLike[str]) -> None:
     """Write an image to a file whose ending tells the format, by Pillow.
 
-    Parameters
-    ----------
-    image : array_like
-        Of shape (channels, height, width) with 1, 3 or 4 channels, or (height, width): uint8, or
-        floats from 0 to 1.
-    path : str or os.PathLike
-        The file.
+    :param image: Of shape (channels, height, width) with 1, 3 or 4 channels, or (height, width):
+        uint8, or floats from 0 to 1.
+    :type image: array_like
+    :param path: The file.
+    :type path: str or os.PathLike
+    :raises ImportError: If Pillow is not installed.
+    :raises ShapeError: If it is no image.
+    :see: data.read_image
 
-    Raises
-    ------
-    ImportError
-        If Pillow is not installed.
-    ShapeError
-        If it is no image.
-
-    See Also
-    --------
-    data.read_image
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import data
     >>> try:

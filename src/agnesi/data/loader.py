@@ -162,11 +162,9 @@ class DataLoader:
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is: also in the middle of an epoch.
 
-        Returns
-        -------
-        dict
-            The epoch, how many of its batches were given, what its order follows from, and the
-            state of a generator of its own.
+        :returns: The epoch, how many of its batches were given, what its order follows from, and
+            the state of a generator of its own.
+        :rtype: dict
         """
         words = None if self._words is None else self._words.copy()
         own = None if self.generator is None else self.generator.state_dict()
@@ -175,15 +173,9 @@ class DataLoader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where a loader of the same dataset was: the next iteration gives the rest.
 
-        Parameters
-        ----------
-        state : mapping
-            As :meth:`state_dict` gives it.
-
-        Raises
-        ------
-        KeyError
-            If it is no such state.
+        :param state: As :meth:`state_dict` gives it.
+        :type state: mapping
+        :raises KeyError: If it is no such state.
         """
         check_state("DataLoader", state)
         epoch, batch, words = int(state["epoch"]), int(state["batch"]), state["words"]

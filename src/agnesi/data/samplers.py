@@ -18,12 +18,8 @@ class Sampler:
     An iterable of numbers serves as a sampler, too; what a subclass computes from the generator
     that it is given can be repeated, so that a loader goes on in the middle of an epoch.
 
-    See Also
-    --------
-    data.DataLoader, data.RandomSampler, data.BucketBatchSampler
+    :see: data.DataLoader, data.RandomSampler, data.BucketBatchSampler
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi import data
     >>> class Backwards(data.Sampler):
@@ -37,20 +33,10 @@ class Sampler:
     def order(self, generator: Generator) -> Any:
         """Numbers of the samples of one epoch.
 
-        Parameters
-        ----------
-        generator : Generator
-            The only source of random numbers.
-
-        Returns
-        -------
-        numpy.ndarray of int
-            In order; of batch samplers, a list of arrays.
-
-        Raises
-        ------
-        NotImplementedError
-            Unless a subclass has its own.
+        :param generator: The only source of random numbers.
+        :returns: In order; of batch samplers, a list of arrays.
+        :rtype: numpy.ndarray of int
+        :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no order(self, generator), which "
                                      "gives the numbers of an epoch's samples"))
@@ -62,17 +48,10 @@ class Sampler:
 class SequentialSampler(Sampler):
     """All samples in their order.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Whose length counts.
+    :param dataset: Whose length counts.
+    :type dataset: Dataset
+    :see: data.RandomSampler
 
-    See Also
-    --------
-    data.RandomSampler
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> list(data.SequentialSampler("abc"))
     [0, 1, 2]
@@ -91,26 +70,13 @@ class SequentialSampler(Sampler):
 class RandomSampler(Sampler):
     """Samples in random order.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Whose length counts.
-    replacement : bool
-        Whether a sample may come several times.
-    num_samples : int, optional
-        How many; by default as many as there are.
+    :param dataset: Whose length counts.
+    :type dataset: Dataset
+    :param replacement: Whether a sample may come several times.
+    :param num_samples: How many; by default as many as there are.
+    :raises ValueError: If more samples are wanted than there are, without replacement.
+    :see: data.SequentialSampler, data.WeightedRandomSampler
 
-    Raises
-    ------
-    ValueError
-        If more samples are wanted than there are, without replacement.
-
-    See Also
-    --------
-    data.SequentialSampler, data.WeightedRandomSampler
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> sorted(map(int, data.RandomSampler("abc")))
     [0, 1, 2]
@@ -136,26 +102,14 @@ class RandomSampler(Sampler):
 class WeightedRandomSampler(Sampler):
     """Samples drawn with probabilities of their own.
 
-    Parameters
-    ----------
-    weights : array_like of float
-        One for each sample; they need not sum to 1.
-    num_samples : int
-        How many to draw.
-    replacement : bool
-        Whether a sample may come several times.
+    :param weights: One for each sample; they need not sum to 1.
+    :type weights: array_like of float
+    :param num_samples: How many to draw.
+    :param replacement: Whether a sample may come several times.
+    :raises ValueError: If weights are negative or all zero, or too few for drawing without
+        replacement.
+    :see: data.RandomSampler
 
-    Raises
-    ------
-    ValueError
-        If weights are negative or all zero, or too few for drawing without replacement.
-
-    See Also
-    --------
-    data.RandomSampler
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> set(data.WeightedRandomSampler([0.0, 1.0, 0.0], 5)) == {1}
     True
@@ -189,26 +143,13 @@ class WeightedRandomSampler(Sampler):
 class BatchSampler(Sampler):
     """Batches of what another sampler gives.
 
-    Parameters
-    ----------
-    sampler : Sampler or iterable of int
-        The order of samples.
-    batch_size : int
-        Samples of a batch.
-    drop_last : bool
-        Whether a last batch that is not full is left out.
+    :param sampler: The order of samples.
+    :type sampler: Sampler or iterable of int
+    :param batch_size: Samples of a batch.
+    :param drop_last: Whether a last batch that is not full is left out.
+    :raises ValueError: If ``batch_size`` is less than 1.
+    :see: data.BucketBatchSampler
 
-    Raises
-    ------
-    ValueError
-        If ``batch_size`` is less than 1.
-
-    See Also
-    --------
-    data.BucketBatchSampler
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> [list(batch) for batch in data.BatchSampler(data.SequentialSampler("abc"), 2)]
     [[0, 1], [2]]
@@ -235,30 +176,16 @@ class BucketBatchSampler(Sampler):
     Samples are shuffled, sorted by length within large groups, and cut into batches, which come in
     random order.
 
-    Parameters
-    ----------
-    lengths : array_like of int
-        The length of each sample.
-    batch_size : int
-        Samples of a batch.
-    shuffle : bool
-        Whether the order is random; else samples are sorted as they are.
-    drop_last : bool
-        Whether batches that are not full are left out.
-    batches_per_bucket : int
-        How many batches make a group: more need less padding, fewer mix better.
+    :param lengths: The length of each sample.
+    :type lengths: array_like of int
+    :param batch_size: Samples of a batch.
+    :param shuffle: Whether the order is random; else samples are sorted as they are.
+    :param drop_last: Whether batches that are not full are left out.
+    :param batches_per_bucket: How many batches make a group: more need less padding, fewer mix
+        better.
+    :raises ValueError: If a size is less than 1.
+    :see: data.PadCollate, data.BatchSampler
 
-    Raises
-    ------
-    ValueError
-        If a size is less than 1.
-
-    See Also
-    --------
-    data.PadCollate, data.BatchSampler
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> sampler = data.BucketBatchSampler([5, 1, 4, 2], 2, shuffle=False)
     >>> [list(map(int, batch)) for batch in sampler]

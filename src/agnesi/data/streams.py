@@ -14,12 +14,8 @@ class IterableDataset:
 
     The loader reads a stream in one place, in order; its workers transform and collate.
 
-    See Also
-    --------
-    data.DataLoader, data.Dataset
+    :see: data.DataLoader, data.Dataset
 
-    Examples
-    --------
     >>> from agnesi import data
     >>> class Countdown(data.IterableDataset):
     ...     def __iter__(self):
@@ -35,16 +31,10 @@ class IterableDataset:
     def map(self, function: Callable[..., Any]) -> MappedStream:
         """The same samples, each changed by a function, which the loader's workers call.
 
-        Parameters
-        ----------
-        function : callable
-            Takes what a sample consists of, one argument each, and gives a sample; perhaps with
-            ``generator``, as in :meth:`agnesi.data.Dataset.map`.
-
-        Returns
-        -------
-        MappedStream
-            A stream.
+        :param function: Takes what a sample consists of, one argument each, and gives a sample;
+            perhaps with ``generator``, as in :meth:`agnesi.data.Dataset.map`.
+        :type function: callable
+        :returns: A stream.
         """
         return MappedStream(self, function)
 
@@ -52,24 +42,13 @@ class IterableDataset:
 class MappedStream(IterableDataset):
     """A stream whose samples a function changes: :meth:`IterableDataset.map`.
 
-    Parameters
-    ----------
-    dataset : iterable
-        Where samples come from.
-    function : callable
-        Takes what a sample consists of, and perhaps ``generator``.
+    :param dataset: Where samples come from.
+    :type dataset: iterable
+    :param function: Takes what a sample consists of, and perhaps ``generator``.
+    :type function: callable
+    :raises TypeError: If ``function`` cannot be called.
+    :see: data.IterableDataset, data.DataLoader
 
-    Raises
-    ------
-    TypeError
-        If ``function`` cannot be called.
-
-    See Also
-    --------
-    data.IterableDataset, data.DataLoader
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> list(data.MappedStream([1, 2], lambda x: 10 * x))
     [10, 20]
@@ -87,15 +66,10 @@ class MappedStream(IterableDataset):
     def changed(self, sample: Any) -> Any:
         """A sample after the function.
 
-        Parameters
-        ----------
-        sample : object
-            What the function takes; a tuple holds several arguments.
-
-        Returns
-        -------
-        object
-            What it gives.
+        :param sample: What the function takes; a tuple holds several arguments.
+        :type sample: object
+        :returns: What it gives.
+        :rtype: object
         """
         args = sample if type(sample) is tuple else (sample,)
         return self.function(*args, generator=batch_generator()) if self._draws else (

@@ -19,36 +19,19 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
                dtype: str = "float32") -> TensorDataset:
     """A dataset of a table's columns.
 
-    Parameters
-    ----------
-    frame : frame or mapping
-        Columns by name: a frame of pandas or polars, a pyarrow table, or a dict of arrays.
-    target : str, optional
-        The column that is to be predicted; samples are pairs then.  Texts become numbers of
-        classes, in order; the dataset's ``classes`` names them.
-    columns : sequence of str, optional
-        The columns that samples consist of; all others by default.
-    dtype : str
-        Of the samples; targets keep theirs.
+    :param frame: Columns by name: a frame of pandas or polars, a pyarrow table, or a dict of
+        arrays.
+    :type frame: frame or mapping
+    :param target: The column that is to be predicted; samples are pairs then.  Texts become numbers
+        of classes, in order; the dataset's ``classes`` names them.
+    :param columns: The columns that samples consist of; all others by default.
+    :type columns: sequence of str, optional
+    :param dtype: Of the samples; targets keep theirs.
+    :returns: Of a matrix (rows, columns), and a vector of targets.
+    :raises KeyError: If there is no such column.
+    :raises ValueError: If a column of a sample holds no numbers.
+    :see: data.read_csv, data.read_parquet
 
-    Returns
-    -------
-    TensorDataset
-        Of a matrix (rows, columns), and a vector of targets.
-
-    Raises
-    ------
-    KeyError
-        If there is no such column.
-    ValueError
-        If a column of a sample holds no numbers.
-
-    See Also
-    --------
-    data.read_csv, data.read_parquet
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> rows = {"age": [20, 30], "income": [1.5, 2.5], "kind": ["b", "a"]}
     >>> dataset = data.from_frame(rows, target="kind")
@@ -182,35 +165,17 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
                  dtype: str = "float32") -> TensorDataset:
     """A dataset of a Parquet file, read by pyarrow.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
-    target : str, optional
-        The column that is to be predicted.
-    columns : sequence of str, optional
-        The columns that samples consist of; all others by default.
-    dtype : str
-        Of the samples.
+    :param path: The file.
+    :type path: str or os.PathLike
+    :param target: The column that is to be predicted.
+    :param columns: The columns that samples consist of; all others by default.
+    :type columns: sequence of str, optional
+    :param dtype: Of the samples.
+    :returns: As :func:`agnesi.data.from_frame` makes it.
+    :raises ImportError: If pyarrow is not installed.
+    :raises KeyError, ValueError: As :func:`agnesi.data.from_frame` raises them.
+    :see: data.from_frame, data.read_csv
 
-    Returns
-    -------
-    TensorDataset
-        As :func:`agnesi.data.from_frame` makes it.
-
-    Raises
-    ------
-    ImportError
-        If pyarrow is not installed.
-    KeyError, ValueError
-        As :func:`agnesi.data.from_frame` raises them.
-
-    See Also
-    --------
-    data.from_frame, data.read_csv
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> try:
     ...     dataset = data.read_parquet("nowhere.parquet")

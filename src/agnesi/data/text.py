@@ -39,15 +39,9 @@ class _Vocabulary:
     def encode(self, text: str) -> list[int]:
         """Numbers of a text's tokens.
 
-        Parameters
-        ----------
-        text : str
-            Any text.
-
-        Returns
-        -------
-        list of int
-            1 where a token is unknown.
+        :param text: Any text.
+        :returns: 1 where a token is unknown.
+        :rtype: list of int
         """
         numbers = self.numbers
         return [numbers.get(token, 1) for token in self._cut(text)]
@@ -55,15 +49,9 @@ class _Vocabulary:
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some tokens; those that pad are left out.
 
-        Parameters
-        ----------
-        ids : iterable of int
-            Numbers of tokens.
-
-        Returns
-        -------
-        str
-            Their text.
+        :param ids: Numbers of tokens.
+        :type ids: iterable of int
+        :returns: Their text.
         """
         return self.joint.join(self.tokens[int(k)] for k in ids if int(k))
 
@@ -209,26 +197,13 @@ class TextDataset(Dataset):
 class TokenWindows(Dataset):
     """Windows of one long row of tokens, and the same one token later: for language models.
 
-    Parameters
-    ----------
-    tokens : array_like of int
-        All tokens; also a memory-mapped array.
-    length : int
-        Tokens of a window.
-    stride : int, optional
-        From one window to the next; ``length`` by default, so that they do not overlap.
+    :param tokens: All tokens; also a memory-mapped array.
+    :type tokens: array_like of int
+    :param length: Tokens of a window.
+    :param stride: From one window to the next; ``length`` by default, so that they do not overlap.
+    :raises ValueError: If there are too few tokens, or sizes are less than 1.
+    :see: data.TextDataset, data.CharTokenizer
 
-    Raises
-    ------
-    ValueError
-        If there are too few tokens, or sizes are less than 1.
-
-    See Also
-    --------
-    data.TextDataset, data.CharTokenizer
-
-    Examples
-    --------
     >>> from agnesi import data
     >>> windows = data.TokenWindows([1, 2, 3, 4, 5, 6, 7], length=3)
     >>> windows.take([0, 1])
@@ -257,15 +232,10 @@ class TokenWindows(Dataset):
     def take(self, indices: Any) -> Any:
         """A batch of windows, and of the same one token later.
 
-        Parameters
-        ----------
-        indices : slice or array_like of int
-            Which ones.
-
-        Returns
-        -------
-        tuple of Tensor
-            Two of shape (windows, length).
+        :param indices: Which ones.
+        :type indices: slice or array_like of int
+        :returns: Two of shape (windows, length).
+        :rtype: tuple of Tensor
         """
         if isinstance(indices, slice):
             indices = np.arange(*indices.indices(len(self)))

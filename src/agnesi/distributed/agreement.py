@@ -20,10 +20,7 @@ _SHOWN_CHARACTERS = 110
 def compare_tensors(what: str, tensors: Iterable[tuple[str, Any]], group: Group) -> None:
     """Compare names, dtypes and shapes between all processes, which need as many of each.
 
-    Raises
-    ------
-    CollectiveError
-        In all processes, with what each has, if they differ.
+    :raises CollectiveError: In all processes, with what each has, if they differ.
     """
     texts, total = [], 0
     for name, t in tensors:
@@ -39,25 +36,11 @@ def compare_tensors(what: str, tensors: Iterable[tuple[str, Any]], group: Group)
 def same_state(module: Module, group: Group | None = None) -> Module:
     """Give a module, before it is cut, the weights of rank 0 in all processes.
 
-    Parameters
-    ----------
-    module : Module
-        Its parameters and buffers change in place.
-    group : Group, optional
-        Which processes; all by default.
+    :param module: Its parameters and buffers change in place.
+    :param group: Which processes; all by default.
+    :returns: The same one.
+    :raises CollectiveError: If a process has another module.
 
-    Returns
-    -------
-    Module
-        The same one.
-
-    Raises
-    ------
-    CollectiveError
-        If a process has another module.
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> layer = dist.same_state(ag.nn.Linear(2, 1))

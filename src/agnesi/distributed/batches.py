@@ -16,23 +16,13 @@ class ShardedBatches(Sampler):
     All processes go through the same batches, so their loaders need the same seed.  The last batch
     may leave processes without any example.
 
-    Parameters
-    ----------
-    sampler : Sampler or iterable of int
-        The order of all samples.
-    batch_size : int
-        How many a batch has, in all processes together.
-    drop_last : bool
-        Whether a last batch that is not full is left out.
-    group : Group, optional
-        Which processes; all by default.
+    :param sampler: The order of all samples.
+    :type sampler: Sampler or iterable of int
+    :param batch_size: How many a batch has, in all processes together.
+    :param drop_last: Whether a last batch that is not full is left out.
+    :param group: Which processes; all by default.
+    :see: data.DataLoader, distributed.data_parallel
 
-    See Also
-    --------
-    data.DataLoader, distributed.data_parallel
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import data, distributed as dist
     >>> dataset = data.TensorDataset(ag.arange(5))
@@ -51,15 +41,9 @@ class ShardedBatches(Sampler):
     def order(self, generator: Generator) -> Any:
         """The numbers of this process's samples, batch by batch.
 
-        Parameters
-        ----------
-        generator : Generator
-            The only source of random numbers.
-
-        Returns
-        -------
-        list of sequences of int
-            As many in each process.
+        :param generator: The only source of random numbers.
+        :returns: As many in each process.
+        :rtype: list of sequences of int
         """
         return [b[len(b) * self.rank // self.size: len(b) * (self.rank + 1) // self.size]
                 for b in ordered(self.batches, generator)]

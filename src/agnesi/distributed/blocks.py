@@ -20,33 +20,19 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
     Compiled functions are pickled with their graph, and find their code in the cache of the
     machine, so that it is compiled once there.
 
-    Parameters
-    ----------
-    function : callable
-        Of a tensor; its result is a tensor, or a nest of them.
-    blocks : iterable, or a collection of Dask or Ray
-        Arrays, read one by one where they are wanted; a Dask array, whose blocks are mapped where
-        Dask runs them; a Ray dataset, whose batches are.
-    workers : Workers, optional
-        Processes that share the blocks of an iterable; without them this process has them all.
+    :param function: Of a tensor; its result is a tensor, or a nest of them.
+    :type function: callable
+    :param blocks: Arrays, read one by one where they are wanted; a Dask array, whose blocks are
+        mapped where Dask runs them; a Ray dataset, whose batches are.
+    :type blocks: iterable, or a collection of Dask or Ray
+    :param workers: Processes that share the blocks of an iterable; without them this process has
+        them all.
+    :returns: Results as NumPy arrays, in order; of Dask and Ray what ``map_blocks`` and
+        ``map_batches`` give, which is computed when it is wanted.
+    :rtype: list, or a collection
+    :raises TypeError: If ``blocks`` is none of that.
+    :see: distributed.Workers
 
-    Returns
-    -------
-    list, or a collection
-        Results as NumPy arrays, in order; of Dask and Ray what ``map_blocks`` and ``map_batches``
-        give, which is computed when it is wanted.
-
-    Raises
-    ------
-    TypeError
-        If ``blocks`` is none of that.
-
-    See Also
-    --------
-    distributed.Workers
-
-    Examples
-    --------
     >>> import numpy as np
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist

@@ -51,23 +51,14 @@ class Rule:
                  ) -> tuple[np.ndarray, np.ndarray]:
         """New values of the worker and of the centre; nobody else meets it meanwhile.
 
-        Parameters
-        ----------
-        local, centre : numpy.ndarray
-            All parameters of one dtype, one behind the other; of the worker and of the centre,
-            which must not be changed.
-        last : numpy.ndarray
-            What the worker had after the last exchange.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            Of the worker, and of the centre.
-
-        Raises
-        ------
-        NotImplementedError
-            Unless a subclass has its own.
+        :param local, centre: All parameters of one dtype, one behind the other; of the worker and
+            of the centre, which must not be changed.
+        :type local, centre: numpy.ndarray
+        :param last: What the worker had after the last exchange.
+        :type last: numpy.ndarray
+        :returns: Of the worker, and of the centre.
+        :rtype: tuple of numpy.ndarray
+        :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no exchange(self, local, centre, "
                                      "last)"))
@@ -79,12 +70,8 @@ class ASGD(Rule):
 
     As in Downpour: ``centre += local - last``, ``local = centre``.
 
-    See Also
-    --------
-    distributed.EASGD, distributed.Central
+    :see: distributed.EASGD, distributed.Central
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi import distributed as dist
     >>> dist.ASGD().exchange(np.array([3.0]), np.array([10.0]), np.array([2.0]))
@@ -100,17 +87,9 @@ class ASGD(Rule):
 class EASGD(Rule):
     """Worker and centre draw each other: ``d = alpha * (local - centre)``, subtracted and added.
 
-    Parameters
-    ----------
-    alpha : float
-        How far, from 0 to 1.
+    :param alpha: How far, from 0 to 1.
+    :see: distributed.ASGD, distributed.Central
 
-    See Also
-    --------
-    distributed.ASGD, distributed.Central
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi import distributed as dist
     >>> dist.EASGD(0.25).exchange(np.array([3.0]), np.array([11.0]), np.array([0.0]))
@@ -148,30 +127,16 @@ class Central:
     killed, at whatever moment, leaves the centre as it was before or after its exchange: the lock
     is given back by the system, and new values are written beside the old ones.
 
-    Parameters
-    ----------
-    model : Module or iterable of Tensor
-        Whose parameters are shared.
-    rule : Rule
-        What an exchange does.
-    every : int
-        Only each so many calls of ``sync`` exchange.
-    group : Group, optional
-        Which processes begin together; all by default.  The centre begins as those of rank 0.
-    timeout : float
-        Seconds after which waiting for another worker's exchange is an error.
+    :param model: Whose parameters are shared.
+    :type model: Module or iterable of Tensor
+    :param rule: What an exchange does.
+    :param every: Only each so many calls of ``sync`` exchange.
+    :param group: Which processes begin together; all by default.  The centre begins as those of
+        rank 0.
+    :param timeout: Seconds after which waiting for another worker's exchange is an error.
+    :raises CollectiveError: If a process has other parameters.
+    :see: distributed.ASGD, distributed.EASGD, distributed.launch
 
-    Raises
-    ------
-    CollectiveError
-        If a process has other parameters.
-
-    See Also
-    --------
-    distributed.ASGD, distributed.EASGD, distributed.launch
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> w = ag.tensor([4.0], requires_grad=True)
@@ -237,10 +202,8 @@ class Central:
     def values(self) -> list[np.ndarray]:
         """The centre's parameters, copied.
 
-        Returns
-        -------
-        list of numpy.ndarray
-            In the order of the worker's.
+        :returns: In the order of the worker's.
+        :rtype: list of numpy.ndarray
         """
         with self._locked():
             return [v.copy() for v in self._flat.split(self._centre())]
@@ -248,15 +211,8 @@ class Central:
     def sync(self) -> bool:
         """Meet the centre, each ``every`` calls; parameters change in place.
 
-        Returns
-        -------
-        bool
-            Whether this call did.
-
-        Raises
-        ------
-        CollectiveError
-            If another worker does not end its exchange in time.
+        :returns: Whether this call did.
+        :raises CollectiveError: If another worker does not end its exchange in time.
         """
         self._calls += 1
         if self._calls % self.every:

@@ -23,26 +23,13 @@ def save_sharded(path: str | os.PathLike[str], zero: Zero) -> None:
     The folder has its name only when all of it is there: a job that ends before leaves what was
     there before.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        A folder, which must not be there; the same in all processes.
-    zero : Zero
-        What is trained.
+    :param path: A folder, which must not be there; the same in all processes.
+    :type path: str or os.PathLike
+    :param zero: What is trained.
+    :raises FileExistsError: If the folder is there.
+    :raises CollectiveError: If a process is missing.
+    :see: distributed.load_sharded, distributed.Zero
 
-    Raises
-    ------
-    FileExistsError
-        If the folder is there.
-    CollectiveError
-        If a process is missing.
-
-    See Also
-    --------
-    distributed.load_sharded, distributed.Zero
-
-    Examples
-    --------
     >>> import os, tempfile
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
@@ -73,23 +60,12 @@ def save_sharded(path: str | os.PathLike[str], zero: Zero) -> None:
 def load_sharded(path: str | os.PathLike[str], zero: Zero) -> None:
     """Take over what :func:`save_sharded` wrote, in this or another number of processes.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The folder; all processes read it.
-    zero : Zero
-        Made as the one that was saved.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such folder.
-    FileFormatError
-        If a shard is missing or damaged.
-
-    See Also
-    --------
-    distributed.save_sharded
+    :param path: The folder; all processes read it.
+    :type path: str or os.PathLike
+    :param zero: Made as the one that was saved.
+    :raises FileNotFoundError: If there is no such folder.
+    :raises FileFormatError: If a shard is missing or damaged.
+    :see: distributed.save_sharded
     """
     folder = Path(path)
     files = sorted(folder.glob("shard-*.safetensors"))

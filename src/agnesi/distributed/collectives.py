@@ -60,34 +60,16 @@ def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Te
 
     All processes get the same, bit by bit: values are taken in the order of the ranks.
 
-    Parameters
-    ----------
-    x : array_like
-        Of the same shape and dtype in all processes.
-    op : {"sum", "mean", "max", "min", "prod"}
-        What is made of the values.
-    group : Group, optional
-        Which processes; all by default.
+    :param x: Of the same shape and dtype in all processes.
+    :param op: What is made of the values.
+    :type op: {"sum", "mean", "max", "min", "prod"}
+    :param group: Which processes; all by default.
+    :returns: Of the shape and dtype of ``x``.  Derivatives are those of the sum of all processes'
+        losses: the gradient of a sum is the sum of all processes' gradients.
+    :raises DTypeError: If the mean is asked of integers, or an extreme of complex numbers.
+    :raises CollectiveError: If processes do not agree, or one is missing.
+    :see: distributed.reduce_scatter, distributed.all_gather, distributed.data_parallel
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.  Derivatives are those of the sum of all processes' losses:
-        the gradient of a sum is the sum of all processes' gradients.
-
-    Raises
-    ------
-    DTypeError
-        If the mean is asked of integers, or an extreme of complex numbers.
-    CollectiveError
-        If processes do not agree, or one is missing.
-
-    See Also
-    --------
-    distributed.reduce_scatter, distributed.all_gather, distributed.data_parallel
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> dist.all_reduce(ag.tensor([1.0, 2.0]))  # of one process
@@ -116,31 +98,15 @@ def _reduced(x: Tensor, op: str, group: Group) -> Tensor:
 def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) -> Tensor:
     """The tensors of all processes, one behind the other.
 
-    Parameters
-    ----------
-    x : array_like
-        Of the same shape and dtype in all processes.
-    axis : int or None
-        Along which axis they are joined; None stacks them along a new first one, as scalars are.
-    group : Group, optional
-        Which processes; all by default.
+    :param x: Of the same shape and dtype in all processes.
+    :param axis: Along which axis they are joined; None stacks them along a new first one, as
+        scalars are.
+    :type axis: int or None
+    :param group: Which processes; all by default.
+    :returns: ``size`` times as long along ``axis``, in the order of ranks.
+    :raises CollectiveError: If processes do not agree, or one is missing.
+    :see: distributed.all_reduce, distributed.broadcast
 
-    Returns
-    -------
-    Tensor
-        ``size`` times as long along ``axis``, in the order of ranks.
-
-    Raises
-    ------
-    CollectiveError
-        If processes do not agree, or one is missing.
-
-    See Also
-    --------
-    distributed.all_reduce, distributed.broadcast
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> dist.all_gather(ag.tensor([1.0, 2.0]), axis=None)
@@ -170,35 +136,16 @@ def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
                    group: Group | None = None) -> Tensor:
     """A part of the reduction of all processes' tensors: that of this process.
 
-    Parameters
-    ----------
-    x : array_like
-        Of the same shape and dtype in all processes.
-    op : {"sum", "mean", "max", "min", "prod"}
-        What is made of the values.
-    axis : int
-        Which axis is cut in equal parts, in the order of ranks.
-    group : Group, optional
-        Which processes; all by default.
+    :param x: Of the same shape and dtype in all processes.
+    :param op: What is made of the values.
+    :type op: {"sum", "mean", "max", "min", "prod"}
+    :param axis: Which axis is cut in equal parts, in the order of ranks.
+    :param group: Which processes; all by default.
+    :returns: As long as ``x`` but for ``axis``.
+    :raises ShapeError: If the axis cannot be cut in equal parts.
+    :raises CollectiveError: If processes do not agree, or one is missing.
+    :see: distributed.all_reduce, distributed.all_gather
 
-    Returns
-    -------
-    Tensor
-        As long as ``x`` but for ``axis``.
-
-    Raises
-    ------
-    ShapeError
-        If the axis cannot be cut in equal parts.
-    CollectiveError
-        If processes do not agree, or one is missing.
-
-    See Also
-    --------
-    distributed.all_reduce, distributed.all_gather
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> dist.reduce_scatter(ag.tensor([1.0, 2.0]))
@@ -219,35 +166,17 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
                group: Group | None = None) -> Tensor:
     """Each process gives a part of its tensor to each, and joins what it gets.
 
-    Parameters
-    ----------
-    x : array_like
-        Of the same shape and dtype in all processes.
-    split_axis : int
-        The axis that is cut in equal parts, one for each process in the order of ranks.
-    concat_axis : int
-        The axis along which parts from all processes are joined, in the order of ranks.
-    group : Group, optional
-        Which processes; all by default.
+    :param x: Of the same shape and dtype in all processes.
+    :param split_axis: The axis that is cut in equal parts, one for each process in the order of
+        ranks.
+    :param concat_axis: The axis along which parts from all processes are joined, in the order of
+        ranks.
+    :param group: Which processes; all by default.
+    :returns: With as many elements as ``x``.
+    :raises ShapeError: If the axis cannot be cut in equal parts.
+    :raises CollectiveError: If processes do not agree, or one is missing.
+    :see: distributed.all_gather, distributed.reduce_scatter
 
-    Returns
-    -------
-    Tensor
-        With as many elements as ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If the axis cannot be cut in equal parts.
-    CollectiveError
-        If processes do not agree, or one is missing.
-
-    See Also
-    --------
-    distributed.all_gather, distributed.reduce_scatter
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> dist.all_to_all(ag.tensor([1.0, 2.0]))
@@ -265,27 +194,12 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
 def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tensor:
     """The tensor that one process has.
 
-    Parameters
-    ----------
-    x : array_like
-        Of the same shape and dtype in all processes; only the values of ``root`` count.
-    root : int
-        Whose.
-    group : Group, optional
-        Which processes; all by default.
+    :param x: Of the same shape and dtype in all processes; only the values of ``root`` count.
+    :param root: Whose.
+    :param group: Which processes; all by default.
+    :returns: The same in all processes.  Its gradient goes to the one that gave it.
+    :raises CollectiveError: If processes do not agree, or one is missing.
 
-    Returns
-    -------
-    Tensor
-        The same in all processes.  Its gradient goes to the one that gave it.
-
-    Raises
-    ------
-    CollectiveError
-        If processes do not agree, or one is missing.
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> dist.broadcast(ag.tensor([1.0, 2.0]))
@@ -299,34 +213,15 @@ def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tenso
 def send(x: TensorLike, to: int, group: Group | None = None) -> Tensor:
     """Send a tensor to one process, which receives it with :func:`recv`.
 
-    Parameters
-    ----------
-    x : array_like
-        What is sent.
-    to : int
-        The rank of the receiver.
-    group : Group, optional
-        Whose ranks; all processes by default.
+    :param x: What is sent.
+    :param to: The rank of the receiver.
+    :param group: Whose ranks; all processes by default.
+    :returns: Equal to ``x``.  Its gradient brings that of the receiver along, so a loss has to
+        follow from it, as ``0 * y.sum()`` where there is no other.
+    :raises ValueError: If that is no other process.
+    :raises CollectiveError: If the receiver is missing.
+    :see: distributed.recv, distributed.all_to_all
 
-    Returns
-    -------
-    Tensor
-        Equal to ``x``.  Its gradient brings that of the receiver along, so a loss has to follow
-        from it, as ``0 * y.sum()`` where there is no other.
-
-    Raises
-    ------
-    ValueError
-        If that is no other process.
-    CollectiveError
-        If the receiver is missing.
-
-    See Also
-    --------
-    distributed.recv, distributed.all_to_all
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> if dist.world_size() > 1:
@@ -342,30 +237,13 @@ def send(x: TensorLike, to: int, group: Group | None = None) -> Tensor:
 def recv(like: TensorLike, source: int, group: Group | None = None) -> Tensor:
     """Receive a tensor that one process sends with :func:`send`.
 
-    Parameters
-    ----------
-    like : array_like
-        Tells shape and dtype.  If it requires a gradient, that of the result is sent back.
-    source : int
-        The rank of the sender.
-    group : Group, optional
-        Whose ranks; all processes by default.
-
-    Returns
-    -------
-    Tensor
-        What was sent.
-
-    Raises
-    ------
-    ValueError
-        If that is no other process.
-    CollectiveError
-        If something else was sent, or the sender is missing.
-
-    See Also
-    --------
-    distributed.send
+    :param like: Tells shape and dtype.  If it requires a gradient, that of the result is sent back.
+    :param source: The rank of the sender.
+    :param group: Whose ranks; all processes by default.
+    :returns: What was sent.
+    :raises ValueError: If that is no other process.
+    :raises CollectiveError: If something else was sent, or the sender is missing.
+    :see: distributed.send
     """
     x, group = as_tensor(like), world(group)
     if _place(source, group.size, "source") == group.rank:
@@ -377,18 +255,9 @@ def recv(like: TensorLike, source: int, group: Group | None = None) -> Tensor:
 def barrier(group: Group | None = None) -> None:
     """Wait until all processes are here, in compiled code too.
 
-    Parameters
-    ----------
-    group : Group, optional
-        Which processes; all by default.
+    :param group: Which processes; all by default.
+    :raises CollectiveError: If one is missing, or elsewhere.
 
-    Raises
-    ------
-    CollectiveError
-        If one is missing, or elsewhere.
-
-    Examples
-    --------
     >>> from agnesi import distributed as dist
     >>> dist.barrier()
     """

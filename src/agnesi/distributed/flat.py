@@ -55,10 +55,7 @@ class Flat:
 def checked(name: str, rule: Any, kind: type, every: Any) -> None:
     """Refuse what is no rule, or no number of batches.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If one is.
+    :raises TypeError, ValueError: If one is.
     """
     if not isinstance(rule, kind):
         raise TypeError(at(f"{name}: rule must be a dist.Rule, not {typed(rule)}"))

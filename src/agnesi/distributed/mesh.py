@@ -77,20 +77,9 @@ class Mesh:
     def group(self, axis: str) -> Group:
         """The processes along one axis, this one among them.
 
-        Parameters
-        ----------
-        axis : str
-            Its name.
-
-        Returns
-        -------
-        Group
-            For collectives.
-
-        Raises
-        ------
-        ValueError
-            If there is no such axis.
+        :param axis: Its name.
+        :returns: For collectives.
+        :raises ValueError: If there is no such axis.
         """
         if axis not in self._groups:
             raise ValueError(at(f"the mesh has axes {list(self._groups)}, not {axis!r}"))
@@ -104,31 +93,15 @@ class Mesh:
 def shard(x: TensorLike, axes: Sequence[str | None], mesh: Mesh) -> Tensor:
     """The part of a tensor that this process keeps.
 
-    Parameters
-    ----------
-    x : array_like
-        The same in all processes.
-    axes : sequence of str or None
-        For each axis of ``x``, the axis of the mesh along which it is cut; None for none.
-    mesh : Mesh
-        The processes.
+    :param x: The same in all processes.
+    :param axes: For each axis of ``x``, the axis of the mesh along which it is cut; None for none.
+    :type axes: sequence of str or None
+    :param mesh: The processes.
+    :returns: Axes are as long as those of ``x`` over the processes along the mesh's.
+    :raises ShapeError: If an axis cannot be cut in equal parts, or there are not as many as
+        ``axes`` names.
+    :see: distributed.unshard
 
-    Returns
-    -------
-    Tensor
-        Axes are as long as those of ``x`` over the processes along the mesh's.
-
-    Raises
-    ------
-    ShapeError
-        If an axis cannot be cut in equal parts, or there are not as many as ``axes`` names.
-
-    See Also
-    --------
-    distributed.unshard
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> mesh = dist.Mesh((-1,), ("model",))
@@ -157,26 +130,13 @@ def shard(x: TensorLike, axes: Sequence[str | None], mesh: Mesh) -> Tensor:
 def unshard(x: TensorLike, axes: Sequence[str | None], mesh: Mesh) -> Tensor:
     """The whole tensor of which each process keeps a part.
 
-    Parameters
-    ----------
-    x : array_like
-        What :func:`shard` gave.
-    axes : sequence of str or None
-        As there.
-    mesh : Mesh
-        The processes.
+    :param x: What :func:`shard` gave.
+    :param axes: As there.
+    :type axes: sequence of str or None
+    :param mesh: The processes.
+    :returns: The same in all processes.
+    :see: distributed.shard
 
-    Returns
-    -------
-    Tensor
-        The same in all processes.
-
-    See Also
-    --------
-    distributed.shard
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> mesh = dist.Mesh((-1,), ("model",))

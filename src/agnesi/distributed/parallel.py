@@ -59,17 +59,12 @@ class DataParallel(Shares):
     def __call__(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """Let a step that was written for one process be that of all: a decorator.
 
-        Parameters
-        ----------
-        step : callable
-            Takes tensors with an example per row, trains, and returns means over the examples,
-            such as the loss, or a nest of them.
-
-        Returns
-        -------
-        callable
-            Takes the whole batch in all processes, of which ``step`` gets this process's part, and
-            returns the means over the whole batch.
+        :param step: Takes tensors with an example per row, trains, and returns means over the
+            examples, such as the loss, or a nest of them.
+        :type step: callable
+        :returns: Takes the whole batch in all processes, of which ``step`` gets this process's
+            part, and returns the means over the whole batch.
+        :rtype: callable
         """
         @wraps(step)
         def parallel_step(*batch: Any) -> Any:
@@ -115,11 +110,8 @@ class DataParallel(Shares):
     def hidden(self) -> float:
         """How much of the communication was hidden behind computation, since the last call of this.
 
-        Returns
-        -------
-        float
-            The part of the time that reductions of compiled steps took in which the step did not
-            wait for them; not a number where there were none.
+        :returns: The part of the time that reductions of compiled steps took in which the step did
+            not wait for them; not a number where there were none.
         """
         beside = self.group.beside
         return math.nan if beside is None else beside.hidden()
@@ -179,45 +171,23 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
     same: those of one process that has the whole batch.  Several backward passes before a step add
     up as usual, and only the step communicates; each process needs an example of each batch then.
 
-    Parameters
-    ----------
-    model : Module
-        What is trained; losses must be means over examples.
-    optimizer : Optimizer
-        Of its parameters.
-    group : Group, optional
-        Which processes; all by default.
-    bucket_bytes : int
-        Gradients that are smaller go together, so many bytes at most.
-    compress : bool
-        Whether gradients travel as float16, which halves what is moved and rounds them; they are
-        added up in float32.
-    share_batch_norm : bool
-        Whether layers of batch normalisation use the whole batch's mean and variance, instead of
-        those of each process's examples.
-    overlap : bool
-        Whether gradients travel while a compiled step computes the others, by a thread beside it.
-
-    Returns
-    -------
-    DataParallel
-        With ``split`` for batches that all have, ``count`` for batches of each process's own,
+    :param model: What is trained; losses must be means over examples.
+    :param optimizer: Of its parameters.
+    :param group: Which processes; all by default.
+    :param bucket_bytes: Gradients that are smaller go together, so many bytes at most.
+    :param compress: Whether gradients travel as float16, which halves what is moved and rounds
+        them; they are added up in float32.
+    :param share_batch_norm: Whether layers of batch normalisation use the whole batch's mean and
+        variance, instead of those of each process's examples.
+    :param overlap: Whether gradients travel while a compiled step computes the others, by a thread
+        beside it.
+    :returns: With ``split`` for batches that all have, ``count`` for batches of each process's own,
         ``mean`` for losses to be shown.  As a decorator of a step it does what ``split`` and
         ``mean`` do.
+    :raises TypeError: If that is no model, or no optimizer.
+    :raises CollectiveError: If a process has another model.
+    :see: distributed.launch, distributed.all_reduce
 
-    Raises
-    ------
-    TypeError
-        If that is no model, or no optimizer.
-    CollectiveError
-        If a process has another model.
-
-    See Also
-    --------
-    distributed.launch, distributed.all_reduce
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> net = ag.nn.Linear(3, 1)

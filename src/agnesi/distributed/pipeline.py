@@ -82,23 +82,13 @@ class Pipeline:
     def backward(self, x: Any, target: Any, loss: Callable[[Any, Any], Tensor]) -> Tensor:
         """Forward and backward pass of a batch; gradients are added to the parameters'.
 
-        Parameters
-        ----------
-        x, target : array_like
-            The batch, first axis first; those of ``x`` count in the first process, those of
-            ``target`` in the last.
-        loss : callable
-            ``loss(output, target)``: the mean over examples.
-
-        Returns
-        -------
-        Tensor
-            The mean loss over the batch, in all processes.
-
-        Raises
-        ------
-        CollectiveError
-            If a process is missing.
+        :param x, target: The batch, first axis first; those of ``x`` count in the first process,
+            those of ``target`` in the last.
+        :type x, target: array_like
+        :param loss: ``loss(output, target)``: the mean over examples.
+        :type loss: callable
+        :returns: The mean loss over the batch, in all processes.
+        :raises CollectiveError: If a process is missing.
         """
         x, target = as_tensor(x), as_tensor(target)
         n: Any = x.shape[0]

@@ -20,25 +20,12 @@ class RayWorkers:
     dies is an error that names its rank, and is started again: the next call has all of them, in a
     new group.
 
-    Parameters
-    ----------
-    count : int
-        How many.
-    threads : int
-        Threads of compiled code, and cores that Ray sets aside, for each.
-    timeout : float
-        Seconds after which their waiting for each other is an error.
-
-    Raises
-    ------
-    ImportError
-        If there is no Ray.
-    ValueError
-        If there should be none.
-
-    See Also
-    --------
-    distributed.Workers, distributed.launch
+    :param count: How many.
+    :param threads: Threads of compiled code, and cores that Ray sets aside, for each.
+    :param timeout: Seconds after which their waiting for each other is an error.
+    :raises ImportError: If there is no Ray.
+    :raises ValueError: If there should be none.
+    :see: distributed.Workers, distributed.launch
     """
 
     def __init__(self, count: int, *, threads: int = 1, timeout: float = TIMEOUT) -> None:
@@ -75,26 +62,16 @@ class RayWorkers:
             ) -> list[Any]:
         """Call a function in all actors, which may use collectives.
 
-        Parameters
-        ----------
-        function : callable
-            What Ray can pickle.
-        *args : object
-            The same for all.
-        each : sequence of tuple
-            Further arguments of each actor.
-
-        Returns
-        -------
-        list
-            What it returned, by rank.
-
-        Raises
-        ------
-        CollectiveError
-            If an actor died.
-        Exception
-            What the function raised in the actor with the lowest rank.
+        :param function: What Ray can pickle.
+        :type function: callable
+        :param *args: The same for all.
+        :type *args: object
+        :param each: Further arguments of each actor.
+        :type each: sequence of tuple
+        :returns: What it returned, by rank.
+        :rtype: list
+        :raises CollectiveError: If an actor died.
+        :raises Exception: What the function raised in the actor with the lowest rank.
         """
         if not self._joined:
             path = self._ray.get(self._actors[0].make.remote(), timeout=self.timeout)
@@ -107,22 +84,13 @@ class RayWorkers:
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """A function's results for all items, each computed by the next actor that is free.
 
-        Parameters
-        ----------
-        function : callable
-            Of one argument.
-        items : iterable
-            Its arguments.
-
-        Returns
-        -------
-        list
-            In the order of ``items``.
-
-        Raises
-        ------
-        Exception
-            What the function raised first.
+        :param function: Of one argument.
+        :type function: callable
+        :param items: Its arguments.
+        :type items: iterable
+        :returns: In the order of ``items``.
+        :rtype: list
+        :raises Exception: What the function raised first.
         """
         pool = import_module("ray.util").ActorPool(self._actors)
         return list(pool.map(lambda actor, item: actor.call.remote(function, (item,)), items))

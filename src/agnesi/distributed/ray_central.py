@@ -19,28 +19,16 @@ from agnesi.nn.base.module import Module
 class RayCentral:
     """A parameter server of Ray, as a worker sees it: the rules of :class:`Central`.
 
-    Parameters
-    ----------
-    model : Module or iterable of Tensor
-        Whose parameters are shared.  The first worker's are those of the centre at first, which
-        the others take.
-    server : actor
-        What :meth:`serve` has started, the same for all workers.
-    every : int
-        Only each so many calls of ``sync`` exchange.
-    timeout : float
-        Seconds after which waiting for the server is an error.
-
-    Raises
-    ------
-    ValueError
-        If ``every`` is no number of batches, or the centre has other parameters.
-    CollectiveError
-        If the server is gone, or does not answer in time.
-
-    See Also
-    --------
-    distributed.Central, distributed.RayWorkers
+    :param model: Whose parameters are shared.  The first worker's are those of the centre at first,
+        which the others take.
+    :type model: Module or iterable of Tensor
+    :param server: What :meth:`serve` has started, the same for all workers.
+    :type server: actor
+    :param every: Only each so many calls of ``sync`` exchange.
+    :param timeout: Seconds after which waiting for the server is an error.
+    :raises ValueError: If ``every`` is no number of batches, or the centre has other parameters.
+    :raises CollectiveError: If the server is gone, or does not answer in time.
+    :see: distributed.Central, distributed.RayWorkers
     """
 
     def __init__(self, model: Module | Iterable[Tensor], server: Any, every: int = 1, *,
@@ -61,22 +49,12 @@ class RayCentral:
     def serve(rule: Rule, **options: Any) -> Any:
         """Start the actor that keeps the centre.
 
-        Parameters
-        ----------
-        rule : Rule
-            What an exchange does.
-        **options : object
-            For Ray, such as ``num_cpus``, which is 0 by default.
-
-        Returns
-        -------
-        actor
-            To be handed to the workers.
-
-        Raises
-        ------
-        TypeError
-            If that is no rule.
+        :param rule: What an exchange does.
+        :param **options: For Ray, such as ``num_cpus``, which is 0 by default.
+        :type **options: object
+        :returns: To be handed to the workers.
+        :rtype: actor
+        :raises TypeError: If that is no rule.
         """
         checked("RayCentral.serve", rule, Rule, 1)
         kind = import_module("ray").remote(_Server)
@@ -92,15 +70,8 @@ class RayCentral:
     def sync(self) -> bool:
         """Meet the centre, each ``every`` calls; parameters change in place.
 
-        Returns
-        -------
-        bool
-            Whether this call did.
-
-        Raises
-        ------
-        CollectiveError
-            If the server is gone, or does not answer in time.
+        :returns: Whether this call did.
+        :raises CollectiveError: If the server is gone, or does not answer in time.
         """
         self._calls += 1
         if self._calls % self.every:
@@ -112,10 +83,8 @@ class RayCentral:
     def values(self) -> list[np.ndarray]:
         """The centre's parameters.
 
-        Returns
-        -------
-        list of numpy.ndarray
-            In the order of the worker's.
+        :returns: In the order of the worker's.
+        :rtype: list of numpy.ndarray
         """
         return self._flat.split(self._asked(self.server.values.remote()))
 

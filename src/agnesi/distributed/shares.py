@@ -37,22 +37,12 @@ class Shares:
 
         Sizes differ by one at most; a small batch leaves processes without any example.
 
-        Parameters
-        ----------
-        *tensors : array_like
-            With the same number of examples.
-        axis : int
-            Along which they lie.
-
-        Returns
-        -------
-        Tensor or tuple of Tensor
-            One for each of ``tensors``.
-
-        Raises
-        ------
-        ShapeError
-            If the numbers differ.
+        :param *tensors: With the same number of examples.
+        :type *tensors: array_like
+        :param axis: Along which they lie.
+        :returns: One for each of ``tensors``.
+        :rtype: Tensor or tuple of Tensor
+        :raises ShapeError: If the numbers differ.
         """
         xs = [as_tensor(x) for x in tensors]
         n = xs[0].shape[axis]
@@ -72,10 +62,8 @@ class Shares:
         All processes say so, since their numbers are added up; of one that has read a shard of its
         own, and no whole batch.
 
-        Parameters
-        ----------
-        examples : int
-            0 if it has none.
+        :param examples: 0 if it has none.
+        :type examples: int
         """
         with no_grad():
             mine = cast(as_tensor(examples), self.share.dtype)
@@ -93,15 +81,9 @@ class Shares:
     def mean(self, x: Any) -> Tensor:
         """The mean over the whole batch of what is a mean over this process's examples.
 
-        Parameters
-        ----------
-        x : array_like
-            Such as the loss.
-
-        Returns
-        -------
-        Tensor
-            The same in all processes.
+        :param x: Such as the loss.
+        :type x: array_like
+        :returns: The same in all processes.
         """
         x = as_tensor(x)
         return all_reduce(self.weighted(x), "sum", self.group)

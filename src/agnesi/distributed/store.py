@@ -20,20 +20,12 @@ Update = Callable[[Any, Tensor, Tensor], Any]
 class KVStore:
     """Values by key that all processes have; what they push is added up.
 
-    Parameters
-    ----------
-    update : callable, optional
-        ``update(key, total, value)`` changes the value in place, for the sum of what all pushed;
-        without it the sum takes its place.
-    group : Group, optional
-        Which processes; all by default.
+    :param update: ``update(key, total, value)`` changes the value in place, for the sum of what all
+        pushed; without it the sum takes its place.
+    :type update: callable, optional
+    :param group: Which processes; all by default.
+    :see: distributed.data_parallel, distributed.Central
 
-    See Also
-    --------
-    distributed.data_parallel, distributed.Central
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> store = dist.KVStore(lambda key, total, value: value.sub_(0.5 * total))
@@ -51,12 +43,10 @@ class KVStore:
     def init(self, key: Any, value: Any) -> None:
         """Give a key its first value, that of rank 0.
 
-        Parameters
-        ----------
-        key : hashable
-            The same in all processes.
-        value : array_like
-            Of the same shape and dtype in all processes.
+        :param key: The same in all processes.
+        :type key: hashable
+        :param value: Of the same shape and dtype in all processes.
+        :type value: array_like
         """
         self._values[key] = broadcast(as_tensor(value), 0, self.group)
 
@@ -69,19 +59,12 @@ class KVStore:
     def push(self, key: Any, value: Any) -> None:
         """Add up what all processes push, and update the key's value with the sum.
 
-        Parameters
-        ----------
-        key : hashable
-            A key that :meth:`init` has met.
-        value : array_like
-            Such as a gradient.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key.
-        CollectiveError
-            If processes push different things.
+        :param key: A key that :meth:`init` has met.
+        :type key: hashable
+        :param value: Such as a gradient.
+        :type value: array_like
+        :raises KeyError: If there is no such key.
+        :raises CollectiveError: If processes push different things.
         """
         mine = self._value(key)
         total = all_reduce(as_tensor(value), "sum", self.group)
@@ -93,20 +76,10 @@ class KVStore:
     def pull(self, key: Any) -> Tensor:
         """The present value, copied.
 
-        Parameters
-        ----------
-        key : hashable
-            A key that :meth:`init` has met.
-
-        Returns
-        -------
-        Tensor
-            Without gradient.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key.
+        :param key: A key that :meth:`init` has met.
+        :type key: hashable
+        :returns: Without gradient.
+        :raises KeyError: If there is no such key.
         """
         with no_grad():
             return self._value(key) * 1

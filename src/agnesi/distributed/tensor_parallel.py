@@ -60,26 +60,13 @@ class _Shared:
 class ColumnLinear(Module):
     """A linear layer whose outputs are shared out: each process has some rows of the weight.
 
-    Parameters
-    ----------
-    layer : Linear
-        The whole layer, the same in all processes.
-    gather : bool
-        Whether all get the whole output; else each keeps its part, as :class:`RowLinear` takes it.
-    group : Group, optional
-        Which processes; all by default.
+    :param layer: The whole layer, the same in all processes.
+    :param gather: Whether all get the whole output; else each keeps its part, as :class:`RowLinear`
+        takes it.
+    :param group: Which processes; all by default.
+    :raises ShapeError: If the outputs cannot be shared out equally.
+    :see: distributed.RowLinear, distributed.Mesh
 
-    Raises
-    ------
-    ShapeError
-        If the outputs cannot be shared out equally.
-
-    See Also
-    --------
-    distributed.RowLinear, distributed.Mesh
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> layer = dist.ColumnLinear(ag.nn.Linear(3, 4))
@@ -104,24 +91,11 @@ class ColumnLinear(Module):
 class RowLinear(Module):
     """A linear layer whose inputs are shared out: each process has some columns of the weight.
 
-    Parameters
-    ----------
-    layer : Linear
-        The whole layer, the same in all processes.
-    group : Group, optional
-        Which processes; all by default.
+    :param layer: The whole layer, the same in all processes.
+    :param group: Which processes; all by default.
+    :raises ShapeError: If the inputs cannot be shared out equally.
+    :see: distributed.ColumnLinear
 
-    Raises
-    ------
-    ShapeError
-        If the inputs cannot be shared out equally.
-
-    See Also
-    --------
-    distributed.ColumnLinear
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> first = dist.ColumnLinear(ag.nn.Linear(3, 4), gather=False)
@@ -143,24 +117,11 @@ class RowLinear(Module):
 class ShardedEmbedding(Module):
     """A table of vectors whose rows are shared out.
 
-    Parameters
-    ----------
-    layer : Embedding
-        The whole table, the same in all processes.
-    group : Group, optional
-        Which processes; all by default.
+    :param layer: The whole table, the same in all processes.
+    :param group: Which processes; all by default.
+    :raises ShapeError: If the rows cannot be shared out equally.
+    :see: distributed.ColumnLinear
 
-    Raises
-    ------
-    ShapeError
-        If the rows cannot be shared out equally.
-
-    See Also
-    --------
-    distributed.ColumnLinear
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> layer = dist.ShardedEmbedding(ag.nn.Embedding(10, 3))

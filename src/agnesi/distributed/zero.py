@@ -104,10 +104,7 @@ class Zero(Shares):
     def module(self) -> Module:
         """The model to be called: of stage 3 with parameters that are gathered for it.
 
-        Returns
-        -------
-        Module
-            Losses of it give gradients to the shards.
+        :returns: Losses of it give gradients to the shards.
         """
         if self.stage < 3:
             return self.model
@@ -156,11 +153,9 @@ class Zero(Shares):
     def state_dict(self) -> dict[str, np.ndarray]:
         """All parameters, gathered, and what the optimizer remembers; all processes take part.
 
-        Returns
-        -------
-        dict of str to numpy.ndarray
-            Equal in all processes, and of no number of them: ``load_state_dict`` of another number
-            takes it.
+        :returns: Equal in all processes, and of no number of them: ``load_state_dict`` of another
+            number takes it.
+        :rtype: dict of str to numpy.ndarray
         """
         found: dict[str, np.ndarray] = {}
         with no_grad():
@@ -177,15 +172,8 @@ class Zero(Shares):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave, in this or another number of processes.
 
-        Parameters
-        ----------
-        state : Mapping[str, Any]
-            The same in all processes.
-
-        Raises
-        ------
-        KeyError
-            If names are missing.
+        :param state: The same in all processes.
+        :raises KeyError: If names are missing.
         """
         mine = {}
         for key, value in self.optimizer.state_dict().items():
@@ -208,10 +196,9 @@ class Zero(Shares):
         """Return the state that only this process keeps: its shards, and their part of the
         optimizer's slots.
 
-        Returns
-        -------
-        dict of str to numpy.ndarray
-            With the names of :meth:`state_dict`; buffers of the model are those of this process.
+        :returns: With the names of :meth:`state_dict`; buffers of the model are those of this
+            process.
+        :rtype: dict of str to numpy.ndarray
         """
         found = {f"model.{name}": shard.array for name, shard in self.shards.items()}
         found.update((f"model.{name}", t.array) for name, t in self.model.named_buffers())
@@ -221,10 +208,8 @@ class Zero(Shares):
     def whole_shapes(self) -> dict[str, tuple[int, ...] | None]:
         """The shapes of what lies in shards; None for what each process has as a whole.
 
-        Returns
-        -------
-        dict of str to tuple of int, or None
-            With the names of :meth:`state_dict`.
+        :returns: With the names of :meth:`state_dict`.
+        :rtype: dict of str to tuple of int, or None
         """
         found: dict[str, tuple[int, ...] | None] = {
             f"model.{name}": shape for name, shape in self._shapes.items()}

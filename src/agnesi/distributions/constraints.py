@@ -15,22 +15,12 @@ from agnesi.core.tensor import Tensor
 class Constraint:
     """A condition on numbers, or on vectors and matrices of them.
 
-    Parameters
-    ----------
-    told : str
-        The condition, as errors tell it.
-    check : callable
-        Takes a tensor and gives where the condition holds.
-    event_dim : int
-        How many axes at the end belong to one value.
+    :param told: The condition, as errors tell it.
+    :param check: Takes a tensor and gives where the condition holds.
+    :type check: callable
+    :param event_dim: How many axes at the end belong to one value.
+    :see: distributions.Distribution
 
-    See Also
-    --------
-    distributions.Distribution
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.distributions.constraints.positive.check(ag.tensor([1.0, -1.0]))
     tensor([ True, False])
     """
@@ -69,23 +59,11 @@ lower_cholesky = Constraint(
 def interval(low: Any, high: Any) -> Constraint:
     """Numbers between two bounds, both included.
 
-    Parameters
-    ----------
-    low, high : number or Tensor
-        The bounds.
+    :param low, high: The bounds.
+    :type low, high: number or Tensor
+    :returns: Of numbers.
+    :see: Constraint
 
-    Returns
-    -------
-    Constraint
-        Of numbers.
-
-    See Also
-    --------
-    Constraint
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.distributions.constraints.interval(0, 2).check(ag.tensor(3.0))
     tensor(False)
     """

@@ -24,23 +24,11 @@ _FORMULAS: dict[tuple[type, type], Formula] = {}
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
     """A decorator of the formula of a divergence.
 
-    Parameters
-    ----------
-    type_p, type_q : type
-        Classes of distributions.
+    :param type_p, type_q: Classes of distributions.
+    :returns: It takes the formula, a function of both, and gives it back.
+    :rtype: callable
+    :see: distributions.kl_divergence
 
-    Returns
-    -------
-    callable
-        It takes the formula, a function of both, and gives it back.
-
-    See Also
-    --------
-    distributions.kl_divergence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> D = ag.distributions
     >>> class Coin(D.Bernoulli):
     ...     pass
@@ -59,28 +47,11 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The expected value, under ``p``, of the difference of the log-probabilities.
 
-    Parameters
-    ----------
-    p, q : Distribution
-        Of batches that broadcast.
+    :param p, q: Of batches that broadcast.
+    :returns: Of the batch's shape.
+    :raises NotImplementedError: If there is no formula for these classes.
+    :see: distributions.register_kl
 
-    Returns
-    -------
-    Tensor
-        Of the batch's shape.
-
-    Raises
-    ------
-    NotImplementedError
-        If there is no formula for these classes.
-
-    See Also
-    --------
-    distributions.register_kl
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> D = ag.distributions
     >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(1.0, 1.0))
     tensor(0.5)

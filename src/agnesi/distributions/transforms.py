@@ -19,13 +19,8 @@ from agnesi.ops.base.convert import as_tensor
 class Transform:
     """A smooth function with an inverse; a subclass gives both, and the logarithm of the slope.
 
-    See Also
-    --------
-    distributions.TransformedDistribution
+    :see: distributions.TransformedDistribution
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> t = ag.distributions.transforms.ExpTransform()
     >>> t.inv(t(ag.tensor(2.0))).round()
     tensor(2.)
@@ -42,30 +37,18 @@ class Transform:
     def inv(self, y: Any) -> Tensor:
         """The inverse transform.
 
-        Parameters
-        ----------
-        y : array_like
-            The value.
-
-        Returns
-        -------
-        Tensor
-            Of its shape.
+        :param y: The value.
+        :type y: array_like
+        :returns: Of its shape.
         """
         return self._inverse(as_tensor(y))
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Tensor:
         """The logarithm of the absolute slope.
 
-        Parameters
-        ----------
-        x, y : array_like
-            A value, and what it is taken to.
-
-        Returns
-        -------
-        Tensor
-            Of their shape, without the axes of an event.
+        :param x, y: A value, and what it is taken to.
+        :type x, y: array_like
+        :returns: Of their shape, without the axes of an event.
         """
         return self._slope(as_tensor(x), as_tensor(y))
 

@@ -182,10 +182,7 @@ class MultivariateNormal(Distribution):
     def half_log_det(self) -> Tensor:
         """Half the logarithm of the covariances' determinant.
 
-        Returns
-        -------
-        Tensor
-            Of the batch's shape.
+        :returns: Of the batch's shape.
         """
         return F.sum(F.log(F.diagonal(self.scale_tril, 0, -2, -1)), -1)
 

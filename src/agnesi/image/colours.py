@@ -27,27 +27,11 @@ def _mixed(name: str, image: Any, matrix: np.ndarray) -> Tensor:
 def rgb_to_yuv(image: TensorLike) -> Tensor:
     """Brightness and two colour differences of red, green and blue.
 
-    Parameters
-    ----------
-    image : array_like
-        (3, height, width).
+    :param image: (3, height, width).
+    :returns: (3, height, width).
+    :raises ShapeError: If it is no image of three channels.
+    :see: image.yuv_to_rgb, image.rgb_to_grey
 
-    Returns
-    -------
-    Tensor
-        (3, height, width).
-
-    Raises
-    ------
-    ShapeError
-        If it is no image of three channels.
-
-    See Also
-    --------
-    image.yuv_to_rgb, image.rgb_to_grey
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> image.rgb_to_yuv(ag.ones((3, 1, 1)))[0]
@@ -59,27 +43,11 @@ def rgb_to_yuv(image: TensorLike) -> Tensor:
 def yuv_to_rgb(image: TensorLike) -> Tensor:
     """Red, green and blue of brightness and two colour differences.
 
-    Parameters
-    ----------
-    image : array_like
-        (3, height, width).
+    :param image: (3, height, width).
+    :returns: (3, height, width).
+    :raises ShapeError: If it is no image of three channels.
+    :see: image.rgb_to_yuv
 
-    Returns
-    -------
-    Tensor
-        (3, height, width).
-
-    Raises
-    ------
-    ShapeError
-        If it is no image of three channels.
-
-    See Also
-    --------
-    image.rgb_to_yuv
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> x = ag.arange(3.0).reshape(3, 1, 1)
@@ -92,27 +60,11 @@ def yuv_to_rgb(image: TensorLike) -> Tensor:
 def rgb_to_grey(image: TensorLike) -> Tensor:
     """Brightness alone.
 
-    Parameters
-    ----------
-    image : array_like
-        (3, height, width).
+    :param image: (3, height, width).
+    :returns: (1, height, width).
+    :raises ShapeError: If it is no image of three channels.
+    :see: image.rgb_to_yuv
 
-    Returns
-    -------
-    Tensor
-        (1, height, width).
-
-    Raises
-    ------
-    ShapeError
-        If it is no image of three channels.
-
-    See Also
-    --------
-    image.rgb_to_yuv
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> image.rgb_to_grey(ag.ones((3, 1, 2))).shape
@@ -124,27 +76,11 @@ def rgb_to_grey(image: TensorLike) -> Tensor:
 def rgb_to_hsv(image: TensorLike) -> Tensor:
     """Hue, saturation and value of red, green and blue; all are from 0 to 1.
 
-    Parameters
-    ----------
-    image : array_like
-        (3, height, width).
+    :param image: (3, height, width).
+    :returns: (3, height, width).
+    :raises ShapeError: If it is no image of three channels.
+    :see: image.hsv_to_rgb
 
-    Returns
-    -------
-    Tensor
-        (3, height, width).
-
-    Raises
-    ------
-    ShapeError
-        If it is no image of three channels.
-
-    See Also
-    --------
-    image.hsv_to_rgb
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> image.rgb_to_hsv(ag.tensor([0.0, 0.5, 0.0]).reshape(3, 1, 1)).ravel()
@@ -164,27 +100,11 @@ def rgb_to_hsv(image: TensorLike) -> Tensor:
 def hsv_to_rgb(image: TensorLike) -> Tensor:
     """Red, green and blue of hue, saturation and value.
 
-    Parameters
-    ----------
-    image : array_like
-        (3, height, width).
+    :param image: (3, height, width).
+    :returns: (3, height, width).
+    :raises ShapeError: If it is no image of three channels.
+    :see: image.rgb_to_hsv
 
-    Returns
-    -------
-    Tensor
-        (3, height, width).
-
-    Raises
-    ------
-    ShapeError
-        If it is no image of three channels.
-
-    See Also
-    --------
-    image.rgb_to_hsv
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> image.hsv_to_rgb(ag.tensor([0.5, 1.0, 1.0]).reshape(3, 1, 1)).ravel()

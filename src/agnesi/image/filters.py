@@ -31,28 +31,13 @@ def gaussian_kernel(size: int = 3, sigma: float = 0.25, *, normalize: bool = Tru
                     dtype: DTypeLike = None) -> Tensor:
     """A square kernel of normal density.
 
-    Parameters
-    ----------
-    size : int
-        Of each side.
-    sigma : float
-        Standard deviation, as a share of the size.
-    normalize : bool
-        Whether the sum is 1; else the density in the middle is.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param size: Of each side.
+    :param sigma: Standard deviation, as a share of the size.
+    :param normalize: Whether the sum is 1; else the density in the middle is.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :returns: (size, size).
+    :see: image.convolve, image.laplacian_kernel
 
-    Returns
-    -------
-    Tensor
-        (size, size).
-
-    See Also
-    --------
-    image.convolve, image.laplacian_kernel
-
-    Examples
-    --------
     >>> from agnesi import image
     >>> kernel = image.gaussian_kernel(3)
     >>> kernel.shape, round(float(kernel.sum()), 5)
@@ -66,26 +51,12 @@ def gaussian_kernel(size: int = 3, sigma: float = 0.25, *, normalize: bool = Tru
 def laplacian_kernel(size: int = 3, sigma: float = 0.25, *, dtype: DTypeLike = None) -> Tensor:
     """A square kernel of the negative Laplacian of a normal density, whose sum is 0.
 
-    Parameters
-    ----------
-    size : int
-        Of each side.
-    sigma : float
-        Standard deviation, as a share of the size.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param size: Of each side.
+    :param sigma: Standard deviation, as a share of the size.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :returns: (size, size).
+    :see: image.convolve, image.gaussian_kernel
 
-    Returns
-    -------
-    Tensor
-        (size, size).
-
-    See Also
-    --------
-    image.convolve, image.gaussian_kernel
-
-    Examples
-    --------
     >>> from agnesi import image
     >>> abs(float(image.laplacian_kernel(5).sum())) < 1e-5
     True
@@ -98,33 +69,15 @@ def laplacian_kernel(size: int = 3, sigma: float = 0.25, *, dtype: DTypeLike = N
 def convolve(image: TensorLike, kernel: TensorLike, mode: str = "same") -> Tensor:
     """Each channel convolved with a kernel, which is turned round as in mathematics.
 
-    Parameters
-    ----------
-    image : array_like
-        (channels, height, width).
-    kernel : array_like
-        (rows, columns).
-    mode : {"same", "valid", "full"}
-        Whether the result has the image's size, only what needs no border, or all.
+    :param image: (channels, height, width).
+    :param kernel: (rows, columns).
+    :param mode: Whether the result has the image's size, only what needs no border, or all.
+    :type mode: {"same", "valid", "full"}
+    :returns: (channels, height, width) of floats.
+    :raises ShapeError: If the image or the kernel has another number of axes.
+    :raises ValueError: If there is no such mode.
+    :see: image.gaussian_kernel, nn.functional.conv2d
 
-    Returns
-    -------
-    Tensor
-        (channels, height, width) of floats.
-
-    Raises
-    ------
-    ShapeError
-        If the image or the kernel has another number of axes.
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    image.gaussian_kernel, nn.functional.conv2d
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> image.convolve(ag.ones((1, 2, 2)), ag.ones((2, 2)), "full")

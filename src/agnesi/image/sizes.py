@@ -16,33 +16,15 @@ from agnesi.nn import functional as F
 def scale(image: TensorLike, height: int, width: int, mode: str = "bilinear") -> Tensor:
     """The image in another size; its corners stay corners.
 
-    Parameters
-    ----------
-    image : array_like
-        (channels, height, width).
-    height, width : int
-        The size wanted.
-    mode : {"bilinear", "bicubic", "nearest"}
-        How elements are mixed.
+    :param image: (channels, height, width).
+    :param height, width: The size wanted.
+    :param mode: How elements are mixed.
+    :type mode: {"bilinear", "bicubic", "nearest"}
+    :returns: (channels, height, width) of floats.
+    :raises ShapeError: If it is no image.
+    :raises ValueError: If there is no such mode.
+    :see: image.rotate, nn.functional.interpolate
 
-    Returns
-    -------
-    Tensor
-        (channels, height, width) of floats.
-
-    Raises
-    ------
-    ShapeError
-        If it is no image.
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    image.rotate, nn.functional.interpolate
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> image.scale(ag.tensor([[[0.0, 2.0]]]), 1, 3)
@@ -56,33 +38,15 @@ def scale(image: TensorLike, height: int, width: int, mode: str = "bilinear") ->
 def rotate(image: TensorLike, angle: float, mode: str = "bilinear") -> Tensor:
     """The image turned about its centre, against the clock; what is empty is 0.
 
-    Parameters
-    ----------
-    image : array_like
-        (channels, height, width).
-    angle : float
-        In radians.
-    mode : {"bilinear", "bicubic", "nearest"}
-        How elements are mixed.
+    :param image: (channels, height, width).
+    :param angle: In radians.
+    :param mode: How elements are mixed.
+    :type mode: {"bilinear", "bicubic", "nearest"}
+    :returns: Of the image's shape, of floats.
+    :raises ShapeError: If it is no image.
+    :raises ValueError: If there is no such mode.
+    :see: image.scale, nn.functional.grid_sample
 
-    Returns
-    -------
-    Tensor
-        Of the image's shape, of floats.
-
-    Raises
-    ------
-    ShapeError
-        If it is no image.
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    image.scale, nn.functional.grid_sample
-
-    Examples
-    --------
     >>> import agnesi as ag, math
     >>> from agnesi import image
     >>> image.rotate(ag.tensor([[[1.0, 2.0], [3.0, 4.0]]]), math.pi / 2)

@@ -45,27 +45,12 @@ def labels(metric: Metric, predictions: Any, targets: Any, threshold: float = 0.
 class Accuracy(Metric):
     """The share of samples whose label is predicted, or is among the ``top_k`` highest scores.
 
-    Parameters
-    ----------
-    top_k : int
-        How many of the highest scores count.
-    ignore_index : int, optional
-        Targets that do not count.
-    threshold : float
-        Above which scores of the targets' shape mean label 1.
+    :param top_k: How many of the highest scores count.
+    :param ignore_index: Targets that do not count.
+    :param threshold: Above which scores of the targets' shape mean label 1.
+    :raises ValueError: If ``top_k`` is less than 1.
+    :see: metrics.ConfusionMatrix, metrics.F1Score
 
-    Raises
-    ------
-    ValueError
-        If ``top_k`` is less than 1.
-
-    See Also
-    --------
-    metrics.ConfusionMatrix, metrics.F1Score
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> scores, labels = ag.tensor([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]]), ag.tensor([1, 2])
     >>> for k in (1, 2):
     ...     accuracy = ag.metrics.Accuracy(top_k=k)
@@ -87,12 +72,11 @@ class Accuracy(Metric):
     def update(self, predictions: Any, targets: Any) -> None:
         """Add a batch.
 
-        Parameters
-        ----------
-        predictions : array_like
-            Scores of shape (samples, classes, ...), labels of the targets' shape, or scores of it.
-        targets : array_like of int
-            Of shape (samples, ...).
+        :param predictions: Scores of shape (samples, classes, ...), labels of the targets' shape,
+            or scores of it.
+        :type predictions: array_like
+        :param targets: Of shape (samples, ...).
+        :type targets: array_like of int
         """
         if self.top_k == 1:
             p, t = labels(self, predictions, targets, self.threshold)
@@ -126,25 +110,11 @@ class Accuracy(Metric):
 class ConfusionMatrix(Metric):
     """How often each label was predicted for each: rows are targets, columns predictions.
 
-    Parameters
-    ----------
-    num_classes : int
-        How many labels there are.
-    threshold : float
-        Above which scores of the targets' shape mean label 1.
+    :param num_classes: How many labels there are.
+    :param threshold: Above which scores of the targets' shape mean label 1.
+    :raises ValueError: If ``num_classes`` is less than 2.
+    :see: metrics.Accuracy, metrics.F1Score
 
-    Raises
-    ------
-    ValueError
-        If ``num_classes`` is less than 2.
-
-    See Also
-    --------
-    metrics.Accuracy, metrics.F1Score
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> matrix = ag.metrics.ConfusionMatrix(2)
     >>> matrix.update(ag.tensor([0, 1, 1]), ag.tensor([0, 0, 1]))
     >>> matrix.compute()
@@ -163,12 +133,11 @@ class ConfusionMatrix(Metric):
     def update(self, predictions: Any, targets: Any) -> None:
         """Add a batch.
 
-        Parameters
-        ----------
-        predictions : array_like
-            Scores of shape (samples, classes, ...), labels of the targets' shape, or scores of it.
-        targets : array_like of int
-            Of shape (samples, ...).
+        :param predictions: Scores of shape (samples, classes, ...), labels of the targets' shape,
+            or scores of it.
+        :type predictions: array_like
+        :param targets: Of shape (samples, ...).
+        :type targets: array_like of int
         """
         p, t = labels(self, predictions, targets, self.threshold)
         n = self.num_classes
@@ -335,26 +304,12 @@ class F1Score(_OfMatrix):
 class AUROC(Metric):
     """The area under the receiver operating characteristic, exact: scores are kept until then.
 
-    Parameters
-    ----------
-    capacity : int
-        How many samples there may be.
-    num_classes : int, optional
-        Scores have so many columns, each against all others, and the mean of their areas counts;
-        without, they are of label 1.
+    :param capacity: How many samples there may be.
+    :param num_classes: Scores have so many columns, each against all others, and the mean of their
+        areas counts; without, they are of label 1.
+    :raises ValueError: If ``capacity`` is less than 1.
+    :see: metrics.Accuracy, metrics.F1Score
 
-    Raises
-    ------
-    ValueError
-        If ``capacity`` is less than 1.
-
-    See Also
-    --------
-    metrics.Accuracy, metrics.F1Score
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> auroc = ag.metrics.AUROC()
     >>> auroc.update(ag.tensor([0.1, 0.4, 0.35, 0.8]), ag.tensor([0, 0, 1, 1]))
     >>> float(auroc.compute())
@@ -374,17 +329,11 @@ class AUROC(Metric):
     def update(self, scores: Any, targets: Any) -> None:
         """Add a batch.
 
-        Parameters
-        ----------
-        scores : array_like
-            Of the targets' shape, or (samples, num_classes).
-        targets : array_like of int
-            Of shape (samples,).
-
-        Raises
-        ------
-        ShapeError
-            If shapes are others.
+        :param scores: Of the targets' shape, or (samples, num_classes).
+        :type scores: array_like
+        :param targets: Of shape (samples,).
+        :type targets: array_like of int
+        :raises ShapeError: If shapes are others.
         """
         s, t = asarray(scores), asarray(targets)
         columns = () if self.num_classes is None else (self.num_classes,)
@@ -399,15 +348,8 @@ class AUROC(Metric):
     def compute(self) -> Tensor:
         """The area of all batches since the last reset, outside of compiled functions.
 
-        Returns
-        -------
-        Tensor
-            NaN where only one label was there.
-
-        Raises
-        ------
-        ValueError
-            If there were more samples than ``capacity``.
+        :returns: NaN where only one label was there.
+        :raises ValueError: If there were more samples than ``capacity``.
         """
         count = int(self.count)
         if count > self.capacity:

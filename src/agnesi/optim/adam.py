@@ -27,39 +27,21 @@ def two_betas(optimizer: Any, betas: Any) -> tuple[float, float]:
 class Adam(Decaying):
     """Adam (Kingma and Ba, 2015).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        How much is kept of the running means of gradient and squared gradient.
-    eps : float
-        Added to the root of the mean square.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    amsgrad : bool
-        Whether steps are scaled by the largest mean square so far (Reddi et al., 2018).
-    maximize : bool
-        Whether to go up along the gradient.
-    decoupled_weight_decay : bool
-        Whether decay shrinks the parameter instead, as in :class:`AdamW`.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param betas: How much is kept of the running means of gradient and squared gradient.
+    :type betas: tuple of float
+    :param eps: Added to the root of the mean square.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param amsgrad: Whether steps are scaled by the largest mean square so far (Reddi et al., 2018).
+    :param maximize: Whether to go up along the gradient.
+    :param decoupled_weight_decay: Whether decay shrinks the parameter instead, as in
+        :class:`AdamW`.
+    :raises ValueError: If ``betas`` are not two numbers.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.AdamW, optim.SGD, optim.lr_scheduler.CosineAnnealingLR
 
-    Raises
-    ------
-    ValueError
-        If ``betas`` are not two numbers.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.AdamW, optim.SGD, optim.lr_scheduler.CosineAnnealingLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.Adam([w], lr=0.5)
     >>> (w * w).sum().backward()
@@ -86,10 +68,8 @@ class Adam(Decaying):
     def begin(self) -> tuple[Any, ...]:
         """The step's size and the root of the second mean's correction, in double precision.
 
-        Returns
-        -------
-        tuple
-            Two float64 numbers.
+        :returns: Two float64 numbers.
+        :rtype: tuple
         """
         steps: Any = self._steps
         t = steps.add_(1).astype("float64")
@@ -112,30 +92,18 @@ class AdamW(Adam):
 
     Parameters are those of :class:`Adam`; ``weight_decay`` is 0.01 by default.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        How much is kept of the running means of gradient and squared gradient.
-    eps : float
-        Added to the root of the mean square.
-    weight_decay : float
-        Share of ``lr`` by which parameters shrink in a step, apart from the gradient.
-    amsgrad : bool
-        Whether steps are scaled by the largest mean square so far.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param betas: How much is kept of the running means of gradient and squared gradient.
+    :type betas: tuple of float
+    :param eps: Added to the root of the mean square.
+    :param weight_decay: Share of ``lr`` by which parameters shrink in a step, apart from the
+        gradient.
+    :param amsgrad: Whether steps are scaled by the largest mean square so far.
+    :param maximize: Whether to go up along the gradient.
+    :see: optim.Adam, optim.SGD
 
-    See Also
-    --------
-    optim.Adam, optim.SGD
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.AdamW([w], lr=0.5, weight_decay=0.0)
     >>> (w * w).sum().backward()

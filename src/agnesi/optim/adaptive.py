@@ -20,37 +20,18 @@ from agnesi.optim.hyper import Hyper
 class Adagrad(Decaying):
     """AdaGrad: steps scaled by the root of the sum of squared gradients (Duchi et al., 2011).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    lr_decay : float
-        The rate of step t is ``lr / (1 + (t - 1) * lr_decay)``.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    initial_accumulator_value : float
-        What the sums begin with.
-    eps : float
-        Added to the root.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param lr_decay: The rate of step t is ``lr / (1 + (t - 1) * lr_decay)``.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param initial_accumulator_value: What the sums begin with.
+    :param eps: Added to the root.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.Adadelta, optim.RMSprop
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.Adadelta, optim.RMSprop
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.Adagrad([w], lr=0.5)
     >>> (w * w).sum().backward()
@@ -77,10 +58,8 @@ class Adagrad(Decaying):
     def begin(self) -> tuple[Any, ...]:
         """The rate of this step.
 
-        Returns
-        -------
-        tuple
-            A float64 number.
+        :returns: A float64 number.
+        :rtype: tuple
         """
         steps: Any = self._steps
         return (self.lr / (1 + (steps.add_(1) - 1).astype("float64") * self.lr_decay),)
@@ -102,35 +81,17 @@ class Adagrad(Decaying):
 class Adadelta(Decaying):
     """AdaDelta: steps in the ratio of running means of steps and gradients (Zeiler, 2012).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    rho : float
-        How much is kept of the running means.
-    eps : float
-        Added under the roots.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param rho: How much is kept of the running means.
+    :param eps: Added under the roots.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.Adagrad, optim.RMSprop
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.Adagrad, optim.RMSprop
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.Adadelta([w], lr=100.0)
     >>> (w * w).sum().backward()
@@ -160,39 +121,19 @@ class Adadelta(Decaying):
 class RMSprop(Decaying):
     """RMSprop: steps scaled by the running root mean square of gradients (Hinton, 2012).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    alpha : float
-        How much is kept of the running mean of squares.
-    eps : float
-        Added to the root.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    momentum : float
-        Share of the last step's direction that is kept.
-    centered : bool
-        Whether the mean gradient is taken off: the root is then a standard deviation.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param alpha: How much is kept of the running mean of squares.
+    :param eps: Added to the root.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param momentum: Share of the last step's direction that is kept.
+    :param centered: Whether the mean gradient is taken off: the root is then a standard deviation.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.Adagrad, optim.Adam
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.Adagrad, optim.Adam
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.RMSprop([w], lr=0.05)
     >>> (w * w).sum().backward()
@@ -231,33 +172,18 @@ class RMSprop(Decaying):
 class Rprop(Decaying):
     """Rprop: steps whose sizes follow the signs of gradients (Riedmiller and Braun, 1993).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    etas : tuple of float
-        Factors of a step's size where the sign has changed, and where it has not.
-    step_sizes : tuple of float
-        The smallest and the largest step.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param etas: Factors of a step's size where the sign has changed, and where it has not.
+    :type etas: tuple of float
+    :param step_sizes: The smallest and the largest step.
+    :type step_sizes: tuple of float
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.SGD
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.SGD
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.Rprop([w], lr=0.5)
     >>> (w * w).sum().backward()

@@ -15,27 +15,15 @@ from agnesi.optim.optimizer import Optimizer
 class Decaying(Optimizer):
     """Base of optimizers with weight decay; a subclass calls :meth:`slope` in ``update``.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient; with ``decoupled`` the share of
-        ``lr`` by which the parameter shrinks.
-    maximize : bool
-        Whether to go up along the gradient.
-    decoupled : bool
-        Whether decay stays apart from the gradient (Loshchilov and Hutter, 2019).
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param weight_decay: Multiple of the parameter that is added to its gradient; with ``decoupled``
+        the share of ``lr`` by which the parameter shrinks.
+    :param maximize: Whether to go up along the gradient.
+    :param decoupled: Whether decay stays apart from the gradient (Loshchilov and Hutter, 2019).
+    :see: optim.Optimizer
 
-    See Also
-    --------
-    optim.Optimizer
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0, weight_decay=0.5)
     >>> optimizer.weight_decay
     0.5
@@ -52,22 +40,11 @@ class Decaying(Optimizer):
     def row_slopes(self, g: COO, total: bool = True) -> tuple[Any, Any]:
         """The rows of a sparse gradient, and the gradients of each to go down along.
 
-        Parameters
-        ----------
-        g : COO
-            A sparse gradient.
-        total : bool
-            Whether gradients of one row are to be the sum of them.
-
-        Returns
-        -------
-        tuple of Tensor
-            Of shapes (rows,) and (rows, *sizes of a row).
-
-        Raises
-        ------
-        TypeError
-            With weight decay, which would change all rows.
+        :param g: A sparse gradient.
+        :param total: Whether gradients of one row are to be the sum of them.
+        :returns: Of shapes (rows,) and (rows, *sizes of a row).
+        :rtype: tuple of Tensor
+        :raises TypeError: With weight decay, which would change all rows.
         """
         if self.decays:
             raise TypeError(at(f"{type(self).__name__}: weight_decay would change all rows, so it "
@@ -79,17 +56,12 @@ class Decaying(Optimizer):
     def slope(self, p: Any, g: Any) -> Any:
         """The gradient to go down along, with weight decay.
 
-        Parameters
-        ----------
-        p : Tensor
-            The parameter; shrunk in place where decay is decoupled.
-        g : Tensor
-            Its gradient.
-
-        Returns
-        -------
-        Tensor
-            The gradient to go on with.
+        :param p: The parameter; shrunk in place where decay is decoupled.
+        :type p: Tensor
+        :param g: Its gradient.
+        :type g: Tensor
+        :returns: The gradient to go on with.
+        :rtype: Tensor
         """
         if self.maximize:
             g = -g

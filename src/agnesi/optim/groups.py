@@ -25,18 +25,10 @@ class ParameterGroup(MutableMapping[str, Any]):
     Numbers (``lr``, ``weight_decay``, ``betas``, ...) may be set between steps, also of compiled
     ones, which are not compiled again; names that are no options hold whatever users put there.
 
-    Parameters
-    ----------
-    part : Optimizer
-        The optimizer, or the part of it that steps for this group.
+    :param part: The optimizer, or the part of it that steps for this group.
+    :type part: Optimizer
+    :see: optim.Optimizer
 
-    See Also
-    --------
-    optim.Optimizer
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w, b = ag.zeros(2, requires_grad=True), ag.zeros(1, requires_grad=True)
     >>> optimizer = ag.optim.SGD([{"params": [w]}, {"params": [b], "lr": 0.5}], lr=0.1)
     >>> [group["lr"] for group in optimizer.param_groups]

@@ -22,39 +22,20 @@ from agnesi.optim.optimizer import Optimizer
 class LBFGS(Optimizer):
     """L-BFGS for all parameters as one vector; a step calls its closure several times.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor
-        What to optimise, real and in one group.
-    lr : float
-        Length of steps, in their own unit; with a line search where that begins.
-    max_iter : int
-        The most directions in one step.
-    max_eval : int, optional
-        The most calls of the closure in one step; 5/4 of ``max_iter`` by default.
-    tolerance_grad : float
-        A step ends where no element of the gradient is larger.
-    tolerance_change : float
-        A step ends where value and parameters change by no more.
-    history_size : int
-        How many changes of the gradient are kept.
-    line_search_fn : {"strong_wolfe"}, optional
-        How far to go along a direction; ``lr`` by default.
+    :param parameters: What to optimise, real and in one group.
+    :type parameters: iterable of Tensor
+    :param lr: Length of steps, in their own unit; with a line search where that begins.
+    :param max_iter: The most directions in one step.
+    :param max_eval: The most calls of the closure in one step; 5/4 of ``max_iter`` by default.
+    :param tolerance_grad: A step ends where no element of the gradient is larger.
+    :param tolerance_change: A step ends where value and parameters change by no more.
+    :param history_size: How many changes of the gradient are kept.
+    :param line_search_fn: How far to go along a direction; ``lr`` by default.
+    :type line_search_fn: {"strong_wolfe"}, optional
+    :raises ValueError: If there are several groups, or a number is out of its range.
+    :raises TypeError: If a parameter is complex, or no tensor that requires grad.
+    :see: optim.flat.lbfgs, optim.SGD
 
-    Raises
-    ------
-    ValueError
-        If there are several groups, or a number is out of its range.
-    TypeError
-        If a parameter is complex, or no tensor that requires grad.
-
-    See Also
-    --------
-    optim.flat.lbfgs, optim.SGD
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([3.0, 4.0], requires_grad=True)
     >>> optimizer = ag.optim.LBFGS([w], line_search_fn="strong_wolfe")
     >>> def closure():

@@ -29,38 +29,20 @@ from agnesi.optim.hyper import Hyper
 class Adafactor(Decaying):
     """Adafactor: mean squares of matrices as a product of rows and columns (Shazeer, 2018).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        The largest step, relative to the parameter's root mean square.
-    beta2_decay : float
-        Power of the step's number that is the share of new squares in the mean.
-    eps : tuple of (float or None, float)
-        The least mean square's root, by default that of the dtype, and the least root mean square
-        of a parameter.
-    d : float
-        The largest root mean square of a step before it is scaled.
-    weight_decay : float
-        Share of ``lr`` by which parameters shrink in a step.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: The largest step, relative to the parameter's root mean square.
+    :param beta2_decay: Power of the step's number that is the share of new squares in the mean.
+    :param eps: The least mean square's root, by default that of the dtype, and the least root mean
+        square of a parameter.
+    :type eps: tuple of (float or None, float)
+    :param d: The largest root mean square of a step before it is scaled.
+    :param weight_decay: Share of ``lr`` by which parameters shrink in a step.
+    :param maximize: Whether to go up along the gradient.
+    :raises TypeError: If a parameter is complex, or no tensor that requires grad.
+    :raises ValueError: If a number is out of its range.
+    :see: optim.Adam, optim.Muon
 
-    Raises
-    ------
-    TypeError
-        If a parameter is complex, or no tensor that requires grad.
-    ValueError
-        If a number is out of its range.
-
-    See Also
-    --------
-    optim.Adam, optim.Muon
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.Adafactor([w], lr=0.5)
     >>> (w * w).sum().backward()
@@ -93,10 +75,8 @@ class Adafactor(Decaying):
     def begin(self) -> tuple[Any, ...]:
         """The share of new squares, and the step's relative size.
 
-        Returns
-        -------
-        tuple
-            Two float64 numbers.
+        :returns: Two float64 numbers.
+        :rtype: tuple
         """
         steps: Any = self._steps
         t = steps.add_(1).astype("float64")
@@ -123,43 +103,24 @@ class Adafactor(Decaying):
 class Muon(Decaying):
     """Muon: steps of matrices with all singular values near 1 (Jordan et al., 2024).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        Matrices, or groups of them with options of their own; embeddings and vectors are for
-        another optimizer.
-    lr : float
-        Learning rate.
-    weight_decay : float
-        Share of ``lr`` by which parameters shrink in a step.
-    momentum : float
-        How much is kept of the running mean of gradients.
-    nesterov : bool
-        Whether to look ahead along the momentum.
-    ns_coefficients : tuple of float
-        Of the polynomial that brings singular values towards 1.
-    eps : float
-        The least norm that the mean is divided by.
-    ns_steps : int
-        How often the polynomial is applied.
-    adjust_lr_fn : {"original", "match_rms_adamw"}, optional
-        How the rate follows the matrix's shape: by the root of its ratio, as by default, or of its
-        longer side.
+    :param parameters: Matrices, or groups of them with options of their own; embeddings and vectors
+        are for another optimizer.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param weight_decay: Share of ``lr`` by which parameters shrink in a step.
+    :param momentum: How much is kept of the running mean of gradients.
+    :param nesterov: Whether to look ahead along the momentum.
+    :param ns_coefficients: Of the polynomial that brings singular values towards 1.
+    :type ns_coefficients: tuple of float
+    :param eps: The least norm that the mean is divided by.
+    :param ns_steps: How often the polynomial is applied.
+    :param adjust_lr_fn: How the rate follows the matrix's shape: by the root of its ratio, as by
+        default, or of its longer side.
+    :type adjust_lr_fn: {"original", "match_rms_adamw"}, optional
+    :raises ValueError: If a parameter is no matrix, or a number out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.SGD, optim.Adafactor
 
-    Raises
-    ------
-    ValueError
-        If a parameter is no matrix, or a number out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.SGD, optim.Adafactor
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([[1.0, 0.0], [0.0, 2.0]], requires_grad=True)
     >>> optimizer = ag.optim.Muon([w], lr=0.5, weight_decay=0.0)
     >>> (w * w).sum().backward()
@@ -217,33 +178,17 @@ class SparseAdam(Adam):
     longer for a larger table.  In dense ones a row has no gradient where it is 0 throughout, as
     that of an embedding's row that no id of the batch names.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        How much is kept of the running means of gradient and squared gradient.
-    eps : float
-        Added to the root of the mean square.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param betas: How much is kept of the running means of gradient and squared gradient.
+    :type betas: tuple of float
+    :param eps: Added to the root of the mean square.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If ``betas`` are not two numbers.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.Adam, nn.Embedding
 
-    Raises
-    ------
-    ValueError
-        If ``betas`` are not two numbers.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.Adam, nn.Embedding
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> table = ag.ones((3, 2), requires_grad=True)
     >>> optimizer = ag.optim.SparseAdam([table], lr=0.5)
     >>> ag.nn.functional.embedding([1], table).sum().backward()

@@ -21,35 +21,18 @@ from agnesi.optim.hyper import Hyper
 class Adamax(Adam):
     """Adam scaled by a decaying maximum of gradients (Kingma and Ba, 2015, section 7).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        How much is kept of the running means of the gradient, and of its maximum.
-    eps : float
-        Added to the root of the maximum.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param betas: How much is kept of the running means of the gradient, and of its maximum.
+    :type betas: tuple of float
+    :param eps: Added to the root of the maximum.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.Adam
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.Adam
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.Adamax([w], lr=0.5)
     >>> (w * w).sum().backward()
@@ -75,39 +58,20 @@ class Adamax(Adam):
 class NAdam(Adam):
     """Adam that looks ahead along the running mean (Dozat, 2016).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        How much is kept of the running means of gradient and squared gradient.
-    eps : float
-        Added to the root of the mean square.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    momentum_decay : float
-        How fast the momentum approaches ``betas[0]``.
-    decoupled_weight_decay : bool
-        Whether decay shrinks the parameter instead.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param betas: How much is kept of the running means of gradient and squared gradient.
+    :type betas: tuple of float
+    :param eps: Added to the root of the mean square.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param momentum_decay: How fast the momentum approaches ``betas[0]``.
+    :param decoupled_weight_decay: Whether decay shrinks the parameter instead.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.Adam, optim.RAdam
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.Adam, optim.RAdam
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.NAdam([w], lr=0.5)
     >>> (w * w).sum().backward()
@@ -130,10 +94,8 @@ class NAdam(Adam):
     def begin(self) -> tuple[Any, ...]:
         """Factors of the gradient and of the mean, and the root of the second correction.
 
-        Returns
-        -------
-        tuple
-            Three float64 numbers.
+        :returns: Three float64 numbers.
+        :rtype: tuple
         """
         steps: Any = self._steps
         product: Any = self._product
@@ -156,37 +118,19 @@ class NAdam(Adam):
 class RAdam(Adam):
     """Adam whose scale begins when its variance is known (Liu et al., 2020).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        How much is kept of the running means of gradient and squared gradient.
-    eps : float
-        Added to the root of the mean square.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    decoupled_weight_decay : bool
-        Whether decay shrinks the parameter instead.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param betas: How much is kept of the running means of gradient and squared gradient.
+    :type betas: tuple of float
+    :param eps: Added to the root of the mean square.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param decoupled_weight_decay: Whether decay shrinks the parameter instead.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.Adam, optim.NAdam
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.Adam, optim.NAdam
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.RAdam([w], lr=0.25)
     >>> (w * w).sum().backward()
@@ -205,10 +149,8 @@ class RAdam(Adam):
     def begin(self) -> tuple[Any, ...]:
         """The step's size, its rectification (0 before it begins), the second correction's root.
 
-        Returns
-        -------
-        tuple
-            Three float64 numbers.
+        :returns: Three float64 numbers.
+        :rtype: tuple
         """
         steps: Any = self._steps
         t = steps.add_(1).astype("float64")
@@ -232,35 +174,18 @@ class RAdam(Adam):
 class Lamb(Adam):
     """LAMB: Adam's steps in proportion to each parameter's norm (You et al., 2020).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        How much is kept of the running means of gradient and squared gradient.
-    eps : float
-        Added to the root of the mean square.
-    weight_decay : float
-        Multiple of the parameter that is added to the step's direction.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param betas: How much is kept of the running means of gradient and squared gradient.
+    :type betas: tuple of float
+    :param eps: Added to the root of the mean square.
+    :param weight_decay: Multiple of the parameter that is added to the step's direction.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.Adam, optim.Lion
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.Adam, optim.Lion
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.Lamb([w], lr=0.5)
     >>> (w * w).sum().backward()
@@ -292,33 +217,17 @@ class Lamb(Adam):
 class Lion(Decaying):
     """Lion: steps along the sign of a running mean (Chen et al., 2023).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    betas : tuple of float
-        How much of the mean enters the step, and how much is kept of it.
-    weight_decay : float
-        Share of ``lr`` by which parameters shrink in a step.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param betas: How much of the mean enters the step, and how much is kept of it.
+    :type betas: tuple of float
+    :param weight_decay: Share of ``lr`` by which parameters shrink in a step.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.AdamW, optim.Lamb
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.AdamW, optim.Lamb
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.Lion([w], lr=0.5)
     >>> (w * w).sum().backward()
@@ -347,37 +256,18 @@ class Lion(Decaying):
 class ASGD(Decaying):
     """Gradient descent whose iterates are averaged (Polyak and Juditsky, 1992).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    lambd : float
-        Decay of the parameters, which lowers the rate as well.
-    alpha : float
-        Power of the rate's decay.
-    t0 : float
-        Steps before averaging begins; the means are ``slots["average"]``.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param lambd: Decay of the parameters, which lowers the rate as well.
+    :param alpha: Power of the rate's decay.
+    :param t0: Steps before averaging begins; the means are ``slots["average"]``.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If a number is out of its range.
+    :raises TypeError: If a parameter is no tensor that requires grad.
+    :see: optim.SGD
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-    TypeError
-        If a parameter is no tensor that requires grad.
-
-    See Also
-    --------
-    optim.SGD
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.ASGD([w], lr=0.25, lambd=0.0)
     >>> (w * w).sum().backward()
@@ -398,10 +288,8 @@ class ASGD(Decaying):
     def begin(self) -> tuple[Any, ...]:
         """The rate of this step, and the share of the new iterate in the mean.
 
-        Returns
-        -------
-        tuple
-            Two float64 numbers.
+        :returns: Two float64 numbers.
+        :rtype: tuple
         """
         steps: Any = self._steps
         done = (steps.add_(1) - 1).astype("float64")

@@ -176,21 +176,11 @@ class Optimizer:
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
         """Optimise more parameters, with options of their own.
 
-        Parameters
-        ----------
-        param_group : Mapping[str, Any]
-            ``"params"`` and options; those that are not there are the optimizer's.
+        :param param_group: ``"params"`` and options; those that are not there are the optimizer's.
+        :raises TypeError: If ``"params"`` is missing, or holds no tensors that require grad.
+        :raises ValueError: If a parameter is in another group already, or a number out of its
+            range.
 
-        Raises
-        ------
-        TypeError
-            If ``"params"`` is missing, or holds no tensors that require grad.
-        ValueError
-            If a parameter is in another group already, or a number out of its range.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> optimizer = ag.optim.SGD([ag.zeros(2, requires_grad=True)], lr=0.1)
         >>> optimizer.add_param_group({"params": [ag.zeros(3, requires_grad=True)], "lr": 0.01})
         >>> [group["lr"] for group in optimizer.param_groups]
@@ -212,19 +202,13 @@ class Optimizer:
 
         ``rest`` are the parameter's slots, changed in place as well, and what :meth:`begin` gave.
 
-        Parameters
-        ----------
-        p : Tensor
-            The parameter, changed in place.
-        g : Tensor
-            Its gradient.
-        *rest : object
-            The parameter's slots, then what :meth:`begin` gave.
-
-        Raises
-        ------
-        NotImplementedError
-            Unless a subclass has its own.
+        :param p: The parameter, changed in place.
+        :type p: Tensor
+        :param g: Its gradient.
+        :type g: Tensor
+        :param *rest: The parameter's slots, then what :meth:`begin` gave.
+        :type *rest: object
+        :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no update(self, p, g, ...), which "
                                      "changes one parameter for its gradient"))
@@ -232,19 +216,12 @@ class Optimizer:
     def update_rows(self, p: Any, g: COO, *rest: Any) -> None:
         """Change rows of one parameter in place, for a sparse gradient.
 
-        Parameters
-        ----------
-        p : Tensor
-            The parameter, changed in place.
-        g : COO
-            Its gradient, with places on the first axis only.
-        *rest : object
-            The parameter's slots, then what :meth:`begin` gave.
-
-        Raises
-        ------
-        TypeError
-            Unless a subclass has its own.
+        :param p: The parameter, changed in place.
+        :type p: Tensor
+        :param g: Its gradient, with places on the first axis only.
+        :param *rest: The parameter's slots, then what :meth:`begin` gave.
+        :type *rest: object
+        :raises TypeError: Unless a subclass has its own.
         """
         raise TypeError(at(f"{type(self).__name__} takes no sparse gradients, and that of "
                            f"{typed(p)} is one: optim.SparseAdam, optim.SGD and optim.Adagrad do; "
@@ -253,27 +230,18 @@ class Optimizer:
     def slot_shape(self, name: str, p: Tensor) -> tuple[int, ...]:
         """The shape of what is remembered for a parameter.
 
-        Parameters
-        ----------
-        name : str
-            Of the slot.
-        p : Tensor
-            The parameter.
-
-        Returns
-        -------
-        tuple of int
-            By default the parameter's.
+        :param name: Of the slot.
+        :param p: The parameter.
+        :returns: By default the parameter's.
+        :rtype: tuple of int
         """
         return tuple(p.shape)
 
     def begin(self) -> tuple[Any, ...]:
         """Return values that the updates of one step share, computed once for all parameters.
 
-        Returns
-        -------
-        tuple
-            Passed on to :meth:`update`; empty by default.
+        :returns: Passed on to :meth:`update`; empty by default.
+        :rtype: tuple
         """
         return ()
 
@@ -281,20 +249,11 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient.
 
-        Parameters
-        ----------
-        closure : callable, optional
-            Computes the gradients first, and gives the loss.
-
-        Returns
-        -------
-        object
-            What ``closure`` gave; None without.
-
-        Raises
-        ------
-        TypeError
-            If ``closure`` is no function.
+        :param closure: Computes the gradients first, and gives the loss.
+        :type closure: callable, optional
+        :returns: What ``closure`` gave; None without.
+        :rtype: object
+        :raises TypeError: If ``closure`` is no function.
         """
         loss = None
         if closure is not None and not callable(closure):
@@ -388,15 +347,8 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or set them to zero.
 
-        Parameters
-        ----------
-        set_to_none : bool
-            Whether ``grad`` becomes None instead of zeros.
-
-        Raises
-        ------
-        TypeError
-            If ``set_to_none`` is neither True nor False.
+        :param set_to_none: Whether ``grad`` becomes None instead of zeros.
+        :raises TypeError: If ``set_to_none`` is neither True nor False.
         """
         if not isinstance(set_to_none, bool):
             raise TypeError(at(f"{type(self).__name__}.zero_grad: set_to_none must be True or "
@@ -427,19 +379,11 @@ class Optimizer:
 
         Names of the second group begin with ``group1.``, and so on.
 
-        Parameters
-        ----------
-        copy : bool
-            Whether they are copies, which stay as they are; else they are the optimizer's own.
+        :param copy: Whether they are copies, which stay as they are; else they are the optimizer's
+            own.
+        :returns: Copies share no memory with the optimizer.
+        :rtype: dict of str to numpy.ndarray
 
-        Returns
-        -------
-        dict of str to numpy.ndarray
-            Copies share no memory with the optimizer.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> w = ag.zeros(2, requires_grad=True)
         >>> ag.optim.SGD([w], lr=0.1, momentum=0.9).state_dict()["momentum.0"]
         array([0., 0.], dtype=float32)
@@ -449,15 +393,9 @@ class Optimizer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave, in place.
 
-        Parameters
-        ----------
-        state : Mapping[str, Any]
-            As :meth:`state_dict` gives it.
-
-        Raises
-        ------
-        KeyError, ValueError, TypeError
-            If names, shapes or kinds of values differ; nothing is changed then.
+        :param state: As :meth:`state_dict` gives it.
+        :raises KeyError, ValueError, TypeError: If names, shapes or kinds of values differ; nothing
+            is changed then.
         """
         check_state(type(self).__name__, state)
         cells = {name: t for name, _, _, t in self._of_all()}

@@ -18,36 +18,18 @@ from agnesi.optim.hyper import Hyper
 class SGD(Decaying):
     """``p -= lr * g``, with momentum if wanted.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor, or of dict
-        What to optimise, or groups of it with options of their own.
-    lr : float
-        Learning rate.
-    momentum : float
-        Share of the last step's direction that is kept.  Steps for sparse gradients change the rows
-        in use only without it: momentum moves rows that were in use before.
-    dampening : float
-        Share of the gradient that does not enter the momentum, but for the first.
-    weight_decay : float
-        Multiple of the parameter that is added to its gradient.
-    nesterov : bool
-        Whether to look ahead along the momentum.
-    maximize : bool
-        Whether to go up along the gradient.
+    :param parameters: What to optimise, or groups of it with options of their own.
+    :type parameters: iterable of Tensor, or of dict
+    :param lr: Learning rate.
+    :param momentum: Share of the last step's direction that is kept.  Steps for sparse gradients
+        change the rows in use only without it: momentum moves rows that were in use before.
+    :param dampening: Share of the gradient that does not enter the momentum, but for the first.
+    :param weight_decay: Multiple of the parameter that is added to its gradient.
+    :param nesterov: Whether to look ahead along the momentum.
+    :param maximize: Whether to go up along the gradient.
+    :raises ValueError: If ``nesterov`` is set without momentum, or with dampening.
+    :see: optim.Adam, optim.lr_scheduler.StepLR
 
-    Raises
-    ------
-    ValueError
-        If ``nesterov`` is set without momentum, or with dampening.
-
-    See Also
-    --------
-    optim.Adam, optim.lr_scheduler.StepLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0], requires_grad=True)
     >>> optimizer = ag.optim.SGD([w], lr=0.25)
     >>> (w * w).sum().backward()
@@ -73,10 +55,8 @@ class SGD(Decaying):
     def begin(self) -> tuple[Any, ...]:
         """The share of the gradient that enters the momentum: all of the first one.
 
-        Returns
-        -------
-        tuple
-            A number, or nothing without dampening.
+        :returns: A number, or nothing without dampening.
+        :rtype: tuple
         """
         if not (self.slot_names and self.dampening):
             return ()
@@ -86,14 +66,11 @@ class SGD(Decaying):
     def update_rows(self, p: Any, g: COO, *rest: Any) -> None:
         """Change rows; with momentum all rows that ever had a gradient, as in PyTorch.
 
-        Parameters
-        ----------
-        p : Tensor
-            The parameter, changed in place.
-        g : COO
-            Its gradient.
-        *rest : object
-            The momentum and the share of the gradient that enters it, if there are.
+        :param p: The parameter, changed in place.
+        :type p: Tensor
+        :param g: Its gradient.
+        :param *rest: The momentum and the share of the gradient that enters it, if there are.
+        :type *rest: object
         """
         rows, slopes = self.row_slopes(g, total=False)
         if self.slot_names:

@@ -33,28 +33,12 @@ _Averages = Callable[[Any, Any, Any], None]
 def get_ema_avg_fn(decay: float = 0.999) -> _Average:
     """An exponential moving average, for :class:`AveragedModel`.
 
-    Parameters
-    ----------
-    decay : float
-        How much of the average is kept.
+    :param decay: How much of the average is kept.
+    :returns: From the average, a value and the count to the next average.
+    :rtype: callable
+    :raises ValueError: If ``decay`` is not between 0 and 1.
+    :see: optim.swa_utils.AveragedModel
 
-    Returns
-    -------
-    callable
-        From the average, a value and the count to the next average.
-
-    Raises
-    ------
-    ValueError
-        If ``decay`` is not between 0 and 1.
-
-    See Also
-    --------
-    optim.swa_utils.AveragedModel
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.optim.swa_utils.get_ema_avg_fn(0.75)(4.0, 8.0, 1)
     5.0
     """
@@ -67,18 +51,10 @@ def get_ema_avg_fn(decay: float = 0.999) -> _Average:
 def get_swa_avg_fn() -> _Average:
     """The mean of all values so far, for :class:`AveragedModel`.
 
-    Returns
-    -------
-    callable
-        From the average, a value and the count to the next average.
+    :returns: From the average, a value and the count to the next average.
+    :rtype: callable
+    :see: optim.swa_utils.AveragedModel
 
-    See Also
-    --------
-    optim.swa_utils.AveragedModel
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.optim.swa_utils.get_swa_avg_fn()(4.0, 8.0, 1)
     6.0
     """
@@ -97,28 +73,12 @@ def _of_lists(average: _Average) -> _Averages:
 def get_ema_multi_avg_fn(decay: float = 0.999) -> _Averages:
     """An exponential moving average of lists of tensors, in place.
 
-    Parameters
-    ----------
-    decay : float
-        How much of the averages is kept.
+    :param decay: How much of the averages is kept.
+    :returns: Takes the averages, the values and the count.
+    :rtype: callable
+    :raises ValueError: If ``decay`` is not between 0 and 1.
+    :see: optim.swa_utils.get_ema_avg_fn
 
-    Returns
-    -------
-    callable
-        Takes the averages, the values and the count.
-
-    Raises
-    ------
-    ValueError
-        If ``decay`` is not between 0 and 1.
-
-    See Also
-    --------
-    optim.swa_utils.get_ema_avg_fn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> average = ag.tensor([4.0])
     >>> ag.optim.swa_utils.get_ema_multi_avg_fn(0.75)([average], [ag.tensor([8.0])], 1)
     >>> average
@@ -131,18 +91,10 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> _Averages:
 def get_swa_multi_avg_fn() -> _Averages:
     """The means of lists of tensors, in place.
 
-    Returns
-    -------
-    callable
-        Takes the averages, the values and the count.
+    :returns: Takes the averages, the values and the count.
+    :rtype: callable
+    :see: optim.swa_utils.get_swa_avg_fn
 
-    See Also
-    --------
-    optim.swa_utils.get_swa_avg_fn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> average = ag.tensor([4.0])
     >>> ag.optim.swa_utils.get_swa_multi_avg_fn()([average], [ag.tensor([8.0])], 1)
     >>> average
@@ -214,15 +166,8 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Take the weights of now into the average; also inside of a compiled step.
 
-        Parameters
-        ----------
-        model : Module
-            As the one that was copied.
-
-        Raises
-        ------
-        ValueError
-            If it has other parameters.
+        :param model: As the one that was copied.
+        :raises ValueError: If it has other parameters.
         """
         count: Any = self.n_averaged
         pairs = self._pairs(model.parameters(), self.module.parameters())
@@ -252,22 +197,12 @@ class AveragedModel(Module):
 def update_bn(loader: Iterable[Any], model: Module, device: str | None = None) -> None:
     """Compute the running statistics of batch normalisations anew, as means over all batches.
 
-    Parameters
-    ----------
-    loader : iterable
-        Batches; of tuples and lists the first entry is the input.
-    model : Module
-        Is called with them in training mode.
-    device : str, optional
-        Only "cpu".
+    :param loader: Batches; of tuples and lists the first entry is the input.
+    :type loader: iterable
+    :param model: Is called with them in training mode.
+    :param device: Only "cpu".
+    :see: optim.swa_utils.AveragedModel, nn.BatchNorm1d
 
-    See Also
-    --------
-    optim.swa_utils.AveragedModel, nn.BatchNorm1d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> norm = ag.nn.BatchNorm1d(1)
     >>> ag.optim.swa_utils.update_bn([ag.tensor([[1.0], [3.0]])], norm)
     >>> norm.running_mean
@@ -289,29 +224,15 @@ def update_bn(loader: Iterable[Any], model: Module, device: str | None = None) -
 class SWALR(Scheduler):
     """From the present rates to constant ones for stochastic weight averaging.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    swa_lr : float or list of float
-        The constant rate, or that of each group.
-    anneal_epochs : int
-        Epochs until then.
-    anneal_strategy : {"cos", "linear"}
-        Along half a cosine, or in a straight line.
+    :param optimizer: Whose ``lr`` is set.
+    :param swa_lr: The constant rate, or that of each group.
+    :type swa_lr: float or list of float
+    :param anneal_epochs: Epochs until then.
+    :param anneal_strategy: Along half a cosine, or in a straight line.
+    :type anneal_strategy: {"cos", "linear"}
+    :raises ValueError: If there is no such strategy.
+    :see: optim.swa_utils.AveragedModel
 
-    Raises
-    ------
-    ValueError
-        If there is no such strategy.
-
-    See Also
-    --------
-    optim.swa_utils.AveragedModel
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.swa_utils.SWALR(optimizer, 0.5, anneal_epochs=2)
     >>> scheduler.step()

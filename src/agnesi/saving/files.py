@@ -46,28 +46,16 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
     Its metadata has checksums, which :func:`load_file` compares.  Nothing is copied but tensors
     that do not lie in row-major order, one at a time.
 
-    Parameters
-    ----------
-    tensors : mapping of str to array_like
-        Values by name, as ``state_dict()`` gives them.
-    path : str or os.PathLike
-        The file, conventionally ``*.safetensors``; an old one is replaced.
-    metadata : mapping of str to str, optional
-        Texts to keep with them; ``{"format": "pt"}`` is there if nothing else is said.
+    :param tensors: Values by name, as ``state_dict()`` gives them.
+    :type tensors: mapping of str to array_like
+    :param path: The file, conventionally ``*.safetensors``; an old one is replaced.
+    :type path: str or os.PathLike
+    :param metadata: Texts to keep with them; ``{"format": "pt"}`` is there if nothing else is said.
+    :type metadata: mapping of str to str, optional
+    :raises TypeError: If the tensors are no mapping of names, or of a dtype that the format lacks.
+    :raises OSError: If the file cannot be written; an old one stays.
+    :see: saving.load_file, saving.open_file, saving.save_checkpoint
 
-    Raises
-    ------
-    TypeError
-        If the tensors are no mapping of names, or of a dtype that the format lacks.
-    OSError
-        If the file cannot be written; an old one stays.
-
-    See Also
-    --------
-    saving.load_file, saving.open_file, saving.save_checkpoint
-
-    Examples
-    --------
     >>> import agnesi as ag, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "net.safetensors")
     >>> net = ag.nn.Linear(3, 2)
@@ -201,39 +189,20 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
     def get_tensor(self, name: str) -> Tensor:
         """Read one tensor.
 
-        Parameters
-        ----------
-        name : str
-            Its name in the file.
-
-        Returns
-        -------
-        Tensor
-            Of its dtype and shape there.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        FileFormatError
-            If its bytes differ from their checksum.
+        :param name: Its name in the file.
+        :returns: Of its dtype and shape there.
+        :raises KeyError: If there is none of this name.
+        :raises FileFormatError: If its bytes differ from their checksum.
         """
         return wrap(np.asarray(self[name]))
 
     def read_into(self, name: str, array: np.ndarray) -> None:
         """Read one tensor into an array of its dtype and shape that lies in row-major order.
 
-        Parameters
-        ----------
-        name : str
-            Its name in the file.
-        array : numpy.ndarray
-            Where to.
-
-        Raises
-        ------
-        FileFormatError
-            If its bytes differ from their checksum.
+        :param name: Its name in the file.
+        :param array: Where to.
+        :type array: numpy.ndarray
+        :raises FileFormatError: If its bytes differ from their checksum.
         """
         begin = self.header.start + self.header.entries[name].begin
         self._compare([(name, k, partial(self._source.read, begin + a, piece, self._verified))
@@ -244,10 +213,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
     def verify(self) -> None:
         """Compare all tensors with their checksums, once; files of other libraries have none.
 
-        Raises
-        ------
-        FileFormatError
-            If bytes differ from their checksum; it names the tensor.
+        :raises FileFormatError: If bytes differ from their checksum; it names the tensor.
         """
         if self._verified or not self._sums:
             return
@@ -314,29 +280,13 @@ def _opened(name: str) -> Any:
 def open_file(path: Path_) -> TensorFile:
     """Open a safetensors file, whose tensors are read one by one when they are asked for.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
+    :param path: The file.
+    :type path: str or os.PathLike
+    :returns: A mapping of names to array_likes, to be used in a ``with`` statement.
+    :raises FileFormatError: If the file is none of this format, cut off, or damaged.
+    :raises OSError: If it cannot be read.
+    :see: saving.load_file, saving.save_file
 
-    Returns
-    -------
-    TensorFile
-        A mapping of names to array_likes, to be used in a ``with`` statement.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is none of this format, cut off, or damaged.
-    OSError
-        If it cannot be read.
-
-    See Also
-    --------
-    saving.load_file, saving.save_file
-
-    Examples
-    --------
     >>> import agnesi as ag, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "net.safetensors")
     >>> ag.saving.save_file(ag.nn.Linear(3, 2).state_dict(), path)
@@ -350,33 +300,17 @@ def open_file(path: Path_) -> TensorFile:
 def load_file(path: Path_, names: Iterable[str] | None = None) -> dict[str, Tensor]:
     """Read tensors from a safetensors file; nothing in it can run code.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file; also one that another library wrote.
-    names : iterable of str, optional
-        Which tensors; all by default.
+    :param path: The file; also one that another library wrote.
+    :type path: str or os.PathLike
+    :param names: Which tensors; all by default.
+    :type names: iterable of str, optional
+    :returns: By name, as ``load_state_dict`` takes them.
+    :rtype: dict of str to Tensor
+    :raises FileFormatError: If the file is none of this format, cut off, or damaged (a ValueError).
+    :raises KeyError: If it lacks one of the names.
+    :raises OSError: If it cannot be read.
+    :see: saving.save_file, saving.open_file, saving.rename
 
-    Returns
-    -------
-    dict of str to Tensor
-        By name, as ``load_state_dict`` takes them.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is none of this format, cut off, or damaged (a ValueError).
-    KeyError
-        If it lacks one of the names.
-    OSError
-        If it cannot be read.
-
-    See Also
-    --------
-    saving.save_file, saving.open_file, saving.rename
-
-    Examples
-    --------
     >>> import agnesi as ag, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "numbers.safetensors")
     >>> ag.saving.save_file({"a": ag.arange(3), "b": ag.ones(2)}, path)

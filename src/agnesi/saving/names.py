@@ -14,34 +14,19 @@ def rename(state: Mapping[str, V],
            names: Mapping[str, str | None] | Callable[[str], str | None]) -> dict[str, V]:
     """A state under other names, as when another library's model is loaded.
 
-    Parameters
-    ----------
-    state : mapping of str to array_like
-        Values by name; nothing of an open file is read.
-    names : mapping of str to (str or None), or callable
-        New names by old ones.  A name may be the beginning of others, up to a dot: all of them
-        change.  ``*`` stands for one part between dots, which the new name's ``*`` repeats.  None
-        leaves tensors out.  The first that fits counts; what fits none stays.  Or a function of a
-        name that gives the new one, or None.
+    :param state: Values by name; nothing of an open file is read.
+    :type state: mapping of str to array_like
+    :param names: New names by old ones.  A name may be the beginning of others, up to a dot: all of
+        them change.  ``*`` stands for one part between dots, which the new name's ``*`` repeats.
+        None leaves tensors out.  The first that fits counts; what fits none stays.  Or a function
+        of a name that gives the new one, or None.
+    :type names: mapping of str to (str or None), or callable
+    :returns: The same values in the same order.
+    :rtype: dict
+    :raises KeyError: If two names become one, or a name of the mapping fits nothing.
+    :raises ValueError: If a new name has more ``*`` than the old one.
+    :see: saving.load_file, saving.open_file
 
-    Returns
-    -------
-    dict
-        The same values in the same order.
-
-    Raises
-    ------
-    KeyError
-        If two names become one, or a name of the mapping fits nothing.
-    ValueError
-        If a new name has more ``*`` than the old one.
-
-    See Also
-    --------
-    saving.load_file, saving.open_file
-
-    Examples
-    --------
     >>> from agnesi import saving
     >>> saving.rename({"h.0.attn.w": 1, "h.1.attn.w": 2, "head.w": 3, "mask": 4},
     ...               {"h.*.attn": "layers.*.attention", "mask": None})

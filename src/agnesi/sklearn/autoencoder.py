@@ -136,19 +136,14 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn to give back features.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-        y : object
-            Not used.
-        sample_weight : array_like, optional
-            How much each sample counts.
-
-        Returns
-        -------
-        AutoEncoder
-            Itself.
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :param y: Not used.
+        :type y: object
+        :param sample_weight: How much each sample counts.
+        :type sample_weight: array_like, optional
+        :returns: Itself.
+        :rtype: AutoEncoder
         """
         again = self.warm_start and hasattr(self, "module_")
         rows = self._rows(X, reset=not again)
@@ -161,30 +156,20 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def transform(self, X: Any) -> np.ndarray:
         """The few numbers of each sample.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-
-        Returns
-        -------
-        numpy.ndarray
-            (samples, n_components).
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :returns: (samples, n_components).
+        :rtype: numpy.ndarray
         """
         return self._predicted(X, "encoder")
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The features that the decoder gives.
 
-        Parameters
-        ----------
-        X : array_like
-            (samples, n_components).
-
-        Returns
-        -------
-        numpy.ndarray
-            (samples, features).
+        :param X: (samples, n_components).
+        :type X: array_like
+        :returns: (samples, features).
+        :rtype: numpy.ndarray
         """
         check_is_fitted(self, "module_")
         self.module_.eval()

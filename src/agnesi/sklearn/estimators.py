@@ -144,24 +144,15 @@ class Classifier(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn classes from data.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-        y : array_like
-            The class of each sample.
-        sample_weight : array_like, optional
-            How much each sample counts.
-
-        Returns
-        -------
-        Classifier
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, or an option is out of its range.
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :param y: The class of each sample.
+        :type y: array_like
+        :param sample_weight: How much each sample counts.
+        :type sample_weight: array_like, optional
+        :returns: Itself.
+        :rtype: Classifier
+        :raises ValueError: If X and y do not fit, or an option is out of its range.
         """
         again = self.warm_start and hasattr(self, "module_")
         X, y, weights = self._data(X, y, sample_weight, reset=not again)
@@ -174,26 +165,17 @@ class Classifier(ClassifierMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go once through more data.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-        y : array_like
-            The class of each sample.
-        classes : array_like, optional
-            All classes, for the first call.
-        sample_weight : array_like, optional
-            How much each sample counts.
-
-        Returns
-        -------
-        Classifier
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If classes are missing in the first call, or others come later.
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :param y: The class of each sample.
+        :type y: array_like
+        :param classes: All classes, for the first call.
+        :type classes: array_like, optional
+        :param sample_weight: How much each sample counts.
+        :type sample_weight: array_like, optional
+        :returns: Itself.
+        :rtype: Classifier
+        :raises ValueError: If classes are missing in the first call, or others come later.
         """
         again = hasattr(self, "module_")
         if not again and classes is None:
@@ -211,15 +193,10 @@ class Classifier(ClassifierMixin, Estimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of classes; of two classes how much larger the second's is.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-
-        Returns
-        -------
-        numpy.ndarray
-            (samples, classes), or (samples,).
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :returns: (samples, classes), or (samples,).
+        :rtype: numpy.ndarray
         """
         scores = self._predicted(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -227,15 +204,10 @@ class Classifier(ClassifierMixin, Estimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities of classes: the softmax of the scores.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-
-        Returns
-        -------
-        numpy.ndarray
-            (samples, classes).
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :returns: (samples, classes).
+        :rtype: numpy.ndarray
         """
         scores = self._predicted(X)
         powers = np.exp(scores - scores.max(1, keepdims=True))
@@ -245,15 +217,10 @@ class Classifier(ClassifierMixin, Estimator):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithms of the probabilities.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-
-        Returns
-        -------
-        numpy.ndarray
-            (samples, classes).
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :returns: (samples, classes).
+        :rtype: numpy.ndarray
         """
         scores = self._predicted(X)
         scores = scores - scores.max(1, keepdims=True)
@@ -263,15 +230,10 @@ class Classifier(ClassifierMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest score.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-
-        Returns
-        -------
-        numpy.ndarray
-            (samples,).
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :returns: (samples,).
+        :rtype: numpy.ndarray
         """
         check_is_fitted(self, "module_")
         found: np.ndarray = self.classes_[self._predicted(X).argmax(1)]
@@ -389,24 +351,15 @@ class Regressor(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn numbers from data.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-        y : array_like
-            (samples,) or (samples, targets).
-        sample_weight : array_like, optional
-            How much each sample counts.
-
-        Returns
-        -------
-        Regressor
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit, or an option is out of its range.
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :param y: (samples,) or (samples, targets).
+        :type y: array_like
+        :param sample_weight: How much each sample counts.
+        :type sample_weight: array_like, optional
+        :returns: Itself.
+        :rtype: Regressor
+        :raises ValueError: If X and y do not fit, or an option is out of its range.
         """
         return self._run(X, y, sample_weight, self.warm_start and hasattr(self, "module_"),
                          self.max_epochs)
@@ -414,39 +367,25 @@ class Regressor(RegressorMixin, Estimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go once through more data.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-        y : array_like
-            (samples,) or (samples, targets).
-        sample_weight : array_like, optional
-            How much each sample counts.
-
-        Returns
-        -------
-        Regressor
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If X and y do not fit.
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :param y: (samples,) or (samples, targets).
+        :type y: array_like
+        :param sample_weight: How much each sample counts.
+        :type sample_weight: array_like, optional
+        :returns: Itself.
+        :rtype: Regressor
+        :raises ValueError: If X and y do not fit.
         """
         return self._run(X, y, sample_weight, hasattr(self, "module_"), 1)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the module's results.
 
-        Parameters
-        ----------
-        X : array_like or sparse matrix
-            (samples, features).
-
-        Returns
-        -------
-        numpy.ndarray
-            (samples,) or (samples, targets), as the targets were.
+        :param X: (samples, features).
+        :type X: array_like or sparse matrix
+        :returns: (samples,) or (samples, targets), as the targets were.
+        :rtype: numpy.ndarray
         """
         outputs = self._predicted(X)
         return outputs.reshape(-1) if self.is_flat_ else outputs

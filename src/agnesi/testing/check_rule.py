@@ -31,37 +31,18 @@ def check_rule(rule: Rule, samples: Sequence[Tensor] = (), *, precise: bool = Fa
                seed: int = 0) -> int:
     """Check that a rewrite rule keeps types and values; returns how many cases it was tried on.
 
-    Parameters
-    ----------
-    rule : Rule
-        A pattern rule, which makes its own samples in several dtypes and shapes, or a function
-        rule with samples.
-    samples : sequence of Tensor
-        Symbolic results at which the rule must fire.
-    precise : bool
-        For pattern rules: the replacement must be right where the pattern overflows or cancels,
-        measured against mpmath.
-    seed : int
-        Seed of the random values.
+    :param rule: A pattern rule, which makes its own samples in several dtypes and shapes, or a
+        function rule with samples.
+    :param samples: Symbolic results at which the rule must fire.
+    :type samples: sequence of Tensor
+    :param precise: For pattern rules: the replacement must be right where the pattern overflows or
+        cancels, measured against mpmath.
+    :param seed: Seed of the random values.
+    :returns: At least 1.
+    :raises AssertionError: Where types or values differ, or the rule does not fire.
+    :raises TypeError: If ``precise`` is asked of a function rule.
+    :see: rewrite.rewrite_rule, rewrite.variables
 
-    Returns
-    -------
-    int
-        At least 1.
-
-    Raises
-    ------
-    AssertionError
-        Where types or values differ, or the rule does not fire.
-    TypeError
-        If ``precise`` is asked of a function rule.
-
-    See Also
-    --------
-    rewrite.rewrite_rule, rewrite.variables
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.rewrite import pattern_rule, variables
     >>> x = variables("x")

@@ -32,35 +32,19 @@ def check_grads(
     Reverse mode and forward mode are each compared along a random direction; for ``order`` above
     one the derivatives themselves are checked in the same way.  Integer arguments are held.
 
-    Parameters
-    ----------
-    f : callable
-        Takes tensors, returns a tensor or a nest of tensors.
-    args : sequence of array_like
-        Where to check; floats are taken in double precision.
-    order : int
-        How many times to differentiate.
-    modes : sequence of {"rev", "fwd"}
-        Modes to check.
-    eps : float
-        Step of the differences.
-    rtol, atol : float
-        Tolerances.
-    seed : int
-        Of the random directions.
+    :param f: Takes tensors, returns a tensor or a nest of tensors.
+    :type f: callable
+    :param args: Where to check; floats are taken in double precision.
+    :param order: How many times to differentiate.
+    :param modes: Modes to check.
+    :type modes: sequence of {"rev", "fwd"}
+    :param eps: Step of the differences.
+    :param rtol, atol: Tolerances.
+    :param seed: Of the random directions.
+    :raises AssertionError: Where a derivative and the difference disagree; the text tells mode,
+        order and numbers.
+    :see: testing.check_op, testing.numerical_grad, grad
 
-    Raises
-    ------
-    AssertionError
-        Where a derivative and the difference disagree; the text tells mode, order and numbers.
-
-    See Also
-    --------
-    testing.check_op, testing.numerical_grad, grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.testing.check_grads(lambda x: ag.sin(x) * x, [[0.5, 1.5]])
     """
     tensors = [_double(as_tensor(a)) for a in args]

@@ -17,29 +17,17 @@ def numerical_grad(
 ) -> tuple[np.ndarray, ...]:
     """Gradients of a weighted sum of results by central differences.
 
-    Parameters
-    ----------
-    f : callable
-        Takes nothing and returns the results (one or a sequence), computed from ``inputs``.
-    inputs : sequence of tensor or array
-        Their elements are changed one after another while ``f`` runs, and put back.
-    grad_outputs : sequence of array_like or None
-        Weights of the results; None leaves one out.
-    eps : float
-        How far to go to either side.
+    :param f: Takes nothing and returns the results (one or a sequence), computed from ``inputs``.
+    :type f: callable
+    :param inputs: Their elements are changed one after another while ``f`` runs, and put back.
+    :type inputs: sequence of tensor or array
+    :param grad_outputs: Weights of the results; None leaves one out.
+    :type grad_outputs: sequence of array_like or None
+    :param eps: How far to go to either side.
+    :returns: One gradient for each input.
+    :rtype: tuple of numpy.ndarray
+    :see: testing.check_grads, grad
 
-    Returns
-    -------
-    tuple of numpy.ndarray
-        One gradient for each input.
-
-    See Also
-    --------
-    testing.check_grads, grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([1.0, 3.0], dtype="float64")
     >>> ag.testing.numerical_grad(lambda: x * x, [x], [[1.0, 1.0]])[0].round(6)
     array([2., 6.])
@@ -78,27 +66,12 @@ def assert_allclose(
 ) -> None:
     """Raise AssertionError unless two tensors or arrays are close.
 
-    Parameters
-    ----------
-    x, y : array_like
-        What to compare.
-    atol, rtol : float
-        Close means ``abs(x - y) <= atol + rtol * abs(y)``.
-    verbose : bool
-        Show the values that differ.
+    :param x, y: What to compare.
+    :param atol, rtol: Close means ``abs(x - y) <= atol + rtol * abs(y)``.
+    :param verbose: Show the values that differ.
+    :raises AssertionError: If shapes or values differ.
+    :see: allclose, testing.check_grads
 
-    Raises
-    ------
-    AssertionError
-        If shapes or values differ.
-
-    See Also
-    --------
-    allclose, testing.check_grads
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.testing.assert_allclose(ag.tensor([1.0]), [1.00001])
     """
     np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol, atol, verbose=verbose)

@@ -32,29 +32,16 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
     ones where they say how; so does the compiled function; derivatives agree with finite
     differences in both modes up to ``order``.
 
-    Parameters
-    ----------
-    function : callable
-        Takes and returns tensors; it closes over all other parameters.
-    samples : sequence of sequences of array_like
-        Operands of each call.  Gradients are checked where all floats are double precision.
-    order : int
-        How many times to differentiate.
-    grads, compiled : bool
-        Whether to check derivatives, and the compiled function.
+    :param function: Takes and returns tensors; it closes over all other parameters.
+    :type function: callable
+    :param samples: Operands of each call.  Gradients are checked where all floats are double
+        precision.
+    :type samples: sequence of sequences of array_like
+    :param order: How many times to differentiate.
+    :param grads, compiled: Whether to check derivatives, and the compiled function.
+    :raises AssertionError: Where two of these disagree; the text tells which.
+    :see: testing.check_grads, op
 
-    Raises
-    ------
-    AssertionError
-        Where two of these disagree; the text tells which.
-
-    See Also
-    --------
-    testing.check_grads, op
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.testing.check_op(ag.tanh, [[[0.5, 1.0]], [[[0.0]]]])
     """
     for sample in samples:

@@ -18,12 +18,8 @@ from agnesi.saving.keeper import Checkpoints
 class Callback:
     """Base of callbacks: a subclass has those of the methods that it needs.
 
-    See Also
-    --------
-    training.Trainer, training.EarlyStopping
+    :see: training.Trainer, training.EarlyStopping
 
-    Examples
-    --------
     >>> from agnesi import training
     >>> class Shout(training.Callback):
     ...     def on_epoch_end(self, trainer, row):
@@ -33,67 +29,53 @@ class Callback:
     def on_fit_begin(self, trainer: Any) -> None:
         """Before the first epoch of a call of ``fit``.
 
-        Parameters
-        ----------
-        trainer : Trainer
-            Who trains.
+        :param trainer: Who trains.
+        :type trainer: Trainer
         """
 
     def on_epoch_begin(self, trainer: Any) -> None:
         """Before an epoch.
 
-        Parameters
-        ----------
-        trainer : Trainer
-            Who trains.
+        :param trainer: Who trains.
+        :type trainer: Trainer
         """
 
     def on_batch_end(self, trainer: Any) -> None:
         """After each batch.
 
-        Parameters
-        ----------
-        trainer : Trainer
-            Who trains.
+        :param trainer: Who trains.
+        :type trainer: Trainer
         """
 
     def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
         """After an epoch and its evaluation.
 
-        Parameters
-        ----------
-        trainer : Trainer
-            Who trains.
-        row : dict
-            The numbers of this epoch, as the history has them.
+        :param trainer: Who trains.
+        :type trainer: Trainer
+        :param row: The numbers of this epoch, as the history has them.
+        :type row: dict
         """
 
     def on_fit_end(self, trainer: Any) -> None:
         """After the last epoch, also where an error ends the training.
 
-        Parameters
-        ----------
-        trainer : Trainer
-            Who trains.
+        :param trainer: Who trains.
+        :type trainer: Trainer
         """
 
     def state_dict(self) -> dict[str, Any]:
         """Return the callback's part of a checkpoint.
 
-        Returns
-        -------
-        dict
-            Empty by default.
+        :returns: Empty by default.
+        :rtype: dict
         """
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
 
-        Parameters
-        ----------
-        state : mapping
-            As :meth:`state_dict` gives it.
+        :param state: As :meth:`state_dict` gives it.
+        :type state: mapping
         """
 
 
@@ -125,31 +107,16 @@ class _Watching(Callback):
 class EarlyStopping(_Watching):
     """Ends the training when a number has not become better for some epochs.
 
-    Parameters
-    ----------
-    monitor : str
-        A number that epochs tell, as ``"val_loss"``.
-    patience : int
-        How many epochs may pass without a better one.
-    min_delta : float
-        By how much a better one is better at least.
-    mode : {"min", "max"}, optional
-        Which values are better; by default low ones for names with ``loss``, ``error`` or
+    :param monitor: A number that epochs tell, as ``"val_loss"``.
+    :param patience: How many epochs may pass without a better one.
+    :param min_delta: By how much a better one is better at least.
+    :param mode: Which values are better; by default low ones for names with ``loss``, ``error`` or
         ``perplexity``, else high ones.
-    restore_best : bool
-        Whether the model gets the parameters of the best epoch at the end.
+    :type mode: {"min", "max"}, optional
+    :param restore_best: Whether the model gets the parameters of the best epoch at the end.
+    :raises ValueError: If ``patience`` is less than 1, or ``mode`` none of the two.
+    :see: training.ModelCheckpoint, training.Trainer
 
-    Raises
-    ------
-    ValueError
-        If ``patience`` is less than 1, or ``mode`` none of the two.
-
-    See Also
-    --------
-    training.ModelCheckpoint, training.Trainer
-
-    Examples
-    --------
     >>> from agnesi import training
     >>> training.EarlyStopping("val_accuracy", patience=5).mode
     'max'
@@ -257,17 +224,9 @@ class ModelCheckpoint(_Watching):
 class TimeBudget(Callback):
     """Ends the training after some time, also in the middle of an epoch.
 
-    Parameters
-    ----------
-    seconds : float
-        From the beginning of ``fit``.
+    :param seconds: From the beginning of ``fit``.
+    :see: training.EarlyStopping
 
-    See Also
-    --------
-    training.EarlyStopping
-
-    Examples
-    --------
     >>> from agnesi import training
     >>> training.TimeBudget(3600).seconds
     3600

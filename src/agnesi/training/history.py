@@ -17,17 +17,10 @@ _BARS = " ▁▂▃▄▅▆▇█"
 class History(list[dict[str, Any]]):
     """Rows of numbers by name, one for each epoch, and their curves.
 
-    Parameters
-    ----------
-    rows : iterable of mapping
-        The first rows.
+    :param rows: The first rows.
+    :type rows: iterable of mapping
+    :see: training.Trainer, training.CSVLogger
 
-    See Also
-    --------
-    training.Trainer, training.CSVLogger
-
-    Examples
-    --------
     >>> from agnesi import training
     >>> history = training.History([{"epoch": 1, "loss": 4.0}, {"epoch": 2, "loss": 1.0}])
     >>> history.column("loss")
@@ -44,10 +37,8 @@ class History(list[dict[str, Any]]):
     def names(self) -> list[str]:
         """Names of the numbers that rows tell.
 
-        Returns
-        -------
-        list of str
-            Without ``epoch`` and ``step``, in their order.
+        :returns: Without ``epoch`` and ``step``, in their order.
+        :rtype: list of str
         """
         found = dict.fromkeys(
             name for row in self for name, value in row.items() if isinstance(value, (int, float)))
@@ -56,20 +47,10 @@ class History(list[dict[str, Any]]):
     def column(self, name: str) -> list[float]:
         """One number of all rows.
 
-        Parameters
-        ----------
-        name : str
-            Its name.
-
-        Returns
-        -------
-        list of float
-            NaN where a row does not tell it.
-
-        Raises
-        ------
-        KeyError
-            If no row tells it.
+        :param name: Its name.
+        :returns: NaN where a row does not tell it.
+        :rtype: list of float
+        :raises KeyError: If no row tells it.
         """
         if not any(name in row for row in self):
             raise MissingKeyError(at(f"no epoch tells {name!r}, but {self.names()}"))
@@ -78,22 +59,10 @@ class History(list[dict[str, Any]]):
     def chart(self, name: str = "loss", width: int = 60, height: int = 8) -> str:
         """A curve as text, for a terminal.
 
-        Parameters
-        ----------
-        name : str
-            Of the number.
-        width, height : int
-            Columns and lines; more epochs than columns are averaged.
-
-        Returns
-        -------
-        str
-            Lines of bars, the greatest and the least value beside them.
-
-        Raises
-        ------
-        KeyError
-            If no row tells the number.
+        :param name: Of the number.
+        :param width, height: Columns and lines; more epochs than columns are averaged.
+        :returns: Lines of bars, the greatest and the least value beside them.
+        :raises KeyError: If no row tells the number.
         """
         values = _thinned(self.column(name), width)
         known = [v for v in values if math.isfinite(v)] or [0.0]
@@ -113,25 +82,15 @@ class History(list[dict[str, Any]]):
              names: Sequence[str] | None = None) -> Any:
         """Curves as a plot, by matplotlib.
 
-        Parameters
-        ----------
-        path : str or os.PathLike, optional
-            A file to write it to, by its ending.
-        names : sequence of str, optional
-            Which numbers; by default all but the rate and the time.  ``x`` and ``val_x`` share
-            axes.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The plot.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not there.
-        KeyError
-            If no row tells a number.
+        :param path: A file to write it to, by its ending.
+        :type path: str or os.PathLike, optional
+        :param names: Which numbers; by default all but the rate and the time.  ``x`` and ``val_x``
+            share axes.
+        :type names: sequence of str, optional
+        :returns: The plot.
+        :rtype: matplotlib.figure.Figure
+        :raises ImportError: If matplotlib is not there.
+        :raises KeyError: If no row tells a number.
         """
         try:
             from matplotlib.figure import Figure

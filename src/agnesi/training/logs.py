@@ -18,17 +18,10 @@ from agnesi.training.callbacks import Callback
 class CSVLogger(Callback):
     """Writes a table of all epochs, anew after each, so that columns may come later.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
+    :param path: The file.
+    :type path: str or os.PathLike
+    :see: training.JSONLogger, training.TensorBoardLogger
 
-    See Also
-    --------
-    training.JSONLogger, training.TensorBoardLogger
-
-    Examples
-    --------
     >>> from agnesi import training
     >>> training.CSVLogger("log.csv").path.name
     'log.csv'
@@ -50,17 +43,10 @@ class CSVLogger(Callback):
 class JSONLogger(Callback):
     """Adds a line of JSON to a file for each epoch.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file; lines are added behind those that are there.
+    :param path: The file; lines are added behind those that are there.
+    :type path: str or os.PathLike
+    :see: training.CSVLogger
 
-    See Also
-    --------
-    training.CSVLogger
-
-    Examples
-    --------
     >>> from agnesi import training
     >>> training.JSONLogger("log.jsonl").path.name
     'log.jsonl'
@@ -77,22 +63,11 @@ class JSONLogger(Callback):
 class TensorBoardLogger(Callback):
     """Writes event files for TensorBoard, by tensorboardX.
 
-    Parameters
-    ----------
-    folder : str or os.PathLike
-        Where they go.
+    :param folder: Where they go.
+    :type folder: str or os.PathLike
+    :raises ImportError: If tensorboardX is not there.
+    :see: training.CSVLogger
 
-    Raises
-    ------
-    ImportError
-        If tensorboardX is not there.
-
-    See Also
-    --------
-    training.CSVLogger
-
-    Examples
-    --------
     >>> from agnesi import training
     >>> try:
     ...     logger = training.TensorBoardLogger("/nowhere")
@@ -121,19 +96,11 @@ class TensorBoardLogger(Callback):
 class Progress(Callback):
     """A line for each epoch, and while it runs a bar of tqdm, where that is installed.
 
-    Parameters
-    ----------
-    file : file, optional
-        Where to write; standard error by default.
-    interval : float
-        Seconds between two looks at the loss.
+    :param file: Where to write; standard error by default.
+    :type file: file, optional
+    :param interval: Seconds between two looks at the loss.
+    :see: training.Trainer
 
-    See Also
-    --------
-    training.Trainer
-
-    Examples
-    --------
     >>> import sys
     >>> from agnesi import training
     >>> training.Progress(sys.stdout).interval

@@ -15,19 +15,12 @@ from agnesi.training.trainer import Trainer, as_loader
 class RateTest:
     """Losses by learning rate, as :func:`agnesi.training.find_lr` found them.
 
-    Parameters
-    ----------
-    rates : list of float
-        Learning rates, growing.
-    losses : list of float
-        The loss of each, smoothed.
+    :param rates: Learning rates, growing.
+    :type rates: list of float
+    :param losses: The loss of each, smoothed.
+    :type losses: list of float
+    :see: training.find_lr
 
-    See Also
-    --------
-    training.find_lr
-
-    Examples
-    --------
     >>> from agnesi import training
     >>> training.RateTest([0.01, 0.1, 1.0, 10.0], [4.0, 3.9, 1.0, 9.0]).suggestion
     0.1
@@ -48,37 +41,18 @@ def find_lr(trainer: Trainer, data: Any, *, low: float = 1e-6, high: float = 10.
             batch_size: int = 32, smoothing: float = 0.9) -> RateTest:
     """Train with learning rates from low to high, one for each batch, and undo it.
 
-    Parameters
-    ----------
-    trainer : Trainer
-        Whose model and optimizer are tried; they are as before at the end.
-    data : DataLoader, Dataset, or tuple of array_like
-        Batches; taken again from the beginning when they end.
-    low, high : float
-        The first rate and the last.
-    steps : int
-        How many batches; fewer where the loss has become four times its least value.
-    batch_size : int
-        Samples of a batch, where ``data`` is no loader.
-    smoothing : float
-        How much of the loss before each smoothed loss keeps.
+    :param trainer: Whose model and optimizer are tried; they are as before at the end.
+    :param data: Batches; taken again from the beginning when they end.
+    :type data: DataLoader, Dataset, or tuple of array_like
+    :param low, high: The first rate and the last.
+    :param steps: How many batches; fewer where the loss has become four times its least value.
+    :param batch_size: Samples of a batch, where ``data`` is no loader.
+    :param smoothing: How much of the loss before each smoothed loss keeps.
+    :returns: Rates and losses, and a suggestion.
+    :raises ValueError: If the rates do not grow, there are fewer than 2 steps, or there is no
+        batch.
+    :see: training.Trainer
 
-    Returns
-    -------
-    RateTest
-        Rates and losses, and a suggestion.
-
-    Raises
-    ------
-    ValueError
-        If the rates do not grow, there are fewer than 2 steps, or there is no batch.
-
-    See Also
-    --------
-    training.Trainer
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn, optim, training
     >>> model = nn.Linear(2, 1)

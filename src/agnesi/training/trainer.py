@@ -156,19 +156,12 @@ class Trainer:
     def loss_of(self, model: Module, *batch: Any) -> tuple[Any, Any]:
         """The loss of a batch, and what metrics are told of it: for subclasses to replace.
 
-        Parameters
-        ----------
-        model : nn.Module
-            The model, in the precision of the trainer.
-        *batch : Tensor
-            What the loader gives: inputs, then the target.
-
-        Returns
-        -------
-        loss : Tensor
-            A number.
-        output : Tensor
-            The model's output.
+        :param model: The model, in the precision of the trainer.
+        :type model: nn.Module
+        :param *batch: What the loader gives: inputs, then the target.
+        :type *batch: Tensor
+        :returns loss: A number.
+        :returns output: The model's output.
         """
         output = model(*batch[:-1])
         return self.loss(output, batch[-1]), output
@@ -187,29 +180,18 @@ class Trainer:
             resume: Path_ | Checkpoints | None = None) -> History:
         """Train until so many epochs are over, counted from the first one on.
 
-        Parameters
-        ----------
-        data : DataLoader, Dataset, tuple of array_like, or iterable of batches
-            Batches; of a dataset or arrays, in random order.
-        epochs : int
-            After how many epochs to end, those of earlier calls included.
-        validation : DataLoader, Dataset, or tuple of array_like, optional
-            What to evaluate on after each epoch.
-        batch_size : int
-            Samples of a batch, where ``data`` is no loader.
-        resume : str, os.PathLike or Checkpoints, optional
-            A checkpoint to go on from, if it is there: a file of :meth:`save`, or the last one of a
-            folder.
-
-        Returns
-        -------
-        History
-            All epochs so far.
-
-        Raises
-        ------
-        FileFormatError, KeyError, ValueError, TypeError
-            If a checkpoint is damaged, or of another training; nothing is changed then.
+        :param data: Batches; of a dataset or arrays, in random order.
+        :type data: DataLoader, Dataset, tuple of array_like, or iterable of batches
+        :param epochs: After how many epochs to end, those of earlier calls included.
+        :param validation: What to evaluate on after each epoch.
+        :type validation: DataLoader, Dataset, or tuple of array_like, optional
+        :param batch_size: Samples of a batch, where ``data`` is no loader.
+        :param resume: A checkpoint to go on from, if it is there: a file of :meth:`save`, or the
+            last one of a folder.
+        :type resume: str, os.PathLike or Checkpoints, optional
+        :returns: All epochs so far.
+        :raises FileFormatError, KeyError, ValueError, TypeError: If a checkpoint is damaged, or of
+            another training; nothing is changed then.
         """
         loader = self.loader = as_loader(data, batch_size, shuffle=True)
         tests = None if validation is None else as_loader(validation, batch_size)
@@ -266,10 +248,8 @@ class Trainer:
     def train_batch(self, *batch: Any) -> None:
         """Train on one batch; where gradients are accumulated, the last one of some updates.
 
-        Parameters
-        ----------
-        *batch : Tensor
-            What :meth:`loss_of` takes.
+        :param *batch: What :meth:`loss_of` takes.
+        :type *batch: Tensor
         """
         last = (self.step + 1) % self._steps.accumulate == 0
         size = getattr(self.loader, "batch_size", None)
@@ -302,22 +282,12 @@ class Trainer:
     def evaluate(self, data: Any, *, batch_size: Count = 256) -> dict[str, Any]:
         """The loss and the metrics of data, with the model in evaluation mode.
 
-        Parameters
-        ----------
-        data : DataLoader, Dataset, or tuple of array_like
-            Batches.
-        batch_size : int
-            Samples of a batch, where ``data`` is no loader.
-
-        Returns
-        -------
-        dict of str to float
-            ``loss`` and the metrics by name; metrics of several numbers as lists.
-
-        Raises
-        ------
-        ValueError
-            If there is no batch.
+        :param data: Batches.
+        :type data: DataLoader, Dataset, or tuple of array_like
+        :param batch_size: Samples of a batch, where ``data`` is no loader.
+        :returns: ``loss`` and the metrics by name; metrics of several numbers as lists.
+        :rtype: dict of str to float
+        :raises ValueError: If there is no batch.
         """
         for metric in (self.test_loss, *self.metrics.values()):
             metric.reset()
@@ -339,22 +309,12 @@ class Trainer:
     def predict(self, data: Any, *, batch_size: Count = 256) -> Tensor:
         """The model's output for data, with the model in evaluation mode.
 
-        Parameters
-        ----------
-        data : DataLoader, Dataset, or array_like
-            Inputs; of batches that are tuples, all but the last are inputs, as while training.
-        batch_size : int
-            Samples of a batch, where ``data`` is no loader.
-
-        Returns
-        -------
-        Tensor
-            Of all samples.
-
-        Raises
-        ------
-        ValueError
-            If there are no samples.
+        :param data: Inputs; of batches that are tuples, all but the last are inputs, as while
+            training.
+        :type data: DataLoader, Dataset, or array_like
+        :param batch_size: Samples of a batch, where ``data`` is no loader.
+        :returns: Of all samples.
+        :raises ValueError: If there are no samples.
         """
         training = self.model.training
         self.model.eval()
@@ -374,10 +334,8 @@ class Trainer:
     def parts(self) -> dict[str, Any]:
         """Return the contents of a checkpoint of this training, by name.
 
-        Returns
-        -------
-        dict of str to object
-            As :func:`agnesi.saving.save_checkpoint` takes them.
+        :returns: As :func:`agnesi.saving.save_checkpoint` takes them.
+        :rtype: dict of str to object
         """
         found = {"model": self.model, "optimizer": self.optimizer, "trainer": self,
                  "generator": default_generator(), "schedule": self.schedule, "loader": self.loader}
@@ -386,10 +344,8 @@ class Trainer:
     def save(self, path: Path_) -> None:
         """Write a whole checkpoint, also in the middle of an epoch.
 
-        Parameters
-        ----------
-        path : str or os.PathLike
-            The file; ``fit(..., resume=path)`` goes on from it.
+        :param path: The file; ``fit(..., resume=path)`` goes on from it.
+        :type path: str or os.PathLike
         """
         save_checkpoint(path, **self.parts())
 
@@ -403,10 +359,8 @@ class Trainer:
     def state_dict(self) -> dict[str, Any]:
         """Where the training is, without the model, optimizer and loader.
 
-        Returns
-        -------
-        dict
-            Counts, history, sums of losses and gradients, and states of callbacks.
+        :returns: Counts, history, sums of losses and gradients, and states of callbacks.
+        :rtype: dict
         """
         return {
             "epoch": self.epoch, "step": self.step, "history": list(self.history),
@@ -417,17 +371,10 @@ class Trainer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
 
-        Parameters
-        ----------
-        state : mapping
-            As :meth:`state_dict` gives it.
-
-        Raises
-        ------
-        KeyError
-            If it is no such state.
-        ValueError
-            If there are other callbacks, or gradients are accumulated otherwise.
+        :param state: As :meth:`state_dict` gives it.
+        :type state: mapping
+        :raises KeyError: If it is no such state.
+        :raises ValueError: If there are other callbacks, or gradients are accumulated otherwise.
         """
         told = state["callbacks"]
         if len(told) != len(self.callbacks):

@@ -59,18 +59,10 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 class inference_mode(no_grad):  # noqa: N801 - used as a function
     """Operations inside are not recorded, as in :class:`no_grad`; a block or a decorator.
 
-    Parameters
-    ----------
-    mode : bool or callable
-        Whether anything changes; or the function to decorate.
+    :param mode: Whether anything changes; or the function to decorate.
+    :type mode: bool or callable
+    :see: no_grad, set_grad_enabled
 
-    See Also
-    --------
-    no_grad, set_grad_enabled
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> with ag.inference_mode():
     ...     print((ag.ones(2, requires_grad=True) * 2).requires_grad)
     False
@@ -88,23 +80,10 @@ class inference_mode(no_grad):  # noqa: N801 - used as a function
 class set_grad_enabled:  # noqa: N801 - used as a function
     """Record operations or not, from now on; as a block, until its end.
 
-    Parameters
-    ----------
-    mode : bool
-        Whether they are recorded.
+    :param mode: Whether they are recorded.
+    :raises TypeError: If ``mode`` is no bool.
+    :see: no_grad, enable_grad, is_grad_enabled
 
-    Raises
-    ------
-    TypeError
-        If ``mode`` is no bool.
-
-    See Also
-    --------
-    no_grad, enable_grad, is_grad_enabled
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> with ag.set_grad_enabled(False):
     ...     print(ag.is_grad_enabled())
     False

@@ -77,10 +77,7 @@ class SharedHandle:
     def get(self) -> Tensor:
         """The tensor, which looks into the shared memory: changes in place are seen by all.
 
-        Returns
-        -------
-        Tensor
-            The memory lives as long as it does.
+        :returns: The memory lives as long as it does.
         """
         found = wrap(self._array)
         return found

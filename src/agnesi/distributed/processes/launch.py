@@ -48,43 +48,22 @@ def launch(
     Their lines are printed behind their ranks.  If one fails, the others are told, given some
     seconds, and ended: the job has one result.
 
-    Parameters
-    ----------
-    command : sequence of str
-        What each process runs, as for ``subprocess``.
-    size : int
-        How many processes.
-    restarts : int
-        How often a job that failed is started again, all processes anew, which
+    :param command: What each process runs, as for ``subprocess``.
+    :type command: sequence of str
+    :param size: How many processes.
+    :param restarts: How often a job that failed is started again, all processes anew, which
         :func:`restart_count` tells them: they go on from the last checkpoint.
-    logs : str, optional
-        A folder for a file per rank, ``rank0.log`` and so on, instead of printing.
-    threads : int, optional
-        Threads of compiled code in each process; by default the cores are shared out, unless
-        ``AGNESI_NUM_THREADS`` is set.
-    keep_going : bool
-        Whether the others go on when one fails, as those of asynchronous rules can; the job's
-        result tells of the failure all the same.
-    grace : float
-        Seconds in which the others may end by themselves, once one has failed.
-
-    Returns
-    -------
-    int
-        0, or what the process returned that failed first; 128 and its signal's number, if one
+    :param logs: A folder for a file per rank, ``rank0.log`` and so on, instead of printing.
+    :param threads: Threads of compiled code in each process; by default the cores are shared out,
+        unless ``AGNESI_NUM_THREADS`` is set.
+    :param keep_going: Whether the others go on when one fails, as those of asynchronous rules can;
+        the job's result tells of the failure all the same.
+    :param grace: Seconds in which the others may end by themselves, once one has failed.
+    :returns: 0, or what the process returned that failed first; 128 and its signal's number, if one
         killed it.
+    :raises ValueError: If there should be no process.
+    :see: distributed.init, distributed.Workers
 
-    Raises
-    ------
-    ValueError
-        If there should be no process.
-
-    See Also
-    --------
-    distributed.init, distributed.Workers
-
-    Examples
-    --------
     >>> import sys
     >>> from agnesi import distributed as dist
     >>> dist.launch([sys.executable, "-c", "pass"], 2)
@@ -105,13 +84,8 @@ def launch(
 def restart_count() -> int:
     """How often ``agnesi launch --restarts`` has started this job again.
 
-    Returns
-    -------
-    int
-        0 the first time: whoever finds more goes on from the last checkpoint.
+    :returns: 0 the first time: whoever finds more goes on from the last checkpoint.
 
-    Examples
-    --------
     >>> from agnesi import distributed as dist
     >>> dist.restart_count()
     0

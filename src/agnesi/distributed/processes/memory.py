@@ -38,10 +38,7 @@ def own_name(kind: str) -> str:
 def create(path: str, size: int) -> int:
     """A new file of ``size`` bytes that only this user may open; its descriptor.
 
-    Raises
-    ------
-    MemoryError
-        If there is no memory for it.
+    :raises MemoryError: If there is no memory for it.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
@@ -63,12 +60,9 @@ def create(path: str, size: int) -> int:
 def open_own(path: str) -> int:
     """The descriptor of a file that belongs to this user, and that no other may open.
 
-    Raises
-    ------
-    PermissionError
-        If another user has made it, or may write or read it, or it is no regular file.
-    FileNotFoundError
-        If it is not there.
+    :raises PermissionError: If another user has made it, or may write or read it, or it is no
+        regular file.
+    :raises FileNotFoundError: If it is not there.
     """
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     file = os.open(path, flags)

@@ -41,10 +41,7 @@ _BY_KIND, _BY_TYPE, _BY_OP, _AT_ONCE_BY_KIND, _WORDS = 8, 16, 32, 48, 54
 def world_group(timeout: float, check: bool) -> Group:
     """The group of all processes that ``mpiexec`` started.
 
-    Raises
-    ------
-    ImportError
-        If there is no mpi4py.
+    :raises ImportError: If there is no mpi4py.
     """
     try:
         mpi = import_module("mpi4py.MPI")

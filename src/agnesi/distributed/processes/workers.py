@@ -30,26 +30,12 @@ _GRACE_SECONDS = 0.3
 class Workers:
     """Some processes that run functions with different data, as ranks of one group.
 
-    Parameters
-    ----------
-    count : int
-        How many.
-    threads : int
-        Threads of compiled code in each.
-    timeout : float
-        Seconds after which their waiting for each other is an error.
+    :param count: How many.
+    :param threads: Threads of compiled code in each.
+    :param timeout: Seconds after which their waiting for each other is an error.
+    :raises ValueError: If there should be none.
+    :see: distributed.launch, distributed.all_reduce
 
-    Raises
-    ------
-    ValueError
-        If there should be none.
-
-    See Also
-    --------
-    distributed.launch, distributed.all_reduce
-
-    Examples
-    --------
     >>> import math
     >>> from agnesi import distributed as dist
     >>> with dist.Workers(2) as workers:
@@ -79,26 +65,16 @@ class Workers:
             ) -> list[Any]:
         """Call a function in all processes, which may use collectives.
 
-        Parameters
-        ----------
-        function : callable
-            A function of a module, or what else can be pickled.
-        *args : object
-            The same for all.
-        each : sequence of tuple
-            Further arguments of each process.
-
-        Returns
-        -------
-        list
-            What it returned, by rank.
-
-        Raises
-        ------
-        CollectiveError
-            If a process was killed.
-        Exception
-            What the function raised in the process with the lowest rank.
+        :param function: A function of a module, or what else can be pickled.
+        :type function: callable
+        :param *args: The same for all.
+        :type *args: object
+        :param each: Further arguments of each process.
+        :type each: sequence of tuple
+        :returns: What it returned, by rank.
+        :rtype: list
+        :raises CollectiveError: If a process was killed.
+        :raises Exception: What the function raised in the process with the lowest rank.
         """
         self._join()
         for rank, end in enumerate(self._ends):
@@ -108,24 +84,14 @@ class Workers:
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """A function's results for all items, each computed in the next process that is free.
 
-        Parameters
-        ----------
-        function : callable
-            Of one argument.
-        items : iterable
-            Its arguments.
-
-        Returns
-        -------
-        list
-            In the order of ``items``.
-
-        Raises
-        ------
-        CollectiveError
-            If a process was killed.
-        Exception
-            What the function raised first.
+        :param function: Of one argument.
+        :type function: callable
+        :param items: Its arguments.
+        :type items: iterable
+        :returns: In the order of ``items``.
+        :rtype: list
+        :raises CollectiveError: If a process was killed.
+        :raises Exception: What the function raised first.
         """
         rest = iter(enumerate(items))
         busy: dict[int, tuple[int, Any]] = {}

@@ -32,40 +32,21 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
     Without arguments, what ``agnesi launch`` or ``mpiexec`` set for the process says which one it
     is; a process that nobody launched is a group of one.  A second call gives the same group.
 
-    Parameters
-    ----------
-    rank, size : int, optional
-        The number of this process and how many there are, from a launcher of one's own.
-    path : str, optional
-        The file of shared memory, which :func:`make_group` has made.
-    timeout : float
-        Seconds after which waiting for another process is an error that names it.
-    check : bool
-        Whether processes of MPI compare what they are about to do before each collective, which
-        takes another message.  Those that share memory always do.
+    :param rank, size: The number of this process and how many there are, from a launcher of one's
+        own.
+    :type rank, size: int, optional
+    :param path: The file of shared memory, which :func:`make_group` has made.
+    :param timeout: Seconds after which waiting for another process is an error that names it.
+    :param check: Whether processes of MPI compare what they are about to do before each collective,
+        which takes another message.  Those that share memory always do.
+    :returns: With ``rank`` and ``size``.
+    :raises ValueError: If some of ``rank``, ``size`` and ``path`` are given and others are not, or
+        do not fit.
+    :raises TypeError: If ``rank`` is a text, as the name of a backend.
+    :raises PermissionError: If the memory belongs to another user.
+    :raises CollectiveError: If others do not come in time.
+    :see: distributed.rank, distributed.world_size, distributed.shutdown
 
-    Returns
-    -------
-    Group
-        With ``rank`` and ``size``.
-
-    Raises
-    ------
-    ValueError
-        If some of ``rank``, ``size`` and ``path`` are given and others are not, or do not fit.
-    TypeError
-        If ``rank`` is a text, as the name of a backend.
-    PermissionError
-        If the memory belongs to another user.
-    CollectiveError
-        If others do not come in time.
-
-    See Also
-    --------
-    distributed.rank, distributed.world_size, distributed.shutdown
-
-    Examples
-    --------
     >>> from agnesi import distributed as dist
     >>> group = dist.init()
     >>> group.rank, group.size
@@ -114,24 +95,11 @@ def present() -> list[Group]:
 def make_group(size: int) -> str:
     """Make the shared memory for a group; for launchers of one's own.
 
-    Parameters
-    ----------
-    size : int
-        How many processes there will be.
+    :param size: How many processes there will be.
+    :returns: The path that each gives to :func:`init`.  It is removed when all have come; whoever
+        makes it and starts no process has to remove it.
+    :raises MemoryError: If there is no memory for it.
 
-    Returns
-    -------
-    str
-        The path that each gives to :func:`init`.  It is removed when all have come; whoever makes
-        it and starts no process has to remove it.
-
-    Raises
-    ------
-    MemoryError
-        If there is no memory for it.
-
-    Examples
-    --------
     >>> import os
     >>> from agnesi import distributed as dist
     >>> path = dist.make_group(2)
@@ -153,18 +121,9 @@ def world(group: Group | None = None) -> Group:
 def rank(group: Group | None = None) -> int:
     """The number of this process.
 
-    Parameters
-    ----------
-    group : Group, optional
-        All processes by default.
+    :param group: All processes by default.
+    :returns: From 0 on.
 
-    Returns
-    -------
-    int
-        From 0 on.
-
-    Examples
-    --------
     >>> from agnesi import distributed as dist
     >>> dist.rank()
     0
@@ -175,18 +134,9 @@ def rank(group: Group | None = None) -> int:
 def world_size(group: Group | None = None) -> int:
     """How many processes there are.
 
-    Parameters
-    ----------
-    group : Group, optional
-        All processes by default.
+    :param group: All processes by default.
+    :returns: At least 1.
 
-    Returns
-    -------
-    int
-        At least 1.
-
-    Examples
-    --------
     >>> from agnesi import distributed as dist
     >>> dist.world_size()
     1
@@ -212,25 +162,13 @@ def shutdown() -> None:
 def new_group(ranks: Any, group: Group | None = None) -> Group | None:
     """A group of some processes, which all processes of the group around make together.
 
-    Parameters
-    ----------
-    ranks : sequence of int
-        Which processes, in the order of their new numbers.
-    group : Group, optional
-        The group around; all processes by default.
+    :param ranks: Which processes, in the order of their new numbers.
+    :type ranks: sequence of int
+    :param group: The group around; all processes by default.
+    :returns: None where this process is not among them.
+    :rtype: Group or None
+    :raises ValueError: If a rank is none of the group's, or is given twice.
 
-    Returns
-    -------
-    Group or None
-        None where this process is not among them.
-
-    Raises
-    ------
-    ValueError
-        If a rank is none of the group's, or is given twice.
-
-    Examples
-    --------
     >>> from agnesi import distributed as dist
     >>> dist.new_group([0]).size
     1

@@ -21,31 +21,16 @@ def levenberg_marquardt(residuals: Callable[[np.ndarray], tuple[Any, Any]], x: A
                         damping: float = 1e-3) -> Optimum:
     """Least squares by damped Gauss-Newton steps (Levenberg, 1944; Marquardt, 1963).
 
-    Parameters
-    ----------
-    residuals : callable
-        Gives a vector's residuals, (m,), and their Jacobian, (m, n).
-    x : array_like
-        Where to begin, (n,).
-    max_iter : int
-        The most steps.
-    tolerance_grad : float
-        It ends where no element of the gradient is larger.
-    damping : float
-        What is added to the diagonal at first, in its own unit.
+    :param residuals: Gives a vector's residuals, (m,), and their Jacobian, (m, n).
+    :type residuals: callable
+    :param x: Where to begin, (n,).
+    :type x: array_like
+    :param max_iter: The most steps.
+    :param tolerance_grad: It ends where no element of the gradient is larger.
+    :param damping: What is added to the diagonal at first, in its own unit.
+    :returns: Where it stopped; its value is half the sum of squares.
+    :see: optim.flat.bfgs, jacobian
 
-    Returns
-    -------
-    Optimum
-        Where it stopped; its value is half the sum of squares.
-
-    See Also
-    --------
-    optim.flat.bfgs, jacobian
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> t = ag.arange(5.0, dtype="float64")
     >>> model = lambda p: p[0] * ag.exp(-p[1] * t) - 3 * ag.exp(-0.5 * t)
     >>> found = ag.optim.flat.levenberg_marquardt(
@@ -85,35 +70,19 @@ def hessian_free(feval: Feval, hvp: Callable[[np.ndarray, np.ndarray], Any], x: 
                  max_cg: int = 100) -> Optimum:
     """Newton's steps by conjugate gradients, from products with the Hessian (Martens, 2010).
 
-    Parameters
-    ----------
-    feval : callable
-        Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
-    hvp : callable
-        The Hessian at a vector times another one: ``lambda x, v: ag.hvp(f, (x,), (v,))``.
-    x : array_like
-        Where to begin.
-    max_iter : int
-        The most steps.
-    tolerance_grad : float
-        It ends where no element of the gradient is larger.
-    damping : float
-        What is added to the Hessian's diagonal at first; it follows how well steps do.
-    max_cg : int
-        The most products in a step.
+    :param feval: Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
+    :type feval: callable
+    :param hvp: The Hessian at a vector times another one: ``lambda x, v: ag.hvp(f, (x,), (v,))``.
+    :type hvp: callable
+    :param x: Where to begin.
+    :type x: array_like
+    :param max_iter: The most steps.
+    :param tolerance_grad: It ends where no element of the gradient is larger.
+    :param damping: What is added to the Hessian's diagonal at first; it follows how well steps do.
+    :param max_cg: The most products in a step.
+    :returns: Where it stopped.
+    :see: optim.flat.lbfgs, hvp
 
-    Returns
-    -------
-    Optimum
-        Where it stopped.
-
-    See Also
-    --------
-    optim.flat.lbfgs, hvp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> found = ag.optim.flat.hessian_free(
     ...     lambda x: (x @ x, 2 * x), lambda x, v: 2 * v, [3.0, 4.0])
     >>> bool(abs(found.x).max() < 1e-6)

@@ -80,15 +80,9 @@ class Scheduler:
     def rates(self, epoch: int) -> list[float]:
         """The learning rates of an epoch.
 
-        Parameters
-        ----------
-        epoch : int
-            From 0.
-
-        Returns
-        -------
-        list of float
-            One for each group.
+        :param epoch: From 0.
+        :returns: One for each group.
+        :rtype: list of float
         """
         found = []
         for self._group in range(len(self.base_lrs)):  # noqa: B020
@@ -99,24 +93,13 @@ class Scheduler:
     def each(self, name: str, value: Any) -> list[Any]:
         """Return a list with a value for each group, of one value for all or of such a list.
 
-        Parameters
-        ----------
-        name : str
-            What it is, for an error.
-        value : object
-            One for all groups, or a list or tuple of as many.
-
-        Returns
-        -------
-        list
-            One for each group.
-
-        Raises
-        ------
-        ValueError
-            If there are more or fewer than groups.
-        TypeError
-            If a factor of the rate is no function.
+        :param name: What it is, for an error.
+        :param value: One for all groups, or a list or tuple of as many.
+        :type value: object
+        :returns: One for each group.
+        :rtype: list
+        :raises ValueError: If there are more or fewer than groups.
+        :raises TypeError: If a factor of the rate is no function.
         """
         count = len(self.base_lrs)
         found = list(value) if isinstance(value, (list, tuple)) else [value] * count
@@ -145,20 +128,16 @@ class Scheduler:
     def get_last_lr(self) -> list[float]:
         """The present rates.
 
-        Returns
-        -------
-        list of float
-            One number for each group.
+        :returns: One number for each group.
+        :rtype: list of float
         """
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         """All that changes from epoch to epoch, and the schedule's numbers.
 
-        Returns
-        -------
-        dict
-            By name; without the optimizer, which has a state of its own.
+        :returns: By name; without the optimizer, which has a state of its own.
+        :rtype: dict
         """
         return {name: value for name, value in vars(self).items()
                 if name not in ("optimizer", "_group") and not _is_code(value)}
@@ -166,17 +145,9 @@ class Scheduler:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
 
-        Parameters
-        ----------
-        state : Mapping[str, Any]
-            As :meth:`state_dict` gives it.
-
-        Raises
-        ------
-        KeyError
-            If it is of another schedule; nothing is changed then.
-        TypeError
-            If it is no mapping.
+        :param state: As :meth:`state_dict` gives it.
+        :raises KeyError: If it is of another schedule; nothing is changed then.
+        :raises TypeError: If it is no mapping.
         """
         if not isinstance(state, Mapping):
             raise TypeError(at(f"{type(self).__name__}.load_state_dict takes a mapping of names to "
@@ -192,20 +163,9 @@ class Scheduler:
     def rate(self, epoch: int) -> float:
         """The learning rate of an epoch, for the group whose ``base_lr`` there is.
 
-        Parameters
-        ----------
-        epoch : int
-            From 0.
-
-        Returns
-        -------
-        float
-            The rate.
-
-        Raises
-        ------
-        NotImplementedError
-            Unless a subclass has its own.
+        :param epoch: From 0.
+        :returns: The rate.
+        :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError
 

@@ -25,29 +25,16 @@ def _optimizer_of(owner: Any, schedulers: Sequence[Scheduler]) -> Optimizer:
 class SequentialLR(Scheduler):
     """One schedule after the other, each from its own beginning.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    schedulers : sequence of Scheduler
-        In their order.
-    milestones : sequence of int
-        The epochs at which the second and later ones begin.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param schedulers: In their order.
+    :type schedulers: sequence of Scheduler
+    :param milestones: The epochs at which the second and later ones begin.
+    :type milestones: sequence of int
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If there are not as many milestones as changes.
+    :see: optim.lr_scheduler.ChainedScheduler
 
-    Raises
-    ------
-    ValueError
-        If there are not as many milestones as changes.
-
-    See Also
-    --------
-    optim.lr_scheduler.ChainedScheduler
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.SequentialLR(optimizer, [
     ...     ag.optim.lr_scheduler.ConstantLR(optimizer, 0.1, total_iters=9),
@@ -79,25 +66,12 @@ class SequentialLR(Scheduler):
 class ChainedScheduler(Scheduler):
     """The product of several schedules of one optimizer.
 
-    Parameters
-    ----------
-    schedulers : sequence of Scheduler
-        Whose factors are multiplied.
-    optimizer : Optimizer, optional
-        Theirs, by default.
+    :param schedulers: Whose factors are multiplied.
+    :type schedulers: sequence of Scheduler
+    :param optimizer: Theirs, by default.
+    :raises ValueError: If they are not all of one optimizer.
+    :see: optim.lr_scheduler.SequentialLR
 
-    Raises
-    ------
-    ValueError
-        If they are not all of one optimizer.
-
-    See Also
-    --------
-    optim.lr_scheduler.SequentialLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.ChainedScheduler([
     ...     ag.optim.lr_scheduler.ConstantLR(optimizer, 0.1, total_iters=9),
@@ -133,39 +107,21 @@ class ChainedScheduler(Scheduler):
 class ReduceLROnPlateau(Scheduler):
     """``lr`` times ``factor`` whenever a metric has not become better for a while.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    mode : {"min", "max"}
-        Whether smaller or larger is better.
-    factor : float
-        Of each reduction.
-    patience : int
-        Epochs without progress that are waited for.
-    threshold : float
-        How much better counts.
-    threshold_mode : {"rel", "abs"}
-        Whether ``threshold`` is a share of the best value.
-    cooldown : int
-        Epochs after a reduction in which nothing is counted.
-    min_lr : float or list of float
-        The lowest rate, or that of each group.
-    eps : float
-        Smaller changes of the rate are not made.
+    :param optimizer: Whose ``lr`` is set.
+    :param mode: Whether smaller or larger is better.
+    :type mode: {"min", "max"}
+    :param factor: Of each reduction.
+    :param patience: Epochs without progress that are waited for.
+    :param threshold: How much better counts.
+    :param threshold_mode: Whether ``threshold`` is a share of the best value.
+    :type threshold_mode: {"rel", "abs"}
+    :param cooldown: Epochs after a reduction in which nothing is counted.
+    :param min_lr: The lowest rate, or that of each group.
+    :type min_lr: float or list of float
+    :param eps: Smaller changes of the rate are not made.
+    :raises ValueError: If ``factor`` is not below 1, or there is no such mode.
+    :see: optim.lr_scheduler.StepLR
 
-    Raises
-    ------
-    ValueError
-        If ``factor`` is not below 1, or there is no such mode.
-
-    See Also
-    --------
-    optim.lr_scheduler.StepLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
     >>> for loss in (3.0, 3.0):
@@ -204,15 +160,9 @@ class ReduceLROnPlateau(Scheduler):
     def step(self, metrics: float | None = None) -> None:
         """Begin the next epoch.
 
-        Parameters
-        ----------
-        metrics : float
-            The metric of the epoch that is done.
-
-        Raises
-        ------
-        TypeError
-            If it is missing.
+        :param metrics: The metric of the epoch that is done.
+        :type metrics: float
+        :raises TypeError: If it is missing.
         """
         if metrics is None:
             raise TypeError(at("ReduceLROnPlateau.step() follows a metric: step(loss)"))

@@ -16,29 +16,14 @@ from agnesi.optim.schedules.decay import at_least
 class CosineAnnealingLR(Scheduler):
     """Half a cosine from ``lr`` down to ``eta_min`` in ``T_max`` epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    T_max : int
-        Epochs from the highest rate to the lowest.
-    eta_min : float
-        The lowest rate.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param T_max: Epochs from the highest rate to the lowest.
+    :param eta_min: The lowest rate.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If ``T_max`` is below 1.
+    :see: optim.lr_scheduler.StepLR
 
-    Raises
-    ------
-    ValueError
-        If ``T_max`` is below 1.
-
-    See Also
-    --------
-    optim.lr_scheduler.StepLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.CosineAnnealingLR(optimizer, 2)
     >>> scheduler.step()
@@ -61,31 +46,15 @@ class CosineAnnealingLR(Scheduler):
 class CosineAnnealingWarmRestarts(Scheduler):
     """Half a cosine down to ``eta_min``, again and again (Loshchilov and Hutter, 2017).
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    T_0 : int
-        Epochs of the first cosine.
-    T_mult : int
-        How many times as long each is as the one before.
-    eta_min : float
-        The lowest rate.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param T_0: Epochs of the first cosine.
+    :param T_mult: How many times as long each is as the one before.
+    :param eta_min: The lowest rate.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If a number is out of its range.
+    :see: optim.lr_scheduler.CosineAnnealingLR
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-
-    See Also
-    --------
-    optim.lr_scheduler.CosineAnnealingLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2)
     >>> scheduler.step()
@@ -142,43 +111,26 @@ def _momentum_of(optimizer: Any) -> str:
 class CyclicLR(_Cycle):
     """Up and down in a straight line between two rates (Smith, 2017).
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    base_lr, max_lr : float or list of float
-        The lowest and the highest rate, or those of each group.
-    step_size_up : int
-        Steps up.
-    step_size_down : int, optional
-        Steps down; as many as up.
-    mode : {"triangular", "triangular2", "exp_range"}
-        Whether the height stays, is halved with each cycle, or falls by ``gamma`` in each step.
-    gamma : float
-        For "exp_range".
-    scale_fn : callable, optional
-        The height by its number, in the place of ``mode``.
-    scale_mode : {"cycle", "iterations"}
-        Whether that is the cycle's number, from 1, or the step's, from 0.
-    cycle_momentum : bool
-        Whether the momentum goes down as the rate goes up.
-    base_momentum, max_momentum : float
-        The lowest and the highest momentum.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param base_lr, max_lr: The lowest and the highest rate, or those of each group.
+    :type base_lr, max_lr: float or list of float
+    :param step_size_up: Steps up.
+    :param step_size_down: Steps down; as many as up.
+    :param mode: Whether the height stays, is halved with each cycle, or falls by ``gamma`` in each
+        step.
+    :type mode: {"triangular", "triangular2", "exp_range"}
+    :param gamma: For "exp_range".
+    :param scale_fn: The height by its number, in the place of ``mode``.
+    :type scale_fn: callable, optional
+    :param scale_mode: Whether that is the cycle's number, from 1, or the step's, from 0.
+    :type scale_mode: {"cycle", "iterations"}
+    :param cycle_momentum: Whether the momentum goes down as the rate goes up.
+    :param base_momentum, max_momentum: The lowest and the highest momentum.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If a number is out of its range.
+    :see: optim.lr_scheduler.OneCycleLR
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-
-    See Also
-    --------
-    optim.lr_scheduler.OneCycleLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, 2, cycle_momentum=False)
     >>> scheduler.step()
@@ -223,45 +175,25 @@ class CyclicLR(_Cycle):
 class OneCycleLR(_Cycle):
     """Up once and down for the rest of the training (Smith and Topin, 2018).
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    max_lr : float or list of float
-        The highest rate, or that of each group.
-    total_steps : int, optional
-        Steps in all; by default ``epochs * steps_per_epoch``.
-    epochs, steps_per_epoch : int, optional
-        In place of ``total_steps``.
-    pct_start : float
-        Share of the steps that go up.
-    anneal_strategy : {"cos", "linear"}
-        Along half a cosine, or in a straight line.
-    cycle_momentum : bool
-        Whether the momentum goes down as the rate goes up.
-    base_momentum, max_momentum : float
-        The lowest and the highest momentum.
-    div_factor : float
-        The first rate is ``max_lr / div_factor``.
-    final_div_factor : float
-        The last one is the first one over this.
-    three_phase : bool
-        Whether it goes down to the first rate as fast as it went up, and then to the last one.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param max_lr: The highest rate, or that of each group.
+    :type max_lr: float or list of float
+    :param total_steps: Steps in all; by default ``epochs * steps_per_epoch``.
+    :param epochs, steps_per_epoch: In place of ``total_steps``.
+    :param pct_start: Share of the steps that go up.
+    :param anneal_strategy: Along half a cosine, or in a straight line.
+    :type anneal_strategy: {"cos", "linear"}
+    :param cycle_momentum: Whether the momentum goes down as the rate goes up.
+    :param base_momentum, max_momentum: The lowest and the highest momentum.
+    :param div_factor: The first rate is ``max_lr / div_factor``.
+    :param final_div_factor: The last one is the first one over this.
+    :param three_phase: Whether it goes down to the first rate as fast as it went up, and then to
+        the last one.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If a number is out of its range.
+    :see: optim.lr_scheduler.CyclicLR
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-
-    See Also
-    --------
-    optim.lr_scheduler.CyclicLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, 10, cycle_momentum=False)
     >>> scheduler.step()

@@ -25,29 +25,14 @@ def at_least(owner: Any, name: str, value: Any, least: float) -> Any:
 class StepLR(Scheduler):
     """``lr`` times ``gamma`` every ``step_size`` epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    step_size : int
-        How many epochs there are between changes.
-    gamma : float
-        Factor of each change.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param step_size: How many epochs there are between changes.
+    :param gamma: Factor of each change.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If ``step_size`` is below 1.
+    :see: optim.lr_scheduler.CosineAnnealingLR
 
-    Raises
-    ------
-    ValueError
-        If ``step_size`` is below 1.
-
-    See Also
-    --------
-    optim.lr_scheduler.CosineAnnealingLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
     >>> scheduler.step()
@@ -69,29 +54,15 @@ class StepLR(Scheduler):
 class MultiStepLR(Scheduler):
     """``lr`` times ``gamma`` at given epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    milestones : sequence of int
-        The epochs.
-    gamma : float
-        Factor of each change.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param milestones: The epochs.
+    :type milestones: sequence of int
+    :param gamma: Factor of each change.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If the epochs do not rise.
+    :see: optim.lr_scheduler.StepLR
 
-    Raises
-    ------
-    ValueError
-        If the epochs do not rise.
-
-    See Also
-    --------
-    optim.lr_scheduler.StepLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.MultiStepLR(optimizer, [1, 3], gamma=0.5)
     >>> scheduler.step()
@@ -113,27 +84,13 @@ class MultiStepLR(Scheduler):
 class ExponentialLR(Scheduler):
     """``lr`` times ``gamma`` in each epoch.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    gamma : float
-        Factor of each change.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param gamma: Factor of each change.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If ``gamma`` is negative.
+    :see: optim.lr_scheduler.StepLR
 
-    Raises
-    ------
-    ValueError
-        If ``gamma`` is negative.
-
-    See Also
-    --------
-    optim.lr_scheduler.StepLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> scheduler.step()
@@ -152,29 +109,14 @@ class ExponentialLR(Scheduler):
 class ConstantLR(Scheduler):
     """``lr`` times ``factor`` for the first epochs.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    factor : float
-        Of the first epochs.
-    total_iters : int
-        How many they are.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param factor: Of the first epochs.
+    :param total_iters: How many they are.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If a number is out of its range.
+    :see: optim.lr_scheduler.LinearLR
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-
-    See Also
-    --------
-    optim.lr_scheduler.LinearLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> scheduler.step()
@@ -196,29 +138,14 @@ class ConstantLR(Scheduler):
 class LinearLR(Scheduler):
     """``lr`` times a factor that goes from one number to another in equal steps.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    start_factor, end_factor : float
-        Of the first epoch, and from the last on.
-    total_iters : int
-        Epochs between them.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param start_factor, end_factor: Of the first epoch, and from the last on.
+    :param total_iters: Epochs between them.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If a number is out of its range.
+    :see: optim.lr_scheduler.ConstantLR
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-
-    See Also
-    --------
-    optim.lr_scheduler.ConstantLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
     >>> scheduler.step()
@@ -242,29 +169,14 @@ class LinearLR(Scheduler):
 class PolynomialLR(Scheduler):
     """``lr`` times a power of the share of epochs that are left.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    total_iters : int
-        Epochs until the rate is 0.
-    power : float
-        Of the share.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param total_iters: Epochs until the rate is 0.
+    :param power: Of the share.
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If a number is out of its range.
+    :see: optim.lr_scheduler.LinearLR
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
-
-    See Also
-    --------
-    optim.lr_scheduler.LinearLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
     >>> scheduler.step()
@@ -285,27 +197,14 @@ class PolynomialLR(Scheduler):
 class LambdaLR(Scheduler):
     """``lr`` times a function of the epoch.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    lr_lambda : callable or list of callable
-        Gives the factor of an epoch, or of one group each.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param lr_lambda: Gives the factor of an epoch, or of one group each.
+    :type lr_lambda: callable or list of callable
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If it gives a negative factor.
+    :see: optim.lr_scheduler.MultiplicativeLR
 
-    Raises
-    ------
-    ValueError
-        If it gives a negative factor.
-
-    See Also
-    --------
-    optim.lr_scheduler.MultiplicativeLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
     >>> scheduler.step()
@@ -325,27 +224,14 @@ class LambdaLR(Scheduler):
 class MultiplicativeLR(Scheduler):
     """The last rate times a function of the epoch.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Whose ``lr`` is set.
-    lr_lambda : callable or list of callable
-        Gives the factor of an epoch, or of one group each.
-    last_epoch : int
-        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
+    :param optimizer: Whose ``lr`` is set.
+    :param lr_lambda: Gives the factor of an epoch, or of one group each.
+    :type lr_lambda: callable or list of callable
+    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
+        begins anew.
+    :raises ValueError: If it gives a negative factor.
+    :see: optim.lr_scheduler.LambdaLR
 
-    Raises
-    ------
-    ValueError
-        If it gives a negative factor.
-
-    See Also
-    --------
-    optim.lr_scheduler.LambdaLR
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = ag.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
     >>> scheduler.step()

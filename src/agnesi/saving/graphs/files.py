@@ -43,37 +43,25 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     Nothing runs and nothing is compiled.  :func:`agnesi.load` gives it back in another process, on
     another machine, or in a later version of agnesi.
 
-    Parameters
-    ----------
-    what : Tensor, nest of list, tuple and dict, or Module
-        Tensors with values, arrays, numbers, texts and None in any nest, such as a ``state_dict``,
-        are written as they are.  Symbolic tensors, alone or in a list, tuple or dict, are outputs:
-        all that they are computed from is written.  Of a module its structure, as ``nn.to_config``
-        tells it.
-    path : str or os.PathLike
-        The file, conventionally ``*.agnesi``; an old one is replaced.
-    weights : bool
-        Whether the values of shared variables and weights are written, too; constants always are.
-    inputs : sequence of Tensor, optional
-        The variables in the order in which the loaded graph has them; by default as they are met.
-    updates : mapping, optional
-        New values of shared variables.
+    :param what: Tensors with values, arrays, numbers, texts and None in any nest, such as a
+        ``state_dict``, are written as they are.  Symbolic tensors, alone or in a list, tuple or
+        dict, are outputs: all that they are computed from is written.  Of a module its structure,
+        as ``nn.to_config`` tells it.
+    :type what: Tensor, nest of list, tuple and dict, or Module
+    :param path: The file, conventionally ``*.agnesi``; an old one is replaced.
+    :type path: str or os.PathLike
+    :param weights: Whether the values of shared variables and weights are written, too; constants
+        always are.
+    :param inputs: The variables in the order in which the loaded graph has them; by default as they
+        are met.
+    :type inputs: sequence of Tensor, optional
+    :param updates: New values of shared variables.
+    :type updates: mapping, optional
+    :raises TypeError: If something else is given, or an operation is written in Python.
+    :raises ValueError: If ``inputs`` lack a variable.
+    :raises OSError: If the file cannot be written; an old one stays.
+    :see: load, saving.save_file, saving.save_checkpoint, function
 
-    Raises
-    ------
-    TypeError
-        If something else is given, or an operation is written in Python.
-    ValueError
-        If ``inputs`` lack a variable.
-    OSError
-        If the file cannot be written; an old one stays.
-
-    See Also
-    --------
-    load, saving.save_file, saving.save_checkpoint, function
-
-    Examples
-    --------
     >>> import agnesi as ag, os, tempfile
     >>> from agnesi import symbolic as T
     >>> path = os.path.join(tempfile.mkdtemp(), "line.agnesi")
@@ -162,37 +150,21 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
 
     The file is data: nothing in it is run, all of it is checked before anything is returned.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
-    weights : mapping or path, optional
-        Values of parameters by name, or a safetensors file with them; those in the file itself
-        count less.
+    :param path: The file.
+    :type path: str or os.PathLike
+    :param weights: Values of parameters by name, or a safetensors file with them; those in the file
+        itself count less.
+    :type weights: mapping or path, optional
+    :returns: As it was saved.  Parameters without a value are variables to be given; the weights of
+        a module are then new ones.
+    :rtype: object, saving.Graph or Module
+    :raises FileFormatError: If the file is none of ``save``, is damaged, cut off or made up, or of
+        a later version.
+    :raises TypeError: If the path is none, or the weights are no mapping.
+    :raises ValueError: As a FileFormatError, which is one.
+    :raises OSError: If it cannot be read.
+    :see: save, saving.Graph, saving.load_file
 
-    Returns
-    -------
-    object, saving.Graph or Module
-        As it was saved.  Parameters without a value are variables to be given; the weights of a
-        module are then new ones.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is none of ``save``, is damaged, cut off or made up, or of a later version.
-    TypeError
-        If the path is none, or the weights are no mapping.
-    ValueError
-        As a FileFormatError, which is one.
-    OSError
-        If it cannot be read.
-
-    See Also
-    --------
-    save, saving.Graph, saving.load_file
-
-    Examples
-    --------
     >>> import agnesi as ag, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "net.agnesi")
     >>> ag.save(ag.nn.Sequential(ag.nn.Linear(3, 2), ag.nn.ReLU()), path)

@@ -151,10 +151,7 @@ def _parameters(name: str, cls: Any) -> tuple[str, ...]:
 def class_of(table: dict[str, tuple[str, str]], name: Any) -> Any:
     """The class behind a name of one of the tables.
 
-    Raises
-    ------
-    ValueError
-        If there is no such name.
+    :raises ValueError: If there is no such name.
     """
     if not isinstance(name, str) or name not in table:
         raise ValueError(f"there is no {str(name)[:40]!r} in this version of agnesi")
@@ -165,10 +162,7 @@ def class_of(table: dict[str, tuple[str, str]], name: Any) -> Any:
 def made(name: str, fields: dict[str, Any]) -> Op:
     """The operation of a name with these parameters.
 
-    Raises
-    ------
-    ValueError
-        If there is none, or it has no such parameters.
+    :raises ValueError: If there is none, or it has no such parameters.
     """
     if name == "Identity":
         return IDENTITIES[fields["name"]]
@@ -223,10 +217,7 @@ _PLAIN: dict[str, tuple[type, ...]] = {
 def check(name: str, key: str, value: Any, kind: str) -> None:
     """Refuse a parameter that is not of the kind that its class declares.
 
-    Raises
-    ------
-    ValueError
-        If it is none.
+    :raises ValueError: If it is none.
     """
     wanted = _PLAIN.get(kind)
     wrong = wanted is not None and (

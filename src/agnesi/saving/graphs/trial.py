@@ -41,10 +41,7 @@ _SIZES = (6, 10, 12, 14, 15, 18)
 def tried(op: Any, inputs: Sequence[Node], types: Sequence[Any]) -> None:
     """Refuse an operation whose value is not what it says.
 
-    Raises
-    ------
-    ValueError
-        If the result is of another type, or there is none.
+    :raises ValueError: If the result is of another type, or there is none.
     """
     name = type(op).__name__
     _check_axes(op, name, inputs)
