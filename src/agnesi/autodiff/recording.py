@@ -377,8 +377,10 @@ def zero_grad(x: Tensor) -> None:
 
 
 def is_leaf(x: Tensor) -> bool:
-    """Return whether the tensor was not computed by a recorded operation."""
-    return x.node is None or x.node.op is None
+    """Return whether the tensor was not computed by a recorded operation, or its gradient begins
+    at it all the same."""
+    node = x.node
+    return node is None or node.op is None or (x.requires_grad and not node.requires_grad)
 
 
 def unchain_backward(x: Tensor) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import nn
 
 KEPT: list = []
 
@@ -75,13 +76,35 @@ def read_by_python(x):
     return b * x.sum().astype("int64")
 
 
+def over_an_array(x):
+    b = ag.asarray(np.zeros(2, "float32"))
+    b.add_(x)
+    return b
+
+
+def over_a_list(x):
+    b = ag.asarray([0.0, 1.0])
+    b[0] = x[1]
+    b *= 2
+    return b
+
+
+def module(x):
+    m = nn.Linear(2, 1)
+    with ag.no_grad():
+        for p in m.parameters():
+            p.fill_(0.5)
+    m(x[None]).sum().backward()
+    return [p.grad for p in m.parameters()]
+
+
 def listed(x):
     return x if isinstance(x, tuple | list) else [x]
 
 
 @pytest.mark.parametrize("f", [
     view_of_an_array, elements, read_before, kept_by_an_object, kept_by_a_list, trained, drawn,
-    summed, read_by_python], ids=lambda f: f.__name__)
+    summed, read_by_python, over_an_array, over_a_list, module], ids=lambda f: f.__name__)
 def test_each_call_makes_its_own(f):
     g, x = ag.jit(f), ag.tensor([1.0, 2.0])
     for factor in (1, 2, 3):
@@ -90,3 +113,30 @@ def test_each_call_makes_its_own(f):
         for one, other in ((wanted, found), (before, after)):
             for a, b in zip(*map(listed, (one, other)), strict=True):
                 assert a is b is None or np.allclose(a.numpy(), b.numpy(), rtol=1e-6)
+
+
+OUTSIDE = np.zeros(2, "float32")
+
+
+def over_memory_outside(x):
+    b = ag.asarray(OUTSIDE[::-1])
+    b.add_(x)
+    return b + 0
+
+
+def over_an_array_that_is_read(x):
+    a = np.zeros(2, "float32")
+    b = ag.asarray(a)
+    b.add_(x)
+    return b + ag.asarray(a)
+
+
+@pytest.mark.filterwarnings("ignore:over_an_array_that_is_read runs eagerly")
+@pytest.mark.parametrize("f", [over_memory_outside, over_an_array_that_is_read],
+                         ids=lambda f: f.__name__)
+def test_memory_that_others_see_is_written(f):
+    x, found = ag.tensor([1.0, 2.0]), []
+    for run in (f, ag.jit(f)):
+        OUTSIDE[:] = 0
+        found.append([run(x).tolist() for _ in range(3)] + [OUTSIDE.tolist()])
+    assert found[0] == found[1]

@@ -123,6 +123,14 @@ class Entered(Contents):
         return ()
 
 
+def owner_of(array: np.ndarray) -> Any:
+    """What owns the memory that an array looks into: itself, another array, a buffer."""
+    owner: Any = array
+    while getattr(owner, "base", None) is not None:
+        owner = owner.base
+    return owner
+
+
 class Elements(Place):
     """The elements of an array, for Python may read them."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.contents import Elements, Remembered
+from agnesi.compiler.tracing.contents import Elements, Remembered, owner_of
 from agnesi.compiler.tracing.places import Place
 
 #: Bytes of arrays whose elements are compared.
@@ -29,6 +29,8 @@ class PlaceTable:
         self._paths: dict[int, str] = {}
         #: Small arrays, whose elements Python may read or change.
         self.arrays: dict[int, Elements] = {}
+        #: What owns the memory of all arrays that the function can reach.
+        self._memory: dict[int, Any] = {}
         #: Bytes of larger ones.
         self._remembered = 0
 
@@ -76,6 +78,8 @@ class PlaceTable:
         one are taken for granted, but not that they stay what they are."""
         if id(value) in self.arrays:
             return
+        owner = owner_of(value)
+        self._memory[id(owner)] = owner
         if value.nbytes <= _MAX_COMPARED_BYTES:
             self.arrays[id(value)] = Elements(path, value)
         elif value.flags.writeable and not value.dtype.hasobject:
@@ -89,3 +93,9 @@ class PlaceTable:
 
     def _all_places(self) -> list[Place]:
         return [*self.places.values(), *self.given.values()]
+
+    def knows_memory(self, array: np.ndarray) -> bool:
+        """Return whether the memory of an array was there before the trace, or may have been: no
+        array owns it."""
+        owner = owner_of(array)
+        return not isinstance(owner, np.ndarray) or id(owner) in self._memory

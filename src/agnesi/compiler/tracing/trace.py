@@ -7,19 +7,34 @@ makes and uses up a gradient does not owe it to anybody.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
+from agnesi.compiler.tracing.reads import OnlyEagerError
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import traced, witnessed
-from agnesi.core.support.errors import GradientError, TraceError, at, user_where
+from agnesi.core.support.errors import GradientError, TraceError, at, location, user_where
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import finish
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
+
+#: References to what one tensor or one array refers to, where a local name does, too.
+_OWN = 3
+
+
+def _is_seen(x: Tensor) -> bool:
+    """Return whether anything but a tensor refers to its array, or to what that looks into."""
+    array: Any = x.array
+    while array is not None:
+        if sys.getrefcount(array) > _OWN:
+            return True
+        array = getattr(array, "base", None)
+    return False
 
 
 class GradRecord:
@@ -70,6 +85,8 @@ class Trace:
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
         #: Tensors with values that the function made: each call makes its own.
         self.made: dict[int, Tensor] = {}
+        #: Those whose memory something else sees, too.
+        self.shared: set[int] = set()
         #: Symbols that were changed in place, and what they were before.
         self.born: dict[int, tuple[Tensor, Node]] = {}
         #: What gradients would read of overwritten memory.
@@ -127,6 +144,8 @@ class Trace:
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use: a live leaf, or a view of its base."""
         if id(x) in self.made:
+            if _is_seen(x):
+                self.shared.add(id(x))
             node = self.nodes[id(x)] = self.node_of(wrap(x.array))  # as it is at the beginning
             return node
         if not x.array.dtype.isnative:
@@ -146,11 +165,16 @@ class Trace:
 
     def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
         """Make a tensor stand for another value from now on."""
+        before: Any
         if id(x) in self.made and x.array is not None:
-            x.node, x.array = self.node_of(x), None
+            before = self.node_of(x)
+            if id(x) in self.shared:
+                raise OnlyEagerError(f"it changes memory that an array of NumPy sees, too, at "
+                                     f"{location(user_where(2))}", "Make the tensor by ag.tensor")
+            x.node, x.array = before, None
             del self.nodes[id(x)]
         if x.array is None:
-            before: Any = x.node
+            before = x.node
             self.born.setdefault(id(x), (x, before))
             x.node = node if recorded else behind(before, node, _begins(before))
             x.requires_grad = x.node.requires_grad or (x.requires_grad and not recorded)

@@ -18,7 +18,7 @@ from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError
-from agnesi.core.support.tracing import current_trace, is_tracing
+from agnesi.core.support.tracing import current_reads, current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.valuedims import refusal
 from agnesi.ops.base.convert import (
@@ -207,7 +207,14 @@ def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
     result = as_tensor(obj, kind)
     if copy is False and not _lies_in(result, obj):
         raise ValueError("copy=False, but the data must be copied to make a tensor of it")
-    return result
+    return over(result)
+
+
+def over(x: Tensor) -> Tensor:
+    """A tensor over memory; a trace notes if no memory that was there before the call."""
+    reads = current_reads()
+    known = reads is None or x.array is None or reads.knows_memory(x.array)
+    return x if known else noted(x)
 
 
 def _lies_in(t: Tensor, source: Any) -> bool:
