@@ -82,3 +82,16 @@ def test_first_lanes_of_whole_periods(n):
 
     found = ag.jit(ag.grad(cost))(ag.ones((1, n)))
     np.testing.assert_array_equal(found.numpy(), weights.numpy())
+
+
+@pytest.mark.parametrize("n", [200, 240])
+def test_threads_share_out_whole_turns_of_columns_with_a_period(n):
+    """Lanes that hold whole periods of 5 are 40, which blocks of columns are no multiples of."""
+    def columns(x):
+        weights = (ag.arange(n * n).reshape(n, n) % 5).astype(x.dtype)
+        return (ag.exp(x[None] * x[:, None]) * weights).sum(0)
+
+    x = ag.tensor(np.linspace(0, 1, n, dtype="float32"))
+    with ag.config(threads=8):
+        found = ag.jit(columns)(x)
+    np.testing.assert_allclose(found.numpy(), columns(x).numpy(), rtol=1e-5)

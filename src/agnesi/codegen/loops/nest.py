@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -240,12 +239,14 @@ class _Nest:
         ``scope``.  With ``span``, only blocks [begin, end) are run.
         """
         b, wide = self.b, self.lanes_for(values, axis, bool(carried))
-        while span is not None and wide > self.shape.block:
+        while span is not None and self.shape.block % wide:
             wide //= 2
         if isinstance(axis.extent, Extent):
             return open_turns(self, scope, axis, values, span, wide, body, carried, group)
         if not carried:
-            wide = lanes_with_periods(wide, self._native(values), values, axis)
+            whole = lanes_with_periods(wide, self._native(values), values, axis)
+            wide = whole if span is None or self.shape.block % whole == 0 else wide
+        assert span is None or self.shape.block % wide == 0, "threads would begin within a turn"
         main = axis.extent // wide * wide
         tail = axis.extent - main
         if main and tail and self._is_written_once(values, axis):
@@ -261,8 +262,7 @@ class _Nest:
             last = self.b.icmp("sge", beyond, i64(axis.extent))
             stop = self.b.select(self.b.icmp("slt", beyond, i64(main)), beyond, i64(main))
         if main:
-            unit = wide if span is None else math.gcd(wide, self.shape.block)
-            inner = scope.inside({}, along=axis, lanes=wide, mask=None, unit=unit)
+            inner = scope.inside({}, along=axis, lanes=wide, mask=None, unit=wide)
             inner.axes[axis] = i64(0)
             scope.hoist(values, {axis}, inner)
             start, stop = (first, stop) if span is not None else (i64(0), i64(main))

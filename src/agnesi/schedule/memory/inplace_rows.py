@@ -32,16 +32,16 @@ def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:
         _is_load(v, source) for s in nest.body for v in walk(s.offset.atoms)
     ):
         return False
-    written = loaded = False
+    written = False
     for s in nest.body:
         for value in _outside(s.value):
             if not _is_load(value, source):
                 continue
             if s.offset.free <= around and _is_in_row(value.param[1], place, along):
                 continue
-            if value.param[1] != place or s.offset.free != place.free or written > loaded:
+            # Behind the store it would be read anew: before it, what the sums have may be kept.
+            if value.param[1] != place or s.offset.free != place.free or written:
                 return False
-            loaded = True
         written |= s is target
     return True
 
