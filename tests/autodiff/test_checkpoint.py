@@ -239,13 +239,13 @@ def test_compiled_steps_are_the_same(size):
 
 def test_compiled_memory_grows_with_the_root():
     arenas = []
-    for n, size in ((16, 4), (64, 8)):
+    for n, size in ((9, 3), (36, 6)):
         run, _, x = step(size, False, n)
         run(x)
         arenas.append(run.plan().arena_bytes)
-    whole, _, x = step(1, True, 64)
+    whole, _, x = step(1, True, 36)
     whole(x)
-    assert arenas[1] < 2.5 * arenas[0] and arenas[1] < 0.35 * whole.plan().arena_bytes
+    assert arenas[1] < 2.5 * arenas[0] and arenas[1] < 0.4 * whole.plan().arena_bytes
 
 
 def test_symbolic_gradients_and_the_interpreter():

@@ -95,7 +95,7 @@ def test_lists_deeper_than_arrays_have_axes(depth):
 
 def test_no_public_function_runs_into_the_stacks_end():
     deep = nest("list", 1000)
-    refused, names = 0, share(sorted(set(dir(ag))), 4)
+    refused, names = 0, share(sorted(set(dir(ag))), 9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in names:
@@ -167,7 +167,7 @@ def test_views_of_views_follow_a_change(compile):
     def f(x):
         x = x * 1
         ends = [x]
-        for _ in range(1500):
+        for _ in range(900):
             ends.append(ends[-1][:])
         first = ends[-1].sum()
         x += 1

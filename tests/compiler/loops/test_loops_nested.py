@@ -17,7 +17,7 @@ import agnesi as ag
 from tests.compiler.ways import interpreted
 from tests.share import EVERY
 
-COUNT = int(os.environ.get("AGNESI_FUZZ", "24" if EVERY else "6"))
+COUNT = int(os.environ.get("AGNESI_FUZZ", "24" if EVERY else "4"))
 fuzz = settings(
     max_examples=COUNT, deadline=None, derandomize="AGNESI_FUZZ" not in os.environ, database=None,
     suppress_health_check=list(HealthCheck),

@@ -115,16 +115,20 @@ def test_heights_and_widths(filters):
     _check(_losses(2, padding=1), spaces, filters, filters[1], most=4)
 
 
-def test_one_axis_alone():
-    _check(_losses(2, padding=1), [(12, n) for n in (9, 30, 41, 14)], (16, 16, 3, 3), 16)
-    _check(_losses(2, padding=1), [(n, 12) for n in (9, 30, 41, 14)], (16, 16, 3, 3), 16)
+@pytest.mark.share(4)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_one_axis_alone(axis):
+    spaces = [(n, 12) if axis == 0 else (12, n) for n in (9, 30, 41, 14)]
+    _check(_losses(2, padding=1), spaces, (16, 16, 3, 3), 16)
 
 
-def test_sizes_of_volumes():
-    spaces = [(n, n, n) for n in (8, 10, 9, 13, 11)]
-    _check(_losses(3, padding=1), spaces, (8, 8, 3, 3, 3), 8, dtype="float32")
-    spaces = [(n, 9, 10) for n in (8, 10, 9, 14, 23)]
-    _check(_losses(3, padding=1), spaces, (16, 16, 3, 3, 3), 16)
+@pytest.mark.share(4)
+@pytest.mark.parametrize(("channels", "fixed", "dtype"), [
+    (8, (), "float32"), (16, (9, 10), "float64")])
+def test_sizes_of_volumes(channels, fixed, dtype):
+    spaces = [(n, *(fixed or (n, n))) for n in (8, 10, 9, 14, 13)]
+    filters = (channels, channels, 3, 3, 3)
+    _check(_losses(3, padding=1), spaces, filters, channels, dtype=dtype)
 
 
 def test_batches_and_lengths():
@@ -135,6 +139,7 @@ def test_batches_and_lengths():
     assert len(f.specialisations) <= 3, f.explain()
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("last", ["channels last", "channels first"])
 def test_results_in_both_orders(last):
     """Squares of sums are turned for results in the order of the user's axes."""

@@ -16,7 +16,7 @@ from tests.compiler.specialization.sizes import SIZES, agree, check, dynamic, ro
 from tests.compiler.ways import interpreted
 from tests.share import EVERY
 
-COUNT = int(os.environ.get("AGNESI_FUZZ", "80" if EVERY else "20"))
+COUNT = int(os.environ.get("AGNESI_FUZZ", "80" if EVERY else "12"))
 fuzz = settings(
     max_examples=COUNT, deadline=None, derandomize="AGNESI_FUZZ" not in os.environ, database=None,
     suppress_health_check=list(HealthCheck),

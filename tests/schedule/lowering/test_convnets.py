@@ -213,7 +213,8 @@ def test_operands_in_any_mixture_of_memory_orders(turned, groups):
         np.testing.assert_allclose(found.array, right.array, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["lenet", "residual"])
+@pytest.mark.share(3)
+@pytest.mark.parametrize("name", ["residual", "lenet"])
 def test_a_batch_that_changes_takes_one_more_version(name):
     _, (eager, plain) = twins(NETS[name], "float64")
     compiled = ag.jit(plain)
