@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
@@ -110,6 +111,28 @@ def test_other_docstrings_stay(text: str | None):
     f.__doc__ = text
     numpydoc(f)
     assert f.__doc__ == text
+
+
+def test_every_way_to_read_shows_numpydoc():
+    """What is written in C and takes any text, such as ``re``, reads ``str`` of it."""
+    def f(x: int) -> int:
+        """Of one.
+
+        :param x: One.
+        :returns: Another.
+        """
+        return x
+
+    numpydoc(f)
+    doc: Any = f.__doc__
+    shown = "Of one.\n\n        Parameters\n        ----------\n        x : int\n            One."
+    for text in (str(doc), f"{doc}", "" + doc, doc + "", doc[:], doc.expandtabs(),
+                 "".join(doc), doc.replace("no such", ""), "\n".join(doc.splitlines())):
+        assert text.startswith(shown) and ":param" not in text
+    assert "Parameters" in doc and ":param" not in doc and len(doc) == len(str(doc))
+    assert repr(doc) == repr(str(doc)) and isinstance(doc, str)
+    assert inspect.getdoc(f) == inspect.cleandoc(str(doc))
+    assert functools.wraps(f)(lambda x: x).__doc__ is doc
 
 
 def test_no_field_is_left_in_what_users_read():
