@@ -145,7 +145,6 @@ from agnesi.ops.neural.activations import leaky_relu as leaky_relu
 from agnesi.ops.neural.activations import relu6 as relu6
 from agnesi.ops.neural.activations import silu as silu
 from agnesi.ops.neural.attention import scaled_dot_product_attention as scaled_dot_product_attention
-from agnesi.ops.neural.bags import embedding_bag as embedding_bag
 from agnesi.ops.neural.channels import dropout1d as dropout1d
 from agnesi.ops.neural.channels import dropout2d as dropout2d
 from agnesi.ops.neural.channels import dropout3d as dropout3d
@@ -160,6 +159,7 @@ from agnesi.ops.neural.normalize import local_response_norm as local_response_no
 from agnesi.ops.neural.normalize import rms_norm as rms_norm
 from agnesi.ops.neural.sequences import pad_sequence as pad_sequence
 from agnesi.ops.neural.sequences import unpad_sequence as unpad_sequence
+from agnesi.ops.numerics.bags import embedding_bag as embedding_bag
 from agnesi.ops.random.random import dropout as dropout
 
 native_channel_shuffle = channel_shuffle

@@ -20,7 +20,7 @@ from agnesi.ops.base.creation import empty
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.base.reduce import sum
 from agnesi.ops.base.select import where
-from agnesi.ops.neural.bags import MODES, embedding_bag
+from agnesi.ops.numerics.bags import MODES, embedding_bag
 from agnesi.ops.reductions.vectornorms import norm
 
 
@@ -49,6 +49,20 @@ def _shorten(weight: Tensor, indices: Tensor, most: float, degree: float) -> Non
         used = embedding(indices, weight)
         lengths = norm(used, degree, axis=-1, keepdims=True)
         weight[indices] = used * where(lengths > most, most / (lengths + 1e-7), 1)
+
+
+def _with_vectors(cls: Any, embeddings: Any, freeze: bool, **options: Any) -> Any:
+    """A layer of given vectors; options that are None are left to their defaults."""
+    weight = as_tensor(embeddings).detach()
+    if weight.ndim != 2:
+        raise ShapeError(at(f"{cls.__name__}.from_pretrained: vectors must be (number, length), "
+                            f"not {typed(weight)}"))
+    count, length = map(int, weight.shape)
+    layer = cls(count, length, dtype=weight.dtype,
+                **{name: value for name, value in options.items() if value is not None})
+    layer.weight = weight.requires_grad_()
+    weight.requires_grad_(not freeze)
+    return layer
 
 
 class Embedding(Module):
@@ -146,17 +160,9 @@ class Embedding(Module):
         >>> layer(ag.tensor([1]))
         tensor([[3., 4.]])
         """
-        weight = as_tensor(embeddings).detach()
-        if weight.ndim != 2:
-            raise ShapeError(at(
-                f"Embedding.from_pretrained: vectors must be (number, length), not {typed(weight)}"
-            ))
-        count, length = map(int, weight.shape)
-        layer = cls(count, length, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
-                    dtype=weight.dtype)
-        layer.weight = weight.requires_grad_()
-        weight.requires_grad_(not freeze)
-        return layer
+        return _with_vectors(cls, embeddings, freeze, padding_idx=padding_idx, max_norm=max_norm,
+                             norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq,
+                             sparse=sparse)
 
     def forward(self, indices: Tensor) -> Tensor:
         if self.max_norm is not None:
@@ -227,6 +233,59 @@ class EmbeddingBag(Module):
         self.scale_grad_by_freq = scale_grad_by_freq
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
         self.padding_idx = _row(padding_idx, num_embeddings)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None,
+                        norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                        mode: Literal["mean", "sum", "max"] = "mean", sparse: bool = False,
+                        include_last_offset: bool = False, padding_idx: int | None = None
+                        ) -> EmbeddingBag:
+        """A layer with given vectors, of shape (num_embeddings, embedding_dim).
+
+        They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
+
+        Parameters
+        ----------
+        embeddings : array_like
+            The vectors, of shape (num_embeddings, embedding_dim).
+        freeze : bool
+            Whether they get no gradient.
+        max_norm : float, optional
+            The greatest norm of a vector; longer ones are made as short when they are used.
+        norm_type : float
+            Which norm.
+        scale_grad_by_freq : bool
+            Whether a vector's gradient is divided by how often it is used in the call.
+        mode : {"mean", "sum", "max"}
+            What becomes of the vectors of a bag.
+        sparse : bool
+            Whether the gradient of the vectors is sparse.
+        include_last_offset : bool
+            Whether offsets end with the number of indices.
+        padding_idx : int, optional
+            A vector that does not count.
+
+        Returns
+        -------
+        EmbeddingBag
+            Of the dtype of the vectors.
+
+        Raises
+        ------
+        ShapeError
+            If they are no matrix.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> layer = ag.nn.EmbeddingBag.from_pretrained([[1.0, 2.0], [3.0, 4.0]], mode="sum")
+        >>> layer(ag.tensor([[0, 1]]))
+        tensor([[4., 6.]])
+        """
+        return _with_vectors(
+            cls, embeddings, freeze, mode=mode, padding_idx=padding_idx, max_norm=max_norm,
+            norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse,
+            include_last_offset=include_last_offset)
 
     def forward(self, indices: Tensor, offsets: Any = None,
                 per_sample_weights: Any = None) -> Tensor:

@@ -13,10 +13,12 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, not_negative, pair, reduced
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.neural.losses import reduced_loss
 
 
 @public
-def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
+def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
+            weight: TensorLike | None = None) -> Tensor:
     """Sizes of differences.
 
     Parameters
@@ -27,6 +29,8 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> T
         Of the same shape, or one that broadcasts.
     reduction : {"mean", "sum", "none"}
         What becomes of the losses.
+    weight : array_like, optional
+        Factors of the losses, by whose sum the mean divides.
 
     Returns
     -------
@@ -52,6 +56,8 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> T
     tensor(2.)
     """
     a, b = pair("l1_loss", input, target)
+    if weight is not None:
+        return reduced_loss(F.abs(a - b), reduction, as_tensor(weight))
     return reduced(F.abs(a - b), reduction)
 
 
@@ -105,7 +111,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: NotNegative = 1.
 
 @public
 def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
-               delta: NotNegative = 1.0) -> Tensor:
+               delta: NotNegative = 1.0, weight: TensorLike | None = None) -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
 
     Parameters
@@ -118,6 +124,8 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
         What becomes of the losses.
     delta : float
         Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
+    weight : array_like, optional
+        Factors of the losses; the mean divides by how many there are.
 
     Returns
     -------
@@ -146,7 +154,8 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
     a, b = pair("huber_loss", input, target)
     d = F.abs(a - b)
     near = F.minimum(d, delta)
-    return reduced(near * (0.5 * near) + delta * (d - near), reduction)
+    losses = near * (0.5 * near) + delta * (d - near)
+    return reduced(losses if weight is None else losses * weight, reduction)
 
 
 @public

@@ -136,15 +136,18 @@ def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None, /,
     """``x @ weight.T + bias``: a fully connected layer over the last axis of ``x``.
 
     :param x: Inputs, of shape (..., features).
-    :param weight: Weights, of shape (outputs, features).
+    :param weight: Weights, of shape (outputs, features), or (features,) for one output.
     :param bias: Bias, of shape (outputs,).
-    :returns: Of shape (..., outputs).
+    :returns: Of shape (..., outputs), or (...) for one output.
     :raises ShapeError: If the features of ``x`` and ``weight`` differ.
     :see: nn.Linear, nn.Bilinear, matmul
 
     >>> ag.nn.functional.linear(ag.tensor([[1.0, 2.0]]), ag.tensor([[3.0, 4.0]]), ag.tensor([0.5]))
     tensor([[11.5]])
     """
+    if getattr(weight, "ndim", 2) == 1:
+        found = matmul(x, weight)
+        return found if bias is None else found + bias
     if bias is None:
         return matmul(x, matrix_transpose(weight))
     if not (type(x) is type(weight) is type(bias) is Tensor

@@ -11,10 +11,12 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base.arith import add, multiply
-from agnesi.ops.base.compare import greater_equal
+from agnesi.ops.base.compare import greater, greater_equal, logical_and, logical_not
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.reduce import any as any_of
 from agnesi.ops.base.select import where
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.indexing.ranges import arange
@@ -49,12 +51,29 @@ def attention_weights(query: Tensor, key: Tensor, mask: Any, is_causal: bool,
     return softmax(scores, -1)
 
 
+def _shared_heads(query: Tensor, x: Tensor) -> Tensor:
+    """Keys or values with as many heads as queries have: each comes several times."""
+    if min(query.ndim, x.ndim) < 3 or query.shape[-3] % x.shape[-3]:
+        raise ShapeError("with enable_gqa, the heads of queries (axis -3) are a multiple of those "
+                         f"of keys and values: {typed([query, x])}")
+    return repeat(x, query.shape[-3] // x.shape[-3], -3)
+
+
+def _blind(mask: Tensor, sizes: Any, is_causal: bool) -> Tensor:
+    """Which queries may look at no key: their weights would be 0 / 0."""
+    open_ = mask if mask.dtype.kind == "b" else greater(mask, -math.inf)
+    if is_causal:
+        rows, columns = (arange(n) for n in sizes)
+        open_ = logical_and(open_, greater_equal(reshape(rows, (-1, 1)), columns))
+    return logical_not(any_of(open_, -1, keepdims=True))
+
+
 @public
 def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: TensorLike,
                                  attn_mask: TensorLike | None = None, dropout_p: float = 0.0,
-                                 is_causal: bool = False, scale: float | None = None, *,
-                                 generator: Generator | None = None, out: Tensor | None = None
-                                 ) -> Tensor:
+                                 is_causal: bool = False, scale: float | None = None,
+                                 enable_gqa: bool = False, *, generator: Generator | None = None,
+                                 out: Tensor | None = None) -> Tensor:
     """``softmax(query @ key.T * scale) @ value`` (PyTorch's).
 
     :param query: Of shape (..., queries, features).
@@ -64,8 +83,9 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
     :param dropout_p: Share of the weights that become zero; the others grow accordingly.
     :param is_causal: Whether query i looks at the keys 0 to i only.
     :param scale: ``1 / sqrt(features)`` by default.
+    :param enable_gqa: Whether several heads of queries, of axis -3, share one of keys and values.
     :param generator: Source of dropout's randomness.
-    :returns: Of shape (..., queries, values).
+    :returns: Of shape (..., queries, values); 0 for queries whose mask lets them look nowhere.
     :raises ShapeError: If an operand has fewer than 2 axes, or they do not fit.
     :see: nn.MultiheadAttention, softmax
 
@@ -79,7 +99,16 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
         raise ShapeError(
             f"queries, keys and values have at least 2 axes: {typed([query, key, value])}"
         )
-    weights = attention_weights(query, key, attn_mask, is_causal, scale)
+    if enable_gqa:
+        key, value = (_shared_heads(query, x) for x in (key, value))
+    mask, blind = attn_mask, None
+    if attn_mask is not None:
+        mask = as_tensor(attn_mask)
+        blind = _blind(mask, (query.shape[-2], key.shape[-2]), is_causal)
+        mask = where(blind, mask.dtype.kind == "b", mask)
+    weights = attention_weights(query, key, mask, is_causal, scale)
+    if blind is not None:
+        weights = where(blind, 0, weights)
     if dropout_p:
         kept = survivors(weights.shape, dropout_p, generator)
         weights = where(kept, multiply(weights, growth(dropout_p, weights.dtype)), 0)

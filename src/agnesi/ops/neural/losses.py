@@ -22,7 +22,7 @@ from agnesi.ops.neural.softmax import LabelLoss, Pick, floats, is_label, log_sof
 
 @public
 def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
-             out: Tensor | None = None) -> Tensor:
+             weight: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Squared differences: their mean, their sum, or each.
 
     Shapes broadcast, with a warning: (n, 1) and (n,) make n squared differences.
@@ -30,6 +30,7 @@ def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
     :param x, target: Of one shape.
     :param reduction: What becomes of the squares.
     :type reduction: {"mean", "sum", "none"}
+    :param weight: Factors of the squares, by whose sum the mean divides.
     :returns: One number, or with "none" the squares; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -43,7 +44,7 @@ def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
     if not shapes.fits(a.shape, b.shape):
         warn(f"mse_loss of {typed(a)} and {typed(b)} broadcasts them, so that other differences "
              "are squared than were probably meant; give both one shape")
-    return reduced_loss(squares, reduction)
+    return reduced_loss(squares, reduction, None if weight is None else as_tensor(weight))
 
 
 def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Tensor:

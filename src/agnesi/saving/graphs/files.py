@@ -6,9 +6,12 @@ tell the kind, the version of the format, and the graph as JSON.
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,8 +51,9 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
         dict, are outputs: all that they are computed from is written.  Of a module its structure,
         as ``nn.to_config`` tells it.
     :type what: Tensor, nest of list, tuple and dict, or Module
-    :param path: The file, conventionally ``*.agnesi``; an old one is replaced.
-    :type path: str or os.PathLike
+    :param path: The file, conventionally ``*.agnesi``; an old one is replaced.  A file that is open
+        for writing bytes gets them where it stands.
+    :type path: str, os.PathLike or binary file
     :param weights: Whether the values of shared variables and weights are written, too; constants
         always are.
     :param inputs: The variables in the order in which the loaded graph has them; by default as they
@@ -74,6 +78,9 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     >>> ag.load(path)
     {'weights': tensor([1., 1.]), 'epoch': 3}
     """
+    if hasattr(path, "write"):
+        return _through_file("save", path, lambda inner: save(
+            what, inner, weights=weights, inputs=inputs, updates=updates))
     _check_path("save", path)
     if not isinstance(weights, bool):
         raise TypeError(at(f"save: weights is True or False, not {typed(weights)}"))
@@ -114,6 +121,23 @@ def _write(path: Path_, kind: str, told: Any, arrays: Mapping[str, np.ndarray]) 
     save_file(arrays, path, {"format": "agnesi", _KIND: kind, _VERSION: str(VERSION), _TEXT: text})
 
 
+def _through_file(owner: str, file: Any, call: Callable[[str], Any]) -> Any:
+    """Save to, or load from, a file that is open, by one with a path."""
+    if isinstance(file, io.TextIOBase):
+        raise TypeError(at(f"{owner}: the file is open for text; open it with mode "
+                           f"{'wb' if owner == 'save' else 'rb'!r}"))
+    with tempfile.TemporaryDirectory() as folder:
+        inner = os.path.join(folder, "open")
+        if owner == "load":
+            with open(inner, "wb") as copy:
+                shutil.copyfileobj(file, copy)
+        found = call(inner)
+        if owner == "save":
+            with open(inner, "rb") as copy:
+                shutil.copyfileobj(copy, file)
+    return found
+
+
 def _check_path(owner: str, path: Any) -> None:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(at(f"{owner}: path must be the path of a file, not {typed(path)}"))
@@ -145,16 +169,20 @@ def _outputs(what: Any) -> tuple[Any, list[Node]]:
 
 
 @strict
-def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> Any:
+def load(path: Path_, map_location: Any = None, *,
+         weights: Mapping[str, Any] | Path_ | None = None, weights_only: bool = True) -> Any:
     """Values, a graph or a module from a file of :func:`agnesi.save`.
 
     The file is data: nothing in it is run, all of it is checked before anything is returned.
 
-    :param path: The file.
-    :type path: str or os.PathLike
+    :param path: The file; of one that is open for reading bytes, what is left.
+    :type path: str, os.PathLike or binary file
+    :param map_location: Taken from PyTorch's calls, and not needed: there is one device.
+    :type map_location: object
     :param weights: Values of parameters by name, or a safetensors file with them; those in the file
         itself count less.
     :type weights: mapping or path, optional
+    :param weights_only: Taken from PyTorch's calls, and not needed: nothing of a file runs.
     :returns: As it was saved.  Parameters without a value are variables to be given; the weights of
         a module are then new ones.
     :rtype: object, saving.Graph or Module
@@ -173,6 +201,8 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
       (0): Linear(3, 2)  8
       (1): ReLU()
     """
+    if hasattr(path, "read"):
+        return _through_file("load", path, lambda inner: load(inner, weights=weights))
     _check_path("load", path)
     if not isinstance(weights, (Mapping, str, os.PathLike, type(None))):
         raise TypeError(at("load: weights are a mapping of names to values, or the path of a "

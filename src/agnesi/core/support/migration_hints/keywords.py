@@ -60,7 +60,6 @@ maximize | SGD Adam* : the cost's negative
 verbose | *LR : nothing: `scheduler.optimizer.lr` is the rate
 inplace | * : `x.copy_(y)` with the result y
 device | * : nothing: there is one device, the CPU
-include_last_offset | *mbedding* : `offsets[:-1]`
 proj_size | RNN* GRU* : a layer `ag.nn.Linear` behind it
 activation | * : a layer behind it, such as `ag.nn.ReLU()`
 padding_mode | *ool* : `ag.pad(x, widths, mode)` before a convolution without padding

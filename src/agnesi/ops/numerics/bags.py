@@ -22,6 +22,7 @@ from agnesi.ops.indexing.index import as_index
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.indexing.scatter import index_add
 from agnesi.ops.neural.embedding import embedding
+from agnesi.ops.numerics.scatter_reduce import index_reduce
 from agnesi.ops.sorting.sort import searchsorted
 
 MODES = ("mean", "sum", "max")
@@ -31,7 +32,7 @@ MODES = ("mean", "sum", "max")
 def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | None = None, *,
                   mode: str = "mean", per_sample_weights: TensorLike | None = None,
                   padding_idx: int | None = None, sparse: bool = False,
-                  scale_grad_by_freq: bool = False,
+                  scale_grad_by_freq: bool = False, include_last_offset: bool = False,
                   out: Tensor | None = None) -> Tensor:
     """The mean, sum or maximum of the rows of ``weight`` in each bag (PyTorch's).
 
@@ -41,7 +42,7 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
     :param weight: The table, of shape (rows, features).
     :param offsets: Where each bag begins in ``ids``; the first at 0.
     :type offsets: array_like of int, optional
-    :param mode: What becomes of the rows of a bag; "max" goes without ``offsets``.
+    :param mode: What becomes of the rows of a bag.
     :type mode: {"mean", "sum", "max"}
     :param per_sample_weights: With "sum", a factor for each of ``ids``.
     :param padding_idx: A row that does not count, with which bags of unequal sizes are filled up.
@@ -49,6 +50,7 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
         :func:`agnesi.nn.functional.embedding`.
     :param scale_grad_by_freq: Whether the gradient of a row is divided by how often it is among
         ``ids``.
+    :param include_last_offset: Whether ``offsets`` end with the number of ``ids``.
     :returns: Of shape (bags, features); 0 for what is empty.
     :raises ShapeError: If ``ids`` have not one axis with ``offsets`` and two without.
     :raises ValueError: If ``offsets`` do not begin with 0 or fall, or ways do not go together.
@@ -63,6 +65,8 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
             [4., 6.]])
     """
     ids, weight = as_index(ids), as_tensor(weight)
+    if include_last_offset and offsets is not None:
+        offsets = as_index(offsets)[:-1]
     _refuse(ids, offsets, mode, per_sample_weights)
     found = embedding(ids, weight, padding_idx, sparse=sparse,
                       scale_grad_by_freq=scale_grad_by_freq)
@@ -71,6 +75,8 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
     if offsets is None and padding_idx is None and mode == "mean":
         return found.mean(1)
     kept = _kept(ids, weight, padding_idx)
+    if mode == "max" and offsets is not None:
+        return _most_by_bag(found, kept, offsets)
     if mode == "max":
         most = max_of(found if kept is None else where(kept, found, -float("inf")), 1)
         return most if kept is None else where(any_of(kept, 1), most, 0)
@@ -92,8 +98,6 @@ def _refuse(ids: Tensor, offsets: Any, mode: str, factors: Any) -> None:
     if ids.ndim != (2 if offsets is None else 1):
         meant = "(bags, size of a bag)" if offsets is None else "one behind the other, with offsets"
         raise ShapeError(f"indices must be {meant}, not {typed(ids)}")
-    if offsets is not None and mode == "max":
-        raise ValueError("mode='max' goes without offsets: fill bags up, with padding_idx")
 
 
 def _kept(ids: Tensor, weight: Tensor, padding_idx: int | None) -> Tensor | None:
@@ -104,8 +108,8 @@ def _kept(ids: Tensor, weight: Tensor, padding_idx: int | None) -> Tensor | None
     return expand_dims(not_equal(ids, row), -1)
 
 
-def _by_bag(found: Tensor, counted: Tensor, offsets: Any) -> tuple[Tensor, Tensor]:
-    """Sums over the bags that begin at ``offsets``, and how many rows each holds."""
+def _bags(count: Any, offsets: Any) -> tuple[Tensor, Any]:
+    """The bag of each row, by where bags begin, and how many bags there are."""
     starts: Any = as_index(offsets)
     if starts.ndim != 1:
         raise ShapeError(f"offsets must be (bags,), not {typed(starts)}")
@@ -113,8 +117,22 @@ def _by_bag(found: Tensor, counted: Tensor, offsets: Any) -> tuple[Tensor, Tenso
         "embedding_bag", "offsets must begin with 0 and not fall",
         lambda o: (o[:1] == 0).all() & (o[1:] >= o[:-1]).all(), offsets=starts,
     )
-    rows, bags = found.shape[0], starts.shape[0]
-    bag = searchsorted(starts, arange(rows), side="right") - 1
+    return searchsorted(starts, arange(count), side="right") - 1, starts.shape[0]
+
+
+def _most_by_bag(found: Tensor, kept: Tensor | None, offsets: Any) -> Tensor:
+    """The largest of each feature in the bags that begin at ``offsets``; 0 in empty ones."""
+    bag, bags = _bags(found.shape[0], offsets)
+    low = -float("inf")
+    most = index_reduce(zeros((bags, found.shape[1]), found.dtype) + low, 0, bag,
+                        found if kept is None else where(kept, found, low), "amax")
+    return where(most > low, most, 0)
+
+
+def _by_bag(found: Tensor, counted: Tensor, offsets: Any) -> tuple[Tensor, Tensor]:
+    """Sums over the bags that begin at ``offsets``, and how many rows each holds."""
+    rows = found.shape[0]
+    bag, bags = _bags(rows, offsets)
     total = index_add(zeros((bags, found.shape[1]), found.dtype), 0, bag, found)
     ones = counted if counted.ndim else zeros((rows, 1), found.dtype) + 1
     return total, index_add(zeros((bags, 1), found.dtype), 0, bag, ones)
