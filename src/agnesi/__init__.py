@@ -66,6 +66,7 @@ newaxis = None
 _lend()
 
 if TYPE_CHECKING:
+    from agnesi import accelerator as accelerator
     from agnesi import autograd as autograd
     from agnesi import backends as backends
     from agnesi import cuda as cuda
@@ -164,6 +165,7 @@ if TYPE_CHECKING:
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
     "autograd": "agnesi.autograd",
+    "accelerator": "agnesi.accelerator",
     "backends": "agnesi.backends",
     "bfloat16": "agnesi.core.support.dtypes:bfloat16",
     "callback": "agnesi.api.custom.effects:callback",

@@ -16,8 +16,8 @@ from agnesi.core.support.exports import exported
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
         "metrics", "training", "data.datasets",
-        "", "autograd", "autograd.function", "backends", "cuda", "data", "distributed",
-        "distributions",
+        "", "accelerator", "autograd", "autograd.function", "backends", "cuda", "data",
+        "distributed", "distributions",
         "distributions.constraints", "distributions.transforms", "fft", "func", "image", "inspect",
         "linalg", "nn",
         "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",

@@ -40,7 +40,7 @@ def test_linear_takes_other_operands_and_dtypes():
     (((2, 3), (4, 5), (4,)), r"features differ: 3 .*x \(2, 3\).* and 5 .*weight \(4, 5\)"),
     (((2, 3), (4, 3), (5,)), r"outputs differ: 5 .*bias \(5,\).* and 4 .*weight \(4, 3\)"),
     (((2, 3), (4, 3), (1,)), "outputs differ"),
-    (((2, 3), (4,), (4,)), "weight .* 2 "),
+    (((2, 3), (4,), (4,)), "inner sizes differ"),
 ])
 def test_linear_tells_what_differs(shapes, words):
     with pytest.raises(ag.ShapeError, match=words):

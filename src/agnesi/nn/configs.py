@@ -175,7 +175,7 @@ def to_config(module: Module) -> dict[str, Any]:
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(at(f"to_config: {kind.__name__} does not tell how it was made"))
-        value = _parameter_value(module, name)
+        value = _parameter_value(module, name, kind)
         if value is not parameter.default and not _equal(value, parameter.default):
             found[name] = list(value) if isinstance(value, tuple) else value
     try:
@@ -187,18 +187,27 @@ def to_config(module: Module) -> dict[str, Any]:
     return found
 
 
+def again(module: Module) -> Module:
+    """A new layer of the class of agnesi.nn that a module is of, made in the same way."""
+    space = import_module("agnesi.nn")
+    kind = next(c for c in type(module).__mro__ if getattr(space, c.__name__, None) is c)
+    return kind(**{name: _parameter_value(module, name, kind)
+                   for name, parameter in inspect.signature(kind).parameters.items()
+                   if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)})
+
+
 def _equal(a: Any, b: Any) -> bool:
     return type(a) is type(b) and not isinstance(a, Tensor) and bool(a == b)
 
 
-def _parameter_value(module: Module, name: str) -> Any:
+def _parameter_value(module: Module, name: str, kind: type) -> Any:
     """The value of a parameter of a module's class, by the attribute of that name."""
     if name == "dtype" or name in ("generator", "algorithm", "inplace"):
-        return inspect.signature(type(module)).parameters[name].default
+        return inspect.signature(kind).parameters[name].default
     value = getattr(module, name, inspect.Parameter.empty)
     weight = getattr(module, "weight", None)
     if value is inspect.Parameter.empty and isinstance(weight, Tensor) and name in _SIZES:
-        turned = type(module).__name__.startswith("ConvTranspose")
+        turned = kind.__name__.startswith("ConvTranspose")
         found = _SIZES[name](weight.shape, getattr(module, "groups", 1), turned)
         return tuple(map(int, found)) if isinstance(found, tuple) else int(found)
     if name in ("affine", "elementwise_affine") and value is inspect.Parameter.empty:

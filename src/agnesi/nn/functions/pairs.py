@@ -10,6 +10,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.aliases import also
 from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functions.elementary import uniform
 from agnesi.ops.base.arith import add, divide, multiply, subtract
 from agnesi.ops.base.convert import cast, pair
@@ -93,7 +94,7 @@ class PairwiseDistance(Module):
         return f"p={self.p}"
 
 
-class Bilinear(Module):
+class Bilinear(Renewed, Module):
     """``x1 @ weight[k] @ x2 + bias[k]`` for every output k.
 
     Parameters

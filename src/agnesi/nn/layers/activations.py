@@ -13,6 +13,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.overwriting import Overwriting
+from agnesi.nn.base.renewed import Renewed
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import float_dtype, full
 from agnesi.ops.base.movement import reshape
@@ -226,7 +227,7 @@ class LeakyReLU(Overwriting):
         return f"{self.negative_slope}{', inplace=True' * self.inplace}"
 
 
-class PReLU(Module):
+class PReLU(Renewed, Module):
     """Each element, or a learned multiple of it where it is not positive (He et al. 2015).
 
     Parameters
@@ -257,6 +258,7 @@ class PReLU(Module):
     def __init__(self, num_parameters: Count = 1, init: float = 0.25, *, dtype: DTypeLike = None
                  ) -> None:
         self.num_parameters = size_of(self, num_parameters, "num_parameters")
+        self.init = init
         self.weight = full((self.num_parameters,), init, float_dtype(dtype), requires_grad=True)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.base.renewed import Renewed
 from agnesi.ops.base.arith import add
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import empty, zeros
@@ -146,7 +147,7 @@ def given_as(state: State) -> Any:
     return state[0] if len(state) == 1 else state
 
 
-class RNNCellBase(Module):
+class RNNCellBase(Renewed, Module):
     """Weights of one step of a recurrent network: base of cells, whose ``forward`` uses them.
 
     Parameters

@@ -12,6 +12,7 @@ from agnesi.core.options import Count, Counts, Sizes
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.layers.linear import bias_for, weights
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.convolution.conv import conv1d, conv2d, conv3d
@@ -41,7 +42,7 @@ def _named(layer: Module, read: Callable[..., R], *arguments: Any) -> R:
         raise type(error)(at(f"{type(layer).__name__}: {error}")) from None
 
 
-class _Conv(Module):
+class _Conv(Renewed, Module):
     """Base: learned filters over ``rank`` axes."""
 
     rank: ClassVar[int]

@@ -13,6 +13,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functional import embedding
 from agnesi.nn.functions.elementary import uniform
 from agnesi.ops.base.convert import as_tensor
@@ -65,7 +66,7 @@ def _with_vectors(cls: Any, embeddings: Any, freeze: bool, **options: Any) -> An
     return layer
 
 
-class Embedding(Module):
+class Embedding(Renewed, Module):
     """A learned vector for each of a number of things.
 
     Parameters
@@ -176,7 +177,7 @@ class Embedding(Module):
         return sizes + ", sparse=True" * self.sparse
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(Renewed, Module):
     """The mean, sum or maximum of the vectors of bags of things.
 
     Parameters

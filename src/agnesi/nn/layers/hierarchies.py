@@ -125,6 +125,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 Linear(in_features, size, False, dtype=dtype),
                 Linear(size, high - low, False, dtype=dtype)))
 
+    def reset_parameters(self) -> None:
+        """Draw new initial values for the parameters of its layers, in place."""
+        for layer in (self.head, *(inner for pair in self.tail for inner in pair)):
+            layer.reset_parameters()
+
     def forward(self, input: Tensor, target: Tensor) -> LossAndOutput:
         x, wanted = _rows(self, input, target, self.in_features)
         head = log_softmax(self.head(x), 1)

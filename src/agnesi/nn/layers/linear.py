@@ -12,6 +12,7 @@ from agnesi.core.options import Count, Size
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
 from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.base.renewed import Renewed
 from agnesi.ops.base.creation import empty, float_dtype
 from agnesi.ops.contractions.linear import linear
 
@@ -39,7 +40,7 @@ def bias_for(weight: Tensor, size: int) -> Tensor:
     return init.uniform_(bias, -bound, bound)
 
 
-class Linear(Module):
+class Linear(Renewed, Module):
     """``x @ weight.T + bias`` over the last axis.
 
     Parameters

@@ -14,6 +14,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.base.renewed import Renewed, Tracked
 from agnesi.nn.functions import forms
 from agnesi.ops.base.arith import rsqrt
 from agnesi.ops.base.convert import as_tensor, cast
@@ -38,7 +39,7 @@ def _sizes(layer: Module, given: Any) -> tuple[int, ...]:
     return tuple(size_of(layer, n, "normalized_shape") for n in sizes)
 
 
-class LayerNorm(Module):
+class LayerNorm(Renewed, Module):
     """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
 
     Parameters
@@ -78,7 +79,7 @@ class LayerNorm(Module):
         return ", ".join(map(str, self.normalized_shape))
 
 
-class RMSNorm(Module):
+class RMSNorm(Renewed, Module):
     """Mean square 1 over the last axes, then a learned scale.
 
     Parameters
@@ -116,7 +117,7 @@ class RMSNorm(Module):
         return ", ".join(map(str, self.normalized_shape))
 
 
-class BatchNorm1d(Module):
+class BatchNorm1d(Tracked, Module):
     """Mean 0 and variance 1 of every channel over the batch, then a learned scale and shift.
 
     Parameters
@@ -359,7 +360,7 @@ class SyncBatchNorm(BatchNorm1d):
         return module
 
 
-class GroupNorm(Module):
+class GroupNorm(Renewed, Module):
     """Mean 0 and variance 1 of groups of channels, then a learned scale and shift.
 
     Parameters
@@ -410,7 +411,7 @@ class GroupNorm(Module):
         return f"{self.num_groups}, {self.num_channels}"
 
 
-class _InstanceNorm(Module):
+class _InstanceNorm(Tracked, Module):
     """Base: images of ``rank`` axes, each channel by itself."""
 
     rank: ClassVar[int]

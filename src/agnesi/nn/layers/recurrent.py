@@ -17,6 +17,7 @@ from agnesi.core.options import Count, Share, Size
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functional import dropout
 from agnesi.nn.layers.cells import (
     Gated,
@@ -46,7 +47,7 @@ _KINDS: dict[str, Callable[[], Kind]] = {
 }
 
 
-class RNNBase(Module):
+class RNNBase(Renewed, Module):
     """Recurrent layers over whole sequences: base of RNN, LSTM and GRU.
 
     Parameters
@@ -112,6 +113,9 @@ class RNNBase(Module):
 
     def _suffixes(self, layer: int) -> tuple[str, ...]:
         return (f"_l{layer}", f"_l{layer}_reverse")[: 1 + self.bidirectional]
+
+    def flatten_parameters(self) -> None:
+        """Nothing: weights need no order in memory here."""
 
     def forward(self, x: Tensor | PackedSequence, state: Any = None, lengths: Any = None) -> Any:
         """Outputs of all steps, and the last states of all layers and directions.

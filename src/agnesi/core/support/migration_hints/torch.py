@@ -154,7 +154,7 @@ OutOfMemoryError : `MemoryError`
 AcceleratorError FatalError JITException ErrorReport : `RuntimeError`
 ParameterDict ModuleDict BufferDict : `{'name': value}`, a dict
 SymInt SymFloat SymBool : `ag.Dim`
-accelerator mps mtia xpu : nothing: there is one device, the CPU
+mps mtia xpu : nothing: there is one device, the CPU
 amp : `x.bfloat16()`, `x.half()`: precision follows from dtypes
 ao quantization : nothing: there are no quantized tensors; 16 bits are `ag.float16`
 multiprocessing : `ag.set_num_threads(n)` for threads; processes are Python's `multiprocessing`

@@ -1,0 +1,56 @@
+"""``agnesi.accelerator``: what programs ask of it, and that there is none.
+
+Examples
+--------
+>>> import agnesi as ag
+>>> ag.device("cuda" if ag.accelerator.is_available() else "cpu")
+device(type='cpu')
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import no_attribute
+from agnesi.core.support.exports import shown as _shown
+from agnesi.cuda import device_count as device_count
+from agnesi.cuda import is_available as is_available
+from agnesi.cuda import synchronize as synchronize
+
+
+def current_accelerator(check_available: bool = False) -> None:
+    """The device that accelerates: there is none.
+
+    Parameters
+    ----------
+    check_available : bool
+        Whether it must be usable.
+
+    Returns
+    -------
+    None
+
+    See Also
+    --------
+    device
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.accelerator.current_accelerator() is None
+    True
+    """
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute("module 'agnesi.accelerator'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
+
+
+_strictly(__name__)
