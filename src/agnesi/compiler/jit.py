@@ -20,7 +20,7 @@ from agnesi.compiler.specialization.recorded import recorded
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
-from agnesi.compiler.tracing.reads import OnceEagerError, OnlyEagerError
+from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded

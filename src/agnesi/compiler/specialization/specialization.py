@@ -31,10 +31,11 @@ from agnesi.compiler.tracing.chance import refuse_draws, states
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
+from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.tracing.numbers import Number, note_failure
 from agnesi.compiler.tracing.places import Place
-from agnesi.compiler.tracing.reads import Reads, taking
+from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.trace import Trace, tracing
 from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from agnesi.compiler.tracing.reads import OnlyEagerError
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 
 #: Where generators are in their tables that nobody has drawn from.
 _FRESH = {"numpy.random": (623, 624), "random": (624,)}

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.tracing.places import HOOKED
-from agnesi.core.support.config import MODE
+from agnesi.core.support.config import MODE, switched
+from agnesi.core.support.undo import Block
 
 _LOCK = threading.RLock()
 _ABSENT: Any = object()
@@ -82,3 +83,25 @@ def _deleting(plainly: Any) -> Callable[[Any, str], None]:
         plainly(self, name)
 
     return delete
+
+
+class taking(Block):  # noqa: N801 - used as a function
+    """A block in which what the thread reads is taken down."""
+
+    _reads: Any = None
+    _mode: switched | None = None
+
+    def __init__(self, reads: Any) -> None:
+        self._reads = reads
+
+    def begin(self) -> None:
+        self._mode = switched(reads=self._reads)
+        self._mode.__enter__()
+
+    def end(self) -> None:
+        mode, self._mode = self._mode, None
+        if mode is not None:
+            mode.undo()
+        self._reads.parts.lent.give_back()
+        unhook(self._reads)
+        self._reads.replaced.undo()

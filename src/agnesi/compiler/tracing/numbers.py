@@ -22,11 +22,11 @@ import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
 from agnesi.compiler.tracing.lent_arrays import stored_at
-from agnesi.compiler.tracing.reads import OnlyEagerError
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import switched
+from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import TraceError, location, raised_by_us, user_where
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
@@ -408,7 +408,15 @@ def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
 def _isinstance(value: Any, kinds: Any) -> bool:
     if type(value) is Number:
         return issubclass(value.python_type, kinds)
+    if (reads := STATE.reads) is not None:
+        reads.kinship(type(value), kinds)
     return isinstance(value, kinds)
+
+
+def _issubclass(kind: Any, kinds: Any) -> bool:
+    if (reads := STATE.reads) is not None and isinstance(kind, type):
+        reads.kinship(kind, kinds)
+    return issubclass(kind, kinds)
 
 
 def _type(*args: Any, **keywords: Any) -> Any:
@@ -482,8 +490,10 @@ _CLOCKS = {name: _outside("reads the clock")(getattr(time, name)) for name in (
     "process_time", "process_time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime")}
 STAND_INS.update({id(f): found for f, found in (
     (float, _converted(float, "float()")), (int, _converted(int, "int()")),
-    (isinstance, _isinstance), (type, _type), (print, _print), (math, Module(math, _IN_MATH)),
+    (isinstance, _isinstance), (issubclass, _issubclass), (type, _type), (print, _print),
+    (math, Module(math, _IN_MATH)),
     (id, _identity), (open, _outside("opens a file")(open)),
     (input, _outside("waits for input")(input)),
+    *((f, _outside("evaluates a text")(f)) for f in (eval, exec)),
     (time, Module(time, _CLOCKS)), *((getattr(time, name), f) for name, f in _CLOCKS.items()),
     *((getattr(math, name), f) for name, f in _IN_MATH.items()))})

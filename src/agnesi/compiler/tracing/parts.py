@@ -63,6 +63,8 @@ class Parts:
 
     def _use(self, value: Any, path: str, uses: Uses) -> None:
         mapping, reads = _mapping(value), self._reads
+        if isinstance(value, defaultdict):
+            reads.meet(value.default_factory, f"the factory of {path}")
         if _grows(value) and only(uses, What.APPEND):
             if not reads.is_met(value):
                 reads.take(value, path, lambda: Appended(path, value, iter))

@@ -8,10 +8,10 @@ modules, optimizers.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import os
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.binding.call_stub import Direct
-from agnesi.compiler.tracing import hooks
+from agnesi.compiler.tracing import ambient, hooks
 from agnesi.compiler.tracing.builtin_calls import Replaced, own_code
 from agnesi.compiler.tracing.bytecode import (
     assigned_in,
@@ -40,6 +40,7 @@ from agnesi.compiler.tracing.contents import (
     Kept,
     Raw,
 )
+from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
 from agnesi.compiler.tracing.parts import Parts
 from agnesi.compiler.tracing.place_table import PlaceTable
 from agnesi.compiler.tracing.places import (
@@ -58,6 +59,7 @@ from agnesi.compiler.tracing.things import (
     HOLDERS,
     RAW,
     SCALARS,
+    behind,
     described,
     generators,
     inside,
@@ -70,7 +72,6 @@ from agnesi.compiler.tracing.things import (
 from agnesi.core.support.config import ENVIRONMENT_NAMES, environment, switched
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tree import flatten
-from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor
 
 #: Letters of the name of a thing.
@@ -78,43 +79,10 @@ _MAX_NAME_LETTERS = 200
 #: Exact types of values that are nothing but themselves: there is nothing to look into.
 _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
 _MEMBER = type(vars(Tensor)["array"])
-
-
-class OnlyEagerError(BaseException):
-    """The function does what no trace can repeat, nor undo: it has to run eagerly.
-
-    ``instead`` is what to write.
-    """
-
-    def __init__(self, why: str, instead: str = "Give what it takes as an argument") -> None:
-        super().__init__(why)
-        self.instead = instead
-
-
-class OnceEagerError(BaseException):
-    """This call has to run eagerly, for it fills what later calls find: a trace of those fits."""
-
-
-class taking(Block):  # noqa: N801 - used as a function
-    """A block in which what the thread reads is taken down."""
-
-    _reads: Any = None
-    _mode: switched | None = None
-
-    def __init__(self, reads: Reads) -> None:
-        self._reads = reads
-
-    def begin(self) -> None:
-        self._mode = switched(reads=self._reads)
-        self._mode.__enter__()
-
-    def end(self) -> None:
-        mode, self._mode = self._mode, None
-        if mode is not None:
-            mode.undo()
-        self._reads.parts.lent.give_back()
-        hooks.unhook(self._reads)
-        self._reads.replaced.undo()
+#: Names that Python has, which nobody takes away.
+_BUILTINS = frozenset(dir(builtins))
+#: An attribute of tensors by which Python may decide.
+_FLAG = "requires_grad"
 
 
 class Reads(PlaceTable):
@@ -163,6 +131,9 @@ class Reads(PlaceTable):
     def _look(self, value: Any, path: str) -> None:
         """Look into a thing itself, if that is new."""
         atom = isinstance(value, SCALARS)
+        if isinstance(value, Tensor) and _FLAG in self._names and _FLAG not in self._assigned:
+            self._add((id(value), _FLAG), lambda: Answer(
+                f"{path}.{_FLAG}", lambda: (value.requires_grad,), tuple))
         if atom or id(value) in self._met:
             self._look_into(value, path)
             if not atom or not tells(type(value)) or id(value) in self._met:
@@ -175,24 +146,24 @@ class Reads(PlaceTable):
                                  "ag.random")
         self._met[id(value)] = value
         self._paths[id(value)] = path
+        self._ask(ambient.home(value), self._names)
         if isinstance(value, FunctionType):
             self._function(value, path)
         elif isinstance(value, MethodType):
             self.meet(value.__self__, "self")
             self.meet(value.__func__, path)
-        elif isinstance(value, functools.partial):
-            for part in (value.func, value.args, value.keywords):
+        elif (parts := behind(value)) is not None:
+            for part in parts:
                 self.meet(part, path)
         elif isinstance(value, Direct):
             self.meet(vars(value).get("function"), path)
-        elif isinstance(value, weakref.ref):
-            self.meet(value(), path)
+        elif (state := ambient.state_of(value)) is not None:
+            self._add((id(value), "state"), functools.partial(
+                Answer, path, lambda: (state(),), tuple))
         elif isinstance(value, RAW) or module_of(type(value)) == "array":
             self._add((id(value), "contents"), lambda: Raw(path, value))
         elif isinstance(value, ContextVar):
             self.meet(self._add((id(value), "value"), lambda: Context(path, value)).value, path)
-        elif module_of(type(value)) == "logging" and hasattr(value, "getEffectiveLevel"):
-            self._add((id(value), "level"), lambda: Answer(path, lambda: _level(value), tuple))
         elif isinstance(value, type):
             self._class(value, path)
         elif isinstance(value, ModuleType):
@@ -228,6 +199,7 @@ class Reads(PlaceTable):
             self._add((id(value), "contents"), lambda: Contents(path, value, take))
         for i, (key, inner) in enumerate(inside(value)):
             self.meet(inner, f"{path}[{i if key is None else key!r}]")
+        self.meet(getattr(value, "default_factory", None), path)
 
     def _look_into(self, value: Any, path: str) -> None:
         """Record the content of a list that was only appended to so far, or of a small array, as
@@ -331,7 +303,7 @@ class Reads(PlaceTable):
                 self._name(function.__globals__, name, inner)
             self._imported(function.__globals__, inner)
         if "globals" in code.co_names:
-            for name in attributes_of(code) & function.__globals__.keys():
+            for name in attributes_of(code):
                 self._name(function.__globals__, name, code)
 
     def _name(self, names: dict[str, Any], name: str, code: CodeType) -> None:
@@ -341,15 +313,36 @@ class Reads(PlaceTable):
             return
         value = self.parts.lent.array_of(value)
         place = self._add((id(names), name), lambda: Name(name, names, name, value))
+        if value is MISSING and name not in _BUILTINS:
+            held = vars(builtins)
+            self._add((id(held), name), lambda: Name(name, held, name, held.get(name, MISSING)))
         if isinstance(value, ModuleType):
             self._module(value, name, code)
         if value is not MISSING:
             self.parts.use(value, name, lambda: uses_of(code, name), place)
 
     def _environment(self, module: Any, code: CodeType) -> None:
-        """The variables of the process, if code reads some."""
+        """What code reads of a library's module: the state of the process, numbers and words."""
+        if not isinstance(module, ModuleType):
+            return
         if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
             self.meet(environment(), "the environment")
+        names = attributes_of(code)
+        self._ask(module, names)
+        for name, value in ambient.plain(module, names):
+            path, held = f"{module.__name__}.{name}", vars(module)
+            self._add((id(held), name), functools.partial(Name, path, held, name, value))
+            self.meet(value, path)
+
+    def _ask(self, module: Any, names: Iterable[str], imported: bool = False) -> None:
+        """The answers of the process's state that code asks by some names of a module."""
+        for key, place in ambient.answers(module, frozenset(names), imported):
+            self._add(key, place)
+
+    def kinship(self, kind: type, kinds: Any) -> None:
+        """Code asks whether one class is another's: abstract ones may learn of it later."""
+        for key, place in ambient.kinships(kind, kinds):
+            self._add(key, place)
 
     def _imported(self, names: dict[str, Any], code: CodeType) -> None:
         """What code reads of modules that it imports when it runs."""
@@ -358,7 +351,12 @@ class Reads(PlaceTable):
                 found = sys.modules.get(resolve_name(name, names.get("__package__") or ""))
             except ImportError:
                 continue
-            if found is not None and not of_library(found):
+            if found is None:
+                continue
+            if of_library(found):
+                self._environment(found, code)
+                self._ask(found, attributes_of(code), True)
+            else:
                 self._module(found, found.__name__, code)
 
     def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
@@ -478,18 +476,15 @@ class Reads(PlaceTable):
             self._add((id(owner), name), lambda: Slot(path, owner, defined, value))
         elif hasattr(type(defined), "__set__"):
             self._definition(kind).add(name)
-            self.meet(getattr(defined, "fget", None), path)
+            self.meet(getattr(defined, "fget", defined if tells(type(defined)) else None), path)
         else:
             value = attributes(owner).get(name, MISSING)
             if value is not MISSING or kind.__dictoffset__:
                 self._add((id(owner), name), lambda: Attribute(path, owner, name, value))
             if value is MISSING:
                 self._definition(kind).add(name)
-
-
-def _level(logger: Any) -> tuple[Any, ...]:
-    """Return the objects that decide which messages a logger passes on."""
-    return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
+                if hasattr(type(defined), "__get__") and tells(type(defined)):
+                    self.meet(defined, path)
 
 
 def holds_symbol(value: Any) -> bool:

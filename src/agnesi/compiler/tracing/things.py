@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import os
 import sys
 import sysconfig
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import BuiltinFunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,11 +25,14 @@ SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np
 #: Types of things that are nothing but memory.
 RAW = (memoryview, ctypes.Array, ctypes._SimpleCData, ctypes.Structure)
 #: Modules whose objects users fill, and libraries for themselves.
-HOLDERS = ("configparser", "queue", "weakref")
+HOLDERS = ("_weakrefset", "configparser", "queue", "weakref")
 #: Packages whose objects hold nothing that users change between calls.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {
     "argparse", "collections", "__main__", *HOLDERS} | {
     "agnesi", "llvmlite", "numpy", "scipy"}
+#: What shows another dict's content.
+_WINDOWS: tuple[Any, ...] = (
+    MappingProxyType, *(type(f({})) for f in (dict.keys, dict.values, dict.items)))
 _OWN_OBJECTS = ("agnesi.nn", "agnesi.optim")
 _FOLDERS = tuple(os.path.join(folder, "") for folder in (
     os.path.dirname(os.path.dirname(os.path.dirname(__file__))), os.path.dirname(np.__file__),
@@ -55,6 +60,21 @@ def taking_elements(value: Any) -> Callable[[Any], Any] | None:
         return iter
     if isinstance(value, NAMESPACES):
         return lambda namespace: vars(namespace).items()
+    return None
+
+
+def behind(value: Any) -> tuple[Any, ...] | None:
+    """What an object of Python's hands on to: to a function, another dict, what it refers to."""
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords
+    if isinstance(value, weakref.ref):
+        return value(),
+    if type(value) in weakref.ProxyTypes:
+        return value.__repr__.__self__,
+    if isinstance(value, _WINDOWS):
+        return tuple(gc.get_referents(value))
+    if isinstance(value, BuiltinFunctionType):
+        return (value.__self__,) if taking_elements(value.__self__) is not None else ()
     return None
 
 

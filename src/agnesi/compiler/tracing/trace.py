@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
-from agnesi.compiler.tracing.reads import OnlyEagerError
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.storage.views import looking_through

@@ -1,0 +1,159 @@
+"""State of the process that code reads through libraries: contexts, filters, folders, the clock.
+
+Whether code reads such a thing is told by the module and the names that it has.  An answer that
+stays as a rule is a place, which is asked again before each call; what has another answer in each
+call lets the function run eagerly.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType, UnionType
+from typing import Any, NamedTuple
+
+from agnesi.compiler.tracing.contents import Answer
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.places import Place
+from agnesi.core.support.config import STATE
+from agnesi.core.support.exports import module_of
+
+
+class Question(NamedTuple):
+    """What code asks by some names of a module; without names, by any use of it."""
+
+    told: str
+    names: frozenset[str] = frozenset()
+    #: The answer, for the module; None where each call has another one.
+    ask: Any = None
+
+    def is_asked(self, names: frozenset[str]) -> bool:
+        """Return whether code of these names asks it."""
+        return not self.names or not self.names.isdisjoint(names)
+
+
+def _of_context(module: Any) -> tuple[Any, ...]:
+    found = module.getcontext()
+    return (found.prec, found.rounding, found.Emin, found.Emax, found.capitals, found.clamp,
+            tuple(found.traps.items()))
+
+
+def _asks(told: str, names: str, ask: Callable[[Any], tuple[Any, ...]] | None = None) -> Question:
+    return Question(told, frozenset(names.split()), ask)
+
+
+_FILES = _asks("asks the file system", """
+    exists lexists is_file is_dir isfile isdir islink stat lstat getsize getmtime listdir scandir
+    walk iterdir glob rglob iglob read_text read_bytes write_text write_bytes access""")
+_QUESTIONS: dict[str, tuple[Question, ...]] = {
+    "agnesi": (_asks("whether gradients are recorded", "is_grad_enabled",
+                     lambda _: (STATE.recording,)),),
+    "datetime": (_asks("reads the clock", "now today utcnow"),),
+    "decimal": (_asks("the context of decimal", "", _of_context),),
+    "gc": (_asks("asks the garbage collector", "isenabled get_count get_objects get_referrers"),),
+    "glob": (_FILES,),
+    "importlib": (_asks("imports by a text", "import_module reload"),),
+    "inspect": (_asks("looks at its callers", "stack currentframe"),),
+    "locale": (_asks("the locale", "", lambda m: (m.setlocale(m.LC_ALL),)),),
+    "numpy": (_asks("NumPy's treatment of errors", "geterr", lambda m: tuple(m.geterr().items())),
+              _asks("NumPy's options of printing", "get_printoptions array2string array_repr",
+                    lambda m: (repr(m.get_printoptions()),))),
+    "os": (_FILES, _asks("the current folder", "getcwd", lambda m: (m.getcwd(),)),
+           _asks("draws random bytes", "urandom getrandom")),
+    "pathlib": (_FILES, _asks("the current folder", "cwd", lambda m: (str(m.Path.cwd()),))),
+    "secrets": (_asks("draws random numbers", ""),),
+    "sys": (_asks("looks at its callers", "_getframe"),
+            _asks("Python's limit of recursion", "getrecursionlimit",
+                  lambda m: (m.getrecursionlimit(),)),
+            _asks("Python's interval of threads", "getswitchinterval",
+                  lambda m: (m.getswitchinterval(),))),
+    "threading": (_asks("the thread", "current_thread get_ident get_native_id",
+                        lambda m: (m.current_thread(), m.current_thread().name)),
+                  _asks("the number of threads", "active_count", lambda m: (m.active_count(),))),
+    "uuid": (_asks("draws random numbers", "uuid1 uuid4"),),
+    "warnings": (_asks("the filters of warnings", "warn warn_explicit filters",
+                       lambda m: tuple(m.filters)),),
+}
+#: Modules under whose names others lie.
+_ALIASES = {"posix": "os", "nt": "os", "genericpath": "os", "posixpath": "os", "ntpath": "os",
+            "_decimal": "decimal", "_locale": "locale"}
+#: What the clock tells: where the module is a global name, calls of it are seen (``numbers.py``).
+_CLOCK = _asks("reads the clock", """time time_ns perf_counter perf_counter_ns monotonic
+    monotonic_ns process_time process_time_ns localtime gmtime ctime strftime""")
+#: Modules whose numbers and words nobody changes.
+_CONSTANT = frozenset(("agnesi", "math", "numpy", "scipy"))
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), tuple, list, dict, set)
+
+
+def home(value: Any) -> ModuleType | None:
+    """The module of a function or class, or of an object's class, whatever that module is called.
+    """
+    is_owner = isinstance(value, (type, FunctionType, BuiltinFunctionType))
+    name = module_of(value if is_owner else type(value))
+    return sys.modules.get(_ALIASES.get(name, name))
+
+
+def answers(module: Any, names: frozenset[str], imported: bool = False
+            ) -> Iterator[tuple[Any, Callable[[], Place]]]:
+    """What code of some names asks through a module: keys and places; ``imported`` where it
+    imports that itself.
+
+    Raises
+    ------
+    OnlyEagerError
+        If each call has another answer.
+    """
+    name = getattr(module, "__name__", "")
+    name = _ALIASES.get(name, name)
+    found = [q for q in _QUESTIONS.get(name, ()) if q.is_asked(names)]
+    if imported and name == "time" and _CLOCK.is_asked(names):
+        found.append(_CLOCK)
+    for question in found:
+        if question.ask is None:
+            raise OnlyEagerError(f"it {question.told}")
+        ask = functools.partial(question.ask, module)
+        yield (name, question.told), functools.partial(Answer, question.told, ask, tuple)
+
+
+def plain(module: Any, names: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """Numbers, words and containers of a library's module that code names."""
+    if module.__name__.partition(".")[0] not in _CONSTANT:
+        held = vars(module)
+        yield from ((name, held[name]) for name in sorted(names & held.keys())
+                    if type(held[name]) in _PLAIN and not name.startswith("__"))
+
+
+#: Methods that tell the state of an object of a library's, by its class.
+_STATES = {("threading", "Event"): "is_set", ("_thread", "lock"): "locked"}
+
+
+def state_of(value: Any) -> Callable[[], Any] | None:
+    """How to ask an object of a library's for its state."""
+    if module_of(type(value)) == "logging" and hasattr(value, "getEffectiveLevel"):
+        return lambda: (value.getEffectiveLevel(), value.disabled, value.manager.disable)
+    name = _STATES.get((module_of(type(value)), type(value).__name__))
+    return None if name is None else getattr(value, name)
+
+
+def kinships(kind: type, kinds: Any) -> Iterator[tuple[Any, Callable[[], Place]]]:
+    """Whether a class is one of others that are abstract, to which it may be registered: keys and
+    places."""
+    stack = [kinds]
+    while stack:
+        other = stack.pop()
+        if isinstance(other, (tuple, UnionType)):
+            stack += other if isinstance(other, tuple) else other.__args__
+        elif isinstance(other, type) and type(other) is not type and isinstance(
+                getattr(type(other), "__instancecheck__", None), FunctionType):
+            told = f"whether {kind.__name__} is a {other.__name__}"
+            yield (kind, other), functools.partial(
+                Answer, told, functools.partial(_is_kin, kind, other), tuple)
+
+
+def _is_kin(kind: type, other: Any) -> tuple[bool | None]:
+    """Return whether a class is another's; None where that cannot be asked."""
+    try:
+        return issubclass(kind, other),
+    except TypeError:
+        return None,
