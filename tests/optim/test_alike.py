@@ -49,7 +49,7 @@ def step_of(make: Any, seed: int) -> tuple[list[Any], Any]:
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_are_those_of_each_parameter_alone(name, operations, monkeypatch):
     monkeypatch.setattr(alike, "MIN_OPERATIONS", operations)
-    monkeypatch.setattr(alike, "SEGMENT_OPERATIONS", (8, 8))
+    monkeypatch.setattr(alike, "SEGMENT_OPERATIONS", 8)
     with ag.config(cache=False, verify=True):
         ours, step = step_of(OPTIMIZERS[name], 3)
         compiled = ag.jit(step)

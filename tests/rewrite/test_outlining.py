@@ -15,7 +15,7 @@ from agnesi.rewrite import outlining
 def short(monkeypatch):
     """Let short graphs be searched, for short segments."""
     monkeypatch.setattr(outlining, "MIN_OPERATIONS", 30)
-    monkeypatch.setattr(outlining, "SEGMENT_OPERATIONS", (6, 8))
+    monkeypatch.setattr(outlining, "SEGMENT_OPERATIONS", 6)
     monkeypatch.setattr(outlining, "_MIN_SEGMENTS", 3)
     with ag.config(cache=False, verify=True):
         yield

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
+from agnesi.autodiff.pullbacks import pulled
 from agnesi.autodiff.recording import ALIAS, STOP, alias, detach
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
@@ -31,6 +32,7 @@ from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
+from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.sparse.coordinates import COO, dense
 
@@ -202,6 +204,9 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
         if not op.differentiable:
             return (None,) * len(node.inputs)
         raise missing_rule(node, "reverse-mode derivative rule (vjp)")
+    if isinstance(op, Elementwise) and not op.user_defined and (
+            found := pulled(node, g)) is not None:
+        return found
     xs, y = read_by_rules(node)
     if op.vjp is not None:
         return cotangents(op, g, y, xs)

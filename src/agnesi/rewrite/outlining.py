@@ -13,7 +13,6 @@ a whole stay outside.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
@@ -32,9 +31,9 @@ from agnesi.ops.control.segment import Segment
 
 #: Operations from which a graph is searched.
 MIN_OPERATIONS = 3000
-#: Operations of a segment, about: as many in all as segments, within these bounds.  Kernels compute
-#: some dozens at a time, and those at the ends of segments may be short.
-SEGMENT_OPERATIONS = 64, 256
+#: Operations of a segment, at least.  More make the code of a body longer to compile, fewer the
+#: list of kernels to plan; kernels at the ends of segments may be short.
+SEGMENT_OPERATIONS = 64
 #: Elements up to which a value is small: how large ones are fused decides over the time of a call.
 _MAX_ELEMENTS = 4096
 #: Operations after which what is there must have come up again.
@@ -134,10 +133,8 @@ def is_plain(node: Node) -> bool:
 def _stretches(labels: np.ndarray) -> Iterator[range]:
     """Places of segments that may be equal to their neighbours, none of which overlap."""
     free = np.ones(len(labels), bool)
-    least, most = SEGMENT_OPERATIONS
-    wanted = max(least, min(most, math.isqrt(len(labels))))
     for period in range(1, _MAX_PERIOD + 1):
-        long = period * -(-wanted // period)
+        long = period * -(-SEGMENT_OPERATIONS // period)
         least = long * _MIN_SEGMENTS
         if len(labels) < least:
             return

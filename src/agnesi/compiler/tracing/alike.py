@@ -65,7 +65,7 @@ class Alike:
     def __call__(self, each: Sequence[Sequence[Tensor]]) -> None:
         """Change all these as the function does."""
         length = max(len(self.body.graph), 1)
-        together, first = -(-SEGMENT_OPERATIONS[0] // length), 0
+        together, first = -(-SEGMENT_OPERATIONS // length), 0
         if len(each) >= max(together, MIN_OPERATIONS // length) and all(
                 [n.op is None or is_plain(n) for n in self.body.graph.nodes]):
             op = self._segment(together)

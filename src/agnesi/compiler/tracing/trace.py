@@ -98,6 +98,8 @@ class Trace:
         self.laid: dict[int, tuple[Tensor, Any]] = {}
         #: Numbers of Python's as tensors, by dtype and value.
         self.numbers: dict[Any, Tensor] = {}
+        #: Pullbacks of elementwise operations, by operation and types (``autodiff/pullbacks.py``).
+        self.pullbacks: dict[Any, Any] = {}
         #: The sizes that values tell (``compiler.specialization.precomputed_sizes``), and what
         #: Python decides by values (``compiler.tracing.decisions``).
         self.told: Any = None

@@ -1,0 +1,88 @@
+"""Pullbacks of elementwise operations in a trace: made once for operands of a kind, then reused.
+
+The rule of an elementwise operation asks for types only, so the nodes that it gives are those of
+the first operation with operands of the same types, on other operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.node import Node, next_serial, toposort
+from agnesi.core.support.config import MODE
+from agnesi.core.support.tracing import current_trace
+from agnesi.core.tensor import Tensor, symbol
+
+#: An operation, which of the nodes so far it reads, and what its node is.
+_Step = tuple[Any, tuple[int, ...], Any, Any, bool]
+
+
+class _Pullback:
+    """The nodes of a rule: what it begins with (operands, result, cotangent, constants), steps, and
+    which of all these are the cotangents of the operands (-1 where there is none)."""
+
+    __slots__ = ("constants", "results", "steps")
+
+    def __init__(self, given: Sequence[Node], parts: Sequence[Tensor | None]) -> None:
+        roots = [p.node for p in parts if p is not None]
+        order = [n for n in toposort(roots) if n not in given]  # type: ignore[arg-type]
+        self.constants = [n for n in order if n.op is None]
+        places = {n: i for i, n in enumerate((*given, *self.constants))}
+        self.steps: list[_Step] = []
+        for n in order:
+            if n.op is not None:
+                places[n] = len(places)
+                self.steps.append((n.op, tuple([places[i] for i in n.inputs]), n.shape, n.dtype,
+                                   n.requires_grad))
+        self.results = [-1 if p is None else places[p.node] for p in parts]  # type: ignore[index]
+
+    def __call__(self, given: Sequence[Node], where: Any) -> tuple[Tensor | None, ...]:
+        """The cotangents for other operands of the same types."""
+        nodes = [*given, *self.constants]
+        for op, reads, shape, dtype, flows in self.steps:
+            nodes.append(Node(op, tuple([nodes[i] for i in reads]), shape, dtype, False, flows,
+                              where))
+        return tuple([None if i < 0 else symbol(nodes[i]) for i in self.results])
+
+
+def pulled(node: Node, g: Any) -> tuple[Tensor | None, ...] | None:
+    """The cotangents of the operands of an elementwise operation; None where each is looked at."""
+    mode, trace = MODE.get(), current_trace()
+    if trace is None or mode.line is None or mode.examples is not None or not (
+            trace.keeps_nodes and trace.of_values) or trace.reads.changes:
+        return None
+    if type(g) is not Tensor or g.array is not None or g._view is not None:
+        return None
+    given: tuple[Any, ...] = (*node.inputs, node, g.node)
+    shape = node.shape
+    for n in given:
+        if n.weak or (n.value is not None and (n.shape or n.requires_grad)) or (
+                n.shape != shape and n.value is None):
+            return None
+    key = id(node.op), mode.recording, tuple([(n.shape, n.dtype, n.requires_grad) for n in given])
+    found = trace.pullbacks.get(key)
+    if found is None:
+        found = trace.pullbacks[key] = _made(node, given, trace) or False
+    return found(given, mode.line) if found else None
+
+
+def _made(node: Node, given: Sequence[Node], trace: Any) -> _Pullback | None:
+    """The pullback for operands of these types; None where it is more than nodes."""
+    if not is_static(node.shape):
+        return None
+    laid, since = len(trace.laid), next_serial()
+    stand_ins = [Node(None, (), n.shape, n.dtype, False, n.requires_grad) for n in given]
+    *xs, y, g = [symbol(n) for n in stand_ins]
+    parts = node.op.vjp(g, y, *xs)
+    if len(trace.laid) > laid:
+        return None
+    for p in parts:
+        if p is not None and (type(p) is not Tensor or p.array is not None or p._view is not None):
+            return None
+    made = toposort([p.node for p in parts if p is not None])
+    if any(n.outputs or n.weak or n.handle is not None or (
+            n.op is not None and n.serial < since) for n in made):
+        return None
+    return _Pullback(stand_ins, parts)

@@ -1,0 +1,74 @@
+"""Pullbacks that a trace makes once for operands of a kind: those of each operation by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.autodiff import pullbacks
+from agnesi.core.dispatch import apply
+from agnesi.ops.base.elementwise import TABLE
+
+ROWS = sorted(name for name, op in TABLE.items() if op.differentiable and op.kinds.count("f")
+              and not op.whole and op.arity < 3)
+
+
+def values(seed: int) -> Any:
+    return ag.tensor(np.random.default_rng(seed).uniform(0.3, 0.8, (2, 3)))
+
+
+def nodes(graph: Any) -> list[tuple[str, ...]]:
+    """The operations of a graph with those of their operands."""
+    return [(n.op.name, *[i.op.name if i.op else "" for i in n.inputs])
+            for n in graph.nodes if n.op is not None]
+
+
+@pytest.mark.share(4)
+@pytest.mark.parametrize("name", ROWS)
+def test_nodes_are_those_of_the_rule(name, monkeypatch):
+    op = TABLE[name]
+
+    def f(a: Any, b: Any) -> Any:
+        total = (a * b).sum()
+        for pair in ((a, b), (b, a), (a * b, a), (a, a)):
+            total = total + apply(op, *pair[:op.arity]).sum()
+        return total
+
+    def second(a: Any, b: Any) -> Any:
+        return ag.grad(lambda a, b: (ag.grad(f)(a, b) * b).sum(), (0, 1))(a, b)
+
+    found = []
+    for made_once in (True, False):
+        if not made_once:
+            monkeypatch.setattr(pullbacks, "_made", lambda *args: None)
+        compiled = ag.jit(second, optimizer="fast_compile")
+        found.append((compiled(values(1), values(2)), nodes(compiled.graph)))
+    (results, graph), (expected, rules) = found
+    assert graph == rules
+    for a, b in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_other_types_and_numbers_have_their_own():
+    def f(x: Any) -> Any:
+        a, b = x.astype("float32"), x.astype("float64")
+        y = ag.sin(a).sum() + ag.sin(b).sum() + ag.sin(b[:1]).sum()
+        return y + (a * 2.0).sum() + (b * 2.0).sum() + (b * 3.0 * b).sum() + (b / 2.0).sum()
+
+    x = values(3)
+    np.testing.assert_allclose(ag.jit(ag.grad(f))(x), ag.grad(f)(x), rtol=1e-6)
+
+
+def test_values_that_were_changed_in_place_are_refused_as_before():
+    def f(x: Any) -> Any:
+        y = ag.sin(x)
+        z = ag.sin(y) + y * y
+        with ag.no_grad():
+            y.mul_(2.0)
+        return z.sum()
+
+    with pytest.raises(ag.GradientError, match="changed in place"):
+        ag.jit(ag.grad(f))(values(4))
