@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi import distributions, nn, symbolic
+from agnesi import distributions, metrics, nn, optim, symbolic, training
 
 A, V, W = ag.arange(12.0).reshape(3, 4), ag.ones(3), ag.ones(4)
+LEAF = ag.ones(3, requires_grad=True)
 NO_TENSOR = "its elements have dtype <U1; tensors hold bool, integer, float and complex numbers"
 
 
@@ -66,6 +67,20 @@ CASES = [
      "not [float64["),
     (lambda: nn.Sequential([nn.Linear(4, 2), nn.ReLU]), TypeError, "Sequential: layer 0 is no "
      "module and no function: [Linear(4, 2), <class ReLU>]; give the layers one by one"),
+    (lambda: ag.zeros(3, 4, dtype="float33"), ag.DTypeError,
+     "zeros(3, 4): unsupported dtype 'float33'; choose one of bool, int8"),
+    (lambda: ag.jit(lambda x: {0: 1}[x.sum()])(V), ag.TraceError, "a dict has no key float32[]: "
+     "tensors are keys by identity, not by value; write d[x.item()], or take ag.tensor(values)[x]"),
+    (lambda: nn.CrossEntropyLoss()(ag.tensor([0, 1, 2]), A), ag.ShapeError,
+     "the logits come first, and then their target, not int64[3] and float32[3, 4]"),
+    (lambda: V[:"2"], TypeError, "a slice goes from integer to integer, not '2'"),
+    (lambda: nn.Bilinear(3, 4, 2)(A, A), ag.ShapeError, "Bilinear: einsum("),
+    (lambda: optim.lr_scheduler.LambdaLR(optim.SGD([LEAF], 0.1), lambda e: "0.5").step(), TypeError,
+     "LambdaLR: lr_lambda must return a number, the factor of the rate, not '0.5'"),
+    (lambda: metrics.R2Score().update("a", "b"), ag.DTypeError, "R2Score.update: asarray('a'): "
+     "cannot make a tensor from 'a'"),
+    (lambda: training.find_lr(nn.Linear(4, 2), 3), TypeError,
+     "find_lr: trainer must be agnesi's Trainer, not Linear(4, 2)"),
     (lambda: ag.function([], [], allow_unused=True), TypeError, "function() got an unexpected "
      "keyword argument 'allow_unused'; it takes inputs, outputs, updates"),
 ]

@@ -120,10 +120,21 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         found = type(error)(at(f"{name}: {error}"))
     elif (reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
         found = TypeError(at(f"{name}: {reason}: {error}"))
+    elif _of_library(error):
+        found = type(error)(at(f"{name}: {error}"))
     else:
         return None
     found.accident, found.owner = False, name  # type: ignore[attr-defined]
     return found
+
+
+def _of_library(error: Exception) -> bool:
+    """Return whether a function of another library's refused what it got from ours."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    home = "" if step is None else str(step.tb_frame.f_globals.get("__name__", ""))
+    return type(error) in (TypeError, ValueError) and not home.startswith(PACKAGE)
 
 
 def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:
@@ -132,7 +143,7 @@ def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:
     inner, text = getattr(error, "owner", None), str(error)
     if inner is not None and text.startswith(f"{inner}: "):
         found = type(error)(f"{name}{text[len(inner):]}")
-    elif getattr(error, "located", False) and function.__name__ in _CONSTRUCTORS:
+    elif getattr(error, "located", False) and inner is None and not text.startswith(name):
         found = type(error)(f"{name}: {text}")
     else:
         return None

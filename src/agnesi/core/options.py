@@ -200,12 +200,17 @@ def _or(parts: list[str]) -> str:
     return f"{text} or {parts[-1]}" if text else parts[-1]
 
 
+#: Classes that functions take nothing else for.
+_CHECKED = frozenset(("Optimizer", "Trainer"))
+
+
 def _instance(kind: type) -> Rule:
     ours = kind.__module__.startswith(PACKAGE)
     told = f"{PACKAGE}'s {kind.__name__}" if ours else f"a {kind.__name__}"
     if ours and kind.__name__ == "Tensor":  # arrays are taken for tensors
         return Rule(told, lambda value: isinstance(value, (kind, np.ndarray)))
-    return Rule(told, lambda value: isinstance(value, kind))
+    plain = ours and kind.__name__ in _CHECKED
+    return Rule(told, lambda value: isinstance(value, kind), plain=plain)
 
 
 def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:

@@ -59,7 +59,7 @@ def explain_errors(function: F) -> F:
             return run(*args, **keywords)
         except Exception as error:
             if isinstance(error, EXPLAINED) and (
-                found := form.again(args, keywords)
+                found := _again(form, args, keywords, function)
             ) is not NotImplemented:
                 return found
             if has_no_run() and (
@@ -106,6 +106,14 @@ def higher(function: F) -> F:
             _refuse(error, function, name, args, keywords)
 
     return _renamed(call, name)
+
+
+def _again(form: Form, args: tuple[Any, ...], keywords: dict[str, Any], function: Any) -> Any:
+    """The call in PyTorch's meaning, or NotImplemented; what that refuses is told as any error."""
+    try:
+        return form.again(args, keywords)
+    except EXPLAINED as error:
+        _refuse(error, function, form.name, args, keywords)
 
 
 def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
@@ -194,7 +202,7 @@ def public(function: F) -> F:
             return result if out is None else into(out, result)
         except Exception as error:
             if isinstance(error, EXPLAINED) and (
-                found := form.again(args, keywords)
+                found := _again(form, args, keywords, function)
             ) is not NotImplemented:
                 return found if out is None else into(out, found)
             if out is None and has_no_run() and (

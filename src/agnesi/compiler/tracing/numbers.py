@@ -22,7 +22,7 @@ import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
 from agnesi.compiler.tracing.lent_arrays import stored_at
-from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.obstacles import OnlyEagerError, missing_key
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import dtypes
@@ -85,7 +85,15 @@ class LookedAtError(BaseException):
 
 
 def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) -> None:
-    """Note why a trace ended: which arguments Python looked at, or an error of the user's code."""
+    """Note why a trace ended: which arguments Python looked at, or an error of the user's code.
+
+    Raises
+    ------
+    TraceError
+        If a dict was asked for a computed tensor.
+    """
+    if (told := missing_key(error)) is not None:
+        raise told from None
     if isinstance(error, LookedAtError):
         error.locate(symbols)
     elif isinstance(error, Exception) and not raised_by_us(error):

@@ -189,6 +189,9 @@ def typed(x: Any, levels: int = 4) -> str:
     if isinstance(x, _NAMED):
         kind = "class" if isinstance(x, type) else type(x).__name__
         return x.__name__ if x.__name__ == "<lambda>" else f"<{kind} {x.__name__}>"
+    if type(x).__module__.startswith(PACKAGE) and callable(x) and isinstance(
+            getattr(x, "__name__", None), str):
+        return str(x.__name__)
     if hasattr(x, "extra_repr"):  # a layer, whose own text has lines for those that it holds
         text = f"{type(x).__name__}({x.extra_repr()})"
     else:

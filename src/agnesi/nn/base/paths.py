@@ -6,7 +6,7 @@ import re
 import traceback
 from typing import Any
 
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import PACKAGE, at, typed
 
 _PLACE = "\n  at "
 #: Python's words where a function's arguments do not fit its parameters.
@@ -25,10 +25,20 @@ def with_layer_path(error: Exception, module: Any) -> Exception:
         return error
     layer: Any = getattr(error, "layer", None)
     if layer is None:
+        if type(module).__module__.startswith(PACKAGE) and not _is_named(type(module), text):
+            text = f"{type(module).__name__}: {text}"
+            error.args = text,
         error.layer, error.reason_inside = module, text  # type: ignore[attr-defined]
     elif path := _path(module, layer):
         error.args = (f"{path}, {typed(layer)}: {error.reason_inside}",)  # type: ignore[attr-defined]
     return error
+
+
+def _is_named(kind: type, text: str) -> bool:
+    """Return whether an error names a layer, or the operation of that name."""
+    name = kind.__name__.lower()
+    first = re.split(r"[\W\d]", text.replace("_", "").lower())[0]
+    return text.startswith(kind.__name__) or (bool(first) and first in name)
 
 
 def _path(module: Any, layer: Any) -> str:

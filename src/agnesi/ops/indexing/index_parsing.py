@@ -148,6 +148,9 @@ def _bound(v: Any) -> Any:
 
 
 def _slice(e: slice) -> tuple[Any, Any, int]:
+    for place in (e.start, e.stop, e.step):
+        if not (place is None or hasattr(type(place), "__index__")):
+            raise TypeError(f"a slice goes from integer to integer, not {typed(place)}")
     step = 1 if e.step is None else operator.index(e.step)
     if step == 0:
         raise ValueError("the step of a slice must not be zero")

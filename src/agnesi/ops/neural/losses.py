@@ -155,6 +155,9 @@ def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike 
     tensor(0.6931472)
     """
     x, target = floats(logits), as_tensor(target)
+    if target.ndim > max(x.ndim, 1):
+        raise ShapeError(f"the logits come first, and then their target, not {typed(logits)} and "
+                         f"{typed(target)}")
     if target.dtype.kind not in "iub" and target.ndim == x.ndim:
         target = _classes_last(target, axis)
     x = _classes_last(x, axis)

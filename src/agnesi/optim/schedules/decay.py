@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.core.options import Count, Epoch, NotNegative, Share, Size
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
 
@@ -218,7 +218,19 @@ class LambdaLR(Scheduler):
         self.begin()
 
     def rate(self, epoch: int) -> float:
-        return float(self.base_lr * self.lr_lambdas[self._group](epoch))
+        return self.base_lr * factor_of(self, self.lr_lambdas[self._group], epoch)
+
+
+def factor_of(scheduler: Scheduler, factor: _Factor, epoch: int) -> float:
+    """What a user's function gives for an epoch, which must be a number."""
+    found = factor(epoch)  # type: ignore[operator]
+    try:
+        if isinstance(found, str):
+            raise TypeError
+        return float(found)
+    except (TypeError, ValueError):
+        raise TypeError(at(f"{type(scheduler).__name__}: lr_lambda must return a number, the "
+                           f"factor of the rate, not {typed(found)}")) from None
 
 
 class MultiplicativeLR(Scheduler):
@@ -250,5 +262,5 @@ class MultiplicativeLR(Scheduler):
     def step(self) -> None:
         self.epoch += 1
         for k, factor in enumerate(self.lr_lambdas):
-            self.products[k] *= float(factor(self.epoch))
+            self.products[k] *= factor_of(self, factor, self.epoch)
         self.begin()

@@ -97,7 +97,7 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     if alike:
         return f"{reason}; use {others[alike]}"
     listed = [word for word in given if not word.startswith("_") and word != "self"]
-    return f"{reason}; it takes {', '.join(listed)}" if listed else reason
+    return f"{reason}; it takes {', '.join(listed)}" if listed and "<" not in call else reason
 
 
 def _called(call: str) -> str:
