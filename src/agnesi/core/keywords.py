@@ -19,7 +19,7 @@ from agnesi.core import options
 from agnesi.core.arguments import stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import PACKAGE, at
+from agnesi.core.support.errors import PACKAGE, at, ours
 from agnesi.core.support.migration_hints import with_keyword
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -143,7 +143,8 @@ def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:
     inner, text = getattr(error, "owner", None), str(error)
     if inner is not None and text.startswith(f"{inner}: "):
         found = type(error)(f"{name}{text[len(inner):]}")
-    elif getattr(error, "located", False) and inner is None and not text.startswith(name):
+    elif (getattr(error, "located", False) and not text.startswith(name)
+          and not ours(sys._getframe(3).f_code.co_filename)):  # the user called it
         found = type(error)(f"{name}: {text}")
     else:
         return None
