@@ -27,7 +27,14 @@ def _gradient(loss):
     return lambda x: ag.grad(lambda t: loss(x, t))(x[0])
 
 
+def _weighted_by_shares(x):
+    """The shares of columns are in kernels in which their sums are read, and in others made."""
+    y = x * ag.softmax(x, axis=0).mean(1, keepdims=True)
+    return ((y - y.mean(1, keepdims=True)) * y.var(0, keepdims=True)).sum(1)
+
+
 ORDERS = {
+    "weighted by shares, deviations": _weighted_by_shares,
     "shares of rows, summed over columns": lambda x: ag.softmax(x, axis=1).sum(0),
     "the largest of them": lambda x: ag.softmax(x, axis=1).max(0),
     "shares of columns, summed over rows": lambda x: ag.softmax(x, axis=0).sum(1),

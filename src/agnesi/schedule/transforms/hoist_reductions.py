@@ -53,13 +53,17 @@ def materialize(program: Program) -> Program:
     """Give such values memory."""
     again = TemplateCache()
     result: list[Kernel] = []
+    made: Made = {}
     for kernel in program.kernels:
         new = again(kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else [kernel]
         for first in new[:-1]:
             program.buffers += first.writes()
+            for s in first.body:
+                if len(first.axes) == 1:
+                    made[s.buffer] = first.axes[0], _spelled_out(s.value, made)
         program.count(len(new) - 1)
         result += new
-    while len(result) > len(program.kernels) and (places := _costliest(result)) is not None:
+    while len(result) > len(program.kernels) and (places := _costliest(result, made)) is not None:
         result = _kept(result, places)
         program.buffers += result[places[0][0]].writes()
         program.count()
@@ -105,9 +109,24 @@ def _reading(kernel: Any, known: dict[Expr, Expr]) -> Any:
 
 
 Places = list[tuple[int, Expr, Loops, Loops]]
+Made = dict[Buffer, tuple[Axis, Expr]]
 
 
-def _costliest(kernels: Sequence[Any]) -> Places | None:
+def _spelled_out(value: Expr, made: Made) -> Expr:
+    """A value without loads of what nests of this pass store along one axis: with that instead."""
+    known: dict[Expr, Expr] = {}
+    for v in walk([value]):
+        if v.op == "load" and v.param[0] in made and not v.args:
+            axis, stored = made[v.param[0]]
+            at = [*v.param[1].terms]
+            bound = {a for w in walk([stored]) if w.op in BINDING for a in w.param[1]}
+            if v.param[1] == Affine(0, dict.fromkeys(at, 1)) and len(at) == 1 and not (
+                    at[0] in bound or not isinstance(at[0], Axis)):
+                known[v] = Substitution({axis: at[0].index})(stored)
+    return Substitution({}, known)(value) if known else value
+
+
+def _costliest(kernels: Sequence[Any], made: Made) -> Places | None:
     """Return the costly values that kernels compute more than twice, in other loops each time.
 
     For each place: the kernel, the value, its axes in an order that is the same for all places, and
@@ -121,7 +140,7 @@ def _costliest(kernels: Sequence[Any]) -> Places | None:
         loops = loops_of(kernel)
         for value, here in below(kernel, [(s.value, loops) for s in kernel.body]):
             if is_heavy(value.op) and _stands_alone(value, {*kernel.writes()}):
-                key, axes = _shape(value)
+                key, axes = _shape(_spelled_out(value, made))
                 found.setdefault(key, []).append((k, value, axes, here))
     best, most = None, _MIN_SAVED_INSTRUCTIONS
     for places in found.values():
