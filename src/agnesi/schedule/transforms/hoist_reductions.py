@@ -58,8 +58,8 @@ def materialize(program: Program) -> Program:
         new = again(kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else [kernel]
         for first in new[:-1]:
             program.buffers += first.writes()
-            for s in first.body:
-                if len(first.axes) == 1:
+            for s in first.stores():
+                if isinstance(first, Nest) and len(first.axes) == 1:
                     made[s.buffer] = first.axes[0], _spelled_out(s.value, made)
         program.count(len(new) - 1)
         result += new
