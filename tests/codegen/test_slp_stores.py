@@ -68,7 +68,7 @@ def test_neighbours_that_change_places_in_memory():
         np.testing.assert_array_equal(ag.jit(swapped)(given).numpy(), expected)
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("colours", [1, 3, 8, 9])
 def test_colours_behind_one_another_and_back(dtype, colours):

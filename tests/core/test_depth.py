@@ -42,7 +42,7 @@ def boxes(depth):
     return made
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("kind", "depth"), [
     ("list", 5000), ("tuple", 1000), ("dict", 1000), ("pair", 5000), ("tuple", 30_000),
 ])

@@ -80,7 +80,7 @@ def runs(text, name, xs, compiled):
             type(v) for v in found]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_decisions(seed):
     text, name = program(seed), f"<decisions {seed}>"

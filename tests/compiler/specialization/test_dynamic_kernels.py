@@ -200,7 +200,7 @@ _FORMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.share(16)
+@pytest.mark.share(18)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("form", sorted(_FORMS))

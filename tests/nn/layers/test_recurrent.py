@@ -203,7 +203,7 @@ def one_by_one(kind, module, x, state, lengths=LENGTHS):
     return np.stack(filled, 1), tuple(np.concatenate(s, 1) for s in zip(*states, strict=True))
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("options", [
     {"bidirectional": True, "num_layers": 2}, {"batch_first": True}, {"proj_size": 2},
     {"proj_size": 3, "bias": False, "bidirectional": True, "num_layers": 2},

@@ -25,7 +25,7 @@ def _exact(x: ag.Tensor) -> np.ndarray:
     return x.astype("float64").numpy()
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(7)
 @pytest.mark.parametrize("has", [True, False])
 @pytest.mark.parametrize(("left", "right"), SHAPES)
 def test_products(left: tuple[int, ...], right: tuple[int, ...], has: bool,

@@ -134,7 +134,7 @@ def test_name_of_the_library() -> None:
         L.backend()
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [1, 3, 8, 13])
 def test_many_small_systems(n: int, dtype: str) -> None:
