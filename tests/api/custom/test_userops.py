@@ -415,3 +415,17 @@ def test_c_functions_of_one_name_are_told_apart():
 def test_what_is_no_c_function_is_refused():
     with pytest.raises(TypeError, match="address of a C function, not bytes"):
         ag.op(lambda x: x, c=b"f")
+
+
+def test_unknown_sizes_that_have_to_be_equal_need_no_infer():
+    product, total = ag.op(lambda a, b: a @ b), ag.op(lambda a, b, c: a * b + c)
+    x, y, u, v, w = T.dmatrix("x"), T.dmatrix("y"), *(T.dvector(n) for n in "uvw")
+    f = ag.function([x, y], product(x, y).sum(0))
+    a = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_allclose(f(a, a.T), (a @ a.T).sum(0))
+    with pytest.raises(ValueError, match="mismatch"):
+        f(a, a)
+    g = ag.function([u, v, w], total(u, v, w))
+    assert g([1.0, 2.0], [3.0, 4.0], [1.0, 1.0]).tolist() == [4, 9]
+    with pytest.raises(ValueError, match="cannot reshape"):
+        ag.op(lambda a: a.reshape(7, 11, 3))(u)

@@ -103,6 +103,15 @@ def a_mask(s, x):
     s.small[:2][x > 1] = 5
 
 
+def arrays_at_their_places(s, x):
+    s.all[0][1] = x.sum()
+    s.all[1][0] += 1
+    s.ns.n += 1
+    s.ns.last = x * s.ns.n
+    if isinstance(s.small, np.ndarray) and type(s.small) is np.ndarray and len(s.small) == 8:
+        s.small[3] += 2
+
+
 COMPILED = [f for f in list(globals().values()) if isinstance(f, types.FunctionType)]
 
 

@@ -8,7 +8,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ Rule = Callable[..., Any]
 
 #: What stands for unknown sizes while a result's shape is found out, in two tries.
 _PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (8, 12, 14, 16, 18, 20, 22, 24))
+#: So many ways are tried in which some of them may be equal.
+_MAX_GROUPINGS = 52
 #: C functions of user operations: the address, and what must live as long.
 _C_FUNCTIONS: dict[str, tuple[int, Any]] = {}
 
@@ -140,6 +142,7 @@ def probed(op: Any, xs: tuple[Any, ...]) -> Any:
     """Types of the results, found out by running the operation on ones.
 
     Unknown sizes are tried with two numbers each: what is that number both times is that size.
+    Where the operation refuses them, some are tried as equal.
     """
     sizes: list[Dim] = []
     for n in (n for x in xs for n in x.shape if not is_static((n,))):
@@ -149,9 +152,29 @@ def probed(op: Any, xs: tuple[Any, ...]) -> Any:
             sizes.append(n)
     if len(sizes) > len(_PROBES[0]):
         raise ShapeError(f"{len(sizes)} unknown sizes are too many to guess; give {op.name} infer")
+    first: ValueError | None = None
+    for groups in _groupings(len(sizes)):
+        try:
+            return _tried(op, xs, sizes, groups)
+        except ValueError as error:  # sizes that do not fit
+            first = first or error
+    raise first or ShapeError(f"give {op.name} infer")
+
+
+def _groupings(n: int) -> Iterator[tuple[int, ...]]:
+    """Which of so many sizes are equal, by numbers of groups: none, then some of them."""
+    found: list[tuple[int, ...]] = [()]
+    for _ in range(n):
+        found = [(*g, i) for g in found for i in range(max(g, default=-1) + 1, -1, -1)]
+        found = found[:_MAX_GROUPINGS]
+    yield from sorted(found, key=lambda g: -len(set(g)))
+
+
+def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ...]) -> Any:
+    """Types of the results where sizes of one group are equal."""
     found = []
     for numbers in _PROBES if sizes else _PROBES[:1]:
-        known = dict(zip(sizes, numbers, strict=False))
+        known = {d: numbers[g] for d, g in zip(sizes, groups, strict=True)}
         arrays = [np.ones([known.get(n, n) for n in x.shape], x.dtype) for x in xs]
         results = _results(op, silently(op.perform, *arrays))
         found.append([(r.shape, r.dtype, known) for r in results])

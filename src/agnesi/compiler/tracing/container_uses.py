@@ -156,6 +156,8 @@ def _step(found: Sequence[dis.Instruction], n: int) -> tuple[Any, int, What | No
         return found[n + 1].argval, n + 2, What.READ
     if first.opname == "LOAD_METHOD" or (_FLAGGED and first.opname == "LOAD_ATTR" and _flag(first)):
         return Named(first.argval), n + 1, What.READ
+    if first.opname == "COPY" and first.arg == 1 and found[n + 1].opname == "LOAD_ATTR":
+        return Named(found[n + 1].argval), n + 2, What.CHANGE  # n.k += 1
     if first.opname == "LOAD_ATTR":
         return Named(first.argval), n + 1, None
     if first.opname == "STORE_ATTR":

@@ -29,6 +29,9 @@ class LentArray(Tensor):
 
     __slots__ = ()
 
+    #: The class that ``isinstance`` and ``type`` tell code.
+    python_type = np.ndarray
+
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, Tensor) and value.requires_grad:
             raise LendingError  # NumPy's arrays take none: the error is that of the plain function

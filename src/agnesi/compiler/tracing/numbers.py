@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
-from agnesi.compiler.tracing.lent_arrays import stored_at
+from agnesi.compiler.tracing.lent_arrays import LentArray, stored_at
 from agnesi.compiler.tracing.obstacles import OnlyEagerError, missing_key
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node, toposort
@@ -414,7 +414,7 @@ def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
 
 
 def _isinstance(value: Any, kinds: Any) -> bool:
-    if type(value) is Number:
+    if type(value) in (Number, LentArray):
         return issubclass(value.python_type, kinds)
     if (reads := STATE.reads) is not None:
         reads.kinship(type(value), kinds)
@@ -428,7 +428,7 @@ def _issubclass(kind: Any, kinds: Any) -> bool:
 
 
 def _type(*args: Any, **keywords: Any) -> Any:
-    if len(args) == 1 and type(args[0]) is Number:
+    if len(args) == 1 and type(args[0]) in (Number, LentArray):
         return args[0].python_type
     return type(*args, **keywords)
 

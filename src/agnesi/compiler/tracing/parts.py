@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.container_uses import ANY, Named, Use, Uses, What, of_part, only
-from agnesi.compiler.tracing.contents import Appended, Contents, Entered
+from agnesi.compiler.tracing.contents import Appended, Contents, Entered, Item
 from agnesi.compiler.tracing.lent_arrays import Lent
 from agnesi.compiler.tracing.places import MISSING, Name, Place
 
@@ -85,7 +85,9 @@ class Parts:
         for i, inner in self._known[id(value)][1]:
             parts = of_part(uses, i) | of_part(uses, i - len(value))
             if parts:
-                self.use(inner, f"{path}[{i}]", lambda parts=parts: parts)  # type: ignore
+                name = f"{path}[{i}]"
+                self.use(inner, name, lambda parts=parts: parts,  # type: ignore[misc]
+                         Item(name, value, i))
 
     def _entries(self, value: Any, mapping: dict[Any, Any], path: str, uses: Uses) -> None:
         if value not in self:

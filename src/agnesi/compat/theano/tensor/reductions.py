@@ -42,8 +42,8 @@ def mean(input: Any, axis: Any = None, dtype: Any = None, op: bool = False,
     """The mean over axes, in float64 for integers; ``dtype`` is that in which is summed."""
     x = as_tensor_variable(input)
     if dtype is not None:
-        total = cast(_reduced(F.sum, cast(x, dtype) if dtype != "bool" else x, axis, None,
-                              keepdims), dtype)
+        given = wrapped(F.astype(x._value, bare(dtype))) if dtype != "bool" else x
+        total = wrapped(F.astype(_reduced(F.sum, given, axis, None, keepdims)._value, bare(dtype)))
         axes = range(x.ndim) if axis is None else (bare(axis),) if isinstance(axis, int) else axis
         short = total.dtype in ("float16", "float32", "complex64")
         count = cast(1, "float32" if short else "float64")
