@@ -79,6 +79,8 @@ CASES = [
      "LambdaLR: lr_lambda must return a number, the factor of the rate, not '0.5'"),
     (lambda: metrics.R2Score().update("a", "b"), ag.DTypeError, "R2Score.update: asarray('a'): "
      "cannot make a tensor from 'a'"),
+    (lambda: training.Trainer(nn.Linear(3, 1), optim.SGD([LEAF], 0.1), nn.MSELoss()).predict("x"),
+     TypeError, "Trainer: data must be a DataLoader, a dataset or a tuple of arrays, not 'x'"),
     (lambda: training.find_lr(nn.Linear(4, 2), 3), TypeError,
      "find_lr: trainer must be agnesi's Trainer, not Linear(4, 2)"),
     (lambda: ag.function([], [], allow_unused=True), TypeError, "function() got an unexpected "

@@ -118,7 +118,8 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         return _of_the_outer(error, function, name)
     if not is_accident(error):
         found = type(error)(at(f"{name}: {error}"))
-    elif (reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
+    elif not _of_library(error, "sklearn") and (
+            reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
         found = TypeError(at(f"{name}: {reason}: {error}"))
     elif _of_library(error):
         found = type(error)(at(f"{name}: {error}"))
@@ -128,13 +129,14 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     return found
 
 
-def _of_library(error: Exception) -> bool:
-    """Return whether a function of another library's refused what it got from ours."""
+def _of_library(error: Exception, library: str = "") -> bool:
+    """Return whether a function of another library's, or of that one, refused what it got."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
     home = "" if step is None else str(step.tb_frame.f_globals.get("__name__", ""))
-    return type(error) in (TypeError, ValueError) and not home.startswith(PACKAGE)
+    found = home.startswith(library) and not home.startswith(PACKAGE)
+    return found and type(error) in (TypeError, ValueError)
 
 
 def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:

@@ -217,7 +217,7 @@ def _split(reason: Any) -> tuple[Any, str]:
 
 
 #: Modules whose functions ours call: what they raise is no error of a function of the user's.
-_LIBRARIES = (PACKAGE, "numpy", "scipy", "contextlib", "functools", "importlib")
+_LIBRARIES = (PACKAGE, "numpy", "scipy", "sklearn", "contextlib", "functools", "importlib")
 #: Errors by which NumPy and rules refuse operands.
 EXPLAINED: tuple[type[Exception], ...] = (ValueError, TypeError, IndexError, MemoryError)
 

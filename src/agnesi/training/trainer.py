@@ -396,6 +396,9 @@ def as_loader(data: Any, batch_size: int, shuffle: bool = False) -> Any:
     """Batches of what users give: a loader as it is, datasets and arrays as loaders."""
     if isinstance(data, DataLoader):
         return data
+    if isinstance(data, (str, bytes)):
+        raise TypeError(at("Trainer: data must be a DataLoader, a dataset or a tuple of arrays, "
+                           f"not {typed(data)}"))
     if isinstance(data, tuple):
         data = TensorDataset(*data)
     if isinstance(data, (np.ndarray, Tensor)) or (
