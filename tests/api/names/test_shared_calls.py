@@ -24,7 +24,6 @@ NOT_NUMPYS = {
     "argpartition": "any order inside of the parts", "partition": "any order inside of the parts",
     "diff": "a list without differences stays a list there", "trim_zeros": "so does one of numbers",
     "reciprocal": "PyTorch's: integers become floats", "unique_values": "any order is right there",
-    "trapezoid": "bools are added as bools there",
 }
 #: PyTorch gives another answer, NumPy this one: the page for newcomers says so.
 NUMPYS = {name for owner, name, kinds in LINES if owner.startswith("torch") and "n" in kinds}
