@@ -45,9 +45,15 @@ def test_nodes_are_those_of_the_rule(name, monkeypatch):
         if not made_once:
             monkeypatch.setattr(pullbacks, "_made", lambda *args: None)
         compiled = ag.jit(second, optimizer="fast_compile")
-        found.append((compiled(values(1), values(2)), nodes(compiled.graph)))
+        try:
+            found.append((compiled(values(1), values(2)), nodes(compiled.graph)))
+        except ag.GradientError as error:  # of parameters that no formula is known for
+            found.append((str(error), str(error)))
     (results, graph), (expected, rules) = found
     assert graph == rules
+    if isinstance(results, str):
+        assert results == expected
+        return
     for a, b in zip(results, expected, strict=True):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions as f
+from agnesi.api.torch.parts import repeat_interleave
 from agnesi.core.tensor import Tensor
 from agnesi.ops.indexing import scatter
 from agnesi.ops.numerics.scatter_reduce import index_reduce, scatter_reduce
@@ -65,6 +66,7 @@ _SMOOTH: dict[str, Made] = {
     "pad": (lambda a: f.pad(a, ((1, 0), (2, 1))), (_A,)),
     "ravel": (f.ravel, (_A,)), "reshape": (lambda a: f.reshape(a, (2, 6)), (_A,)),
     "repeat": (lambda a: f.repeat(a, 2, axis=0), (_A,)),
+    "repeat_interleave": (lambda a: repeat_interleave(a, 2, 0), (_A,)),
     "roll": (lambda a: f.roll(a, (1, -1), (0, 1)), (_A,)),
     "tile": (lambda a: f.tile(a, (2, 1)), (_A,)),
     "trace": (lambda a: f.trace(a, 1), (_A,)),

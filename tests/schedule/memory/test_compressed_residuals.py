@@ -73,11 +73,11 @@ def test_with_a_memory_limit():
 
 def test_random_programs():
     def check(program: Program) -> None:
-        expected = ag.jit(program.__call__)(*map(ag.tensor, program.arrays()))
+        expected = ag.jit(program.function())(*map(ag.tensor, program.arrays()))
         before = compressed_residuals._LEAST_BYTES, compressed_residuals._LEAST_GAP
         compressed_residuals._LEAST_BYTES, compressed_residuals._LEAST_GAP = 1, 1
         try:
-            compiled = ag.jit(program.__call__, save_dtype="float32")
+            compiled = ag.jit(program.function(), save_dtype="float32")
             found = compiled(*map(ag.tensor, program.arrays()))
         finally:
             compressed_residuals._LEAST_BYTES, compressed_residuals._LEAST_GAP = before

@@ -187,7 +187,7 @@ def checked(compiled: Any) -> None:
 
 def test_plans_of_random_programs():
     def check(program: Program) -> None:
-        compiled = ag.jit(program.__call__)
+        compiled = ag.jit(program.function())
         compiled(*map(ag.tensor, program.arrays()))
         checked(compiled)
 
@@ -199,9 +199,10 @@ def test_plans_of_random_steps():
     def check(program: Program) -> None:
         states = [ag.tensor(a) for a in program.arrays()]
         expected = [ag.tensor(a) for a in program.arrays()]
+        f = program.function()
 
         def step(*tensors: Any) -> Any:
-            results = program(*(t * 1 for t in tensors))
+            results = f(*(t * 1 for t in tensors))
             for t, r in zip(tensors, results, strict=False):
                 if r.shape == t.shape and r.dtype == t.dtype:
                     old = t * 1

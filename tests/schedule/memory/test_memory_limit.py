@@ -126,11 +126,11 @@ def test_sizes_that_change():
 
 def test_random_programs_in_little_memory():
     def check(program: Program) -> None:
-        plain = ag.jit(program.__call__)
+        plain = ag.jit(program.function())
         expected = plain(*map(ag.tensor, program.arrays()))
         planned = plain.plan().planned_bytes
         for share in (0.9, 0.6):
-            tight = ag.jit(program.__call__, memory_limit=max(int(planned * share), 1))
+            tight = ag.jit(program.function(), memory_limit=max(int(planned * share), 1))
             try:
                 found = tight(*map(ag.tensor, program.arrays()))
             except MemoryError:

@@ -85,7 +85,8 @@ class Trace:
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
         #: Tensors with values that the function made: each call makes its own.
         self.made: dict[int, Tensor] = {}
-        #: Those whose memory something else sees, too.
+        #: Those over arrays, and those whose arrays something else sees, too.
+        self.given: set[int] = set()
         self.shared: set[int] = set()
         #: Symbols that were changed in place, and what they were before.
         self.born: dict[int, tuple[Tensor, Node]] = {}
@@ -139,14 +140,17 @@ class Trace:
                 found = self._lifted(t)
         return found  # type: ignore[return-value]
 
-    def note_made(self, x: Tensor) -> None:
-        """Note a tensor with a value that the function made, which may change it in place."""
+    def note_made(self, x: Tensor, given: bool) -> None:
+        """Note a tensor with a value that the function made, which may change it in place; or that
+        it made over an array, which it may have under another name."""
         self.made[id(x)] = x
+        if given:
+            self.given.add(id(x))
 
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use: a live leaf, or a view of its base."""
         if id(x) in self.made:
-            if _is_seen(x):
+            if id(x) in self.given and _is_seen(x):
                 self.shared.add(id(x))
             node = self.nodes[id(x)] = self.node_of(wrap(x.array))  # as it is at the beginning
             return node

@@ -163,11 +163,12 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     return _finished(found, requires_grad, name)
 
 
-def noted(x: Tensor) -> Tensor:
-    """A new tensor with a value; a trace notes that each call makes its own."""
+def noted(x: Tensor, given: bool = False) -> Tensor:
+    """A new tensor with a value; a trace notes that each call makes its own.  ``given``: over an
+    array that others may see."""
     note = getattr(current_trace(), "note_made", None)
     if note is not None:
-        note(x)
+        note(x, given)
     return x
 
 
@@ -214,7 +215,7 @@ def over(x: Tensor) -> Tensor:
     """A tensor over memory; a trace notes if no memory that was there before the call."""
     reads = current_reads()
     known = reads is None or x.array is None or reads.knows_memory(x.array)
-    return x if known else noted(x)
+    return x if known else noted(x, given=True)
 
 
 def _lies_in(t: Tensor, source: Any) -> bool:

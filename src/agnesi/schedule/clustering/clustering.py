@@ -24,6 +24,7 @@ from agnesi.schedule.clustering.node_facts import (
     is_empty,
     lowerable,
     numel,
+    repeats_reductions,
     source,
     splits_evenly,
     weight,
@@ -112,6 +113,8 @@ class Clustering:
         self._ranks = Order()
         self._facts = facts_of(order, target)
         self._must = {id(flat_source(n)) for n in outputs}
+        #: What a gather reads from memory, so that no kernel has both.
+        self._gathered: set[int] = set()
         #: Decisions that come before what may fail, by the ids of nodes.
         self._waiting = waiting(order)
         self._users: dict[int, set[Cluster]] = {}
@@ -243,7 +246,7 @@ class Clustering:
         facts = self._facts[id(node)]
         if not facts.lowers or node.op.template or facts.axes:
             return None
-        if any([c.rereads for c in users]):
+        if id(node) in self._gathered or any([c.rereads for c in users]):
             return None
         same = {node.shape}
         if len(users) > 1 and all([c.shapes == same and not c.reduces for c in users]):
@@ -280,6 +283,11 @@ class Clustering:
             self._must.update(id(self._source(operand)) for operand in node.inputs)
         elif op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
             self._must.add(id(flat_source(node)))
+        elif "gather" in op.traits:
+            if repeats_reductions(node, self._facts, _MAX_CHEAP_EVALUATIONS):
+                read = id(self._source(node.inputs[0]))
+                self._must.add(read)
+                self._gathered.add(read)
         elif op.pointwise or "broadcast" in op.traits:
             size = facts.weight
             for operand in node.inputs:

@@ -4,7 +4,7 @@ indexed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core.ir.dims import product
@@ -15,6 +15,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import name_of
 from agnesi.core.target import Target
 from agnesi.schedule.clustering.convolutions import is_convolution
+from agnesi.schedule.program import MAX_SEARCHED_NODES
 
 #: Movements that only rename indices.
 _MOVES = ("broadcast", "permutation", "ordering")
@@ -132,6 +133,30 @@ def facts_of(order: Iterable[Node], target: Target) -> dict[int, NodeFacts]:
                 known.movement, known.source = True, found[id(node.inputs[0])].source
         found[id(node)] = known
     return found
+
+
+def repeats_reductions(gather: Node, facts: Mapping[int, NodeFacts], most: int) -> bool:
+    """Return whether a gather has more places, by far, than what it reads takes from a reduction.
+
+    The reduction would be computed anew for each place, more than ``most`` times for each of its
+    elements.
+    """
+    base = gather.inputs[0]
+    rest = product([n for a, n in enumerate(base.shape) if a not in gather.op.axes])
+    places = facts[id(gather)].weight // max(guess(rest), 1)
+    stack, seen = [base], {id(base)}
+    while stack and len(seen) <= MAX_SEARCHED_NODES:
+        maker = stack.pop()
+        if maker.op is None:
+            continue
+        known = facts[id(maker)]
+        if known.axes and places > most * known.weight:
+            return True
+        if known.lowers and not known.product and not known.axes:
+            waiting = [i for i in maker.inputs if id(i) not in seen]
+            seen.update(map(id, waiting))
+            stack += waiting
+    return False
 
 
 def source(node: Node) -> Node:

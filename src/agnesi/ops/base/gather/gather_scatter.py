@@ -336,7 +336,7 @@ class Gather(Op):
     axes: tuple[int, ...]
     at: int
     name = "gather"
-    traits = frozenset(("movement",))
+    traits = frozenset(("movement", "gather"))
     keep_inputs = ()
 
     def infer(self, x: Any, *indices: Any) -> Any:
