@@ -22,6 +22,7 @@ from agnesi.schedule.clustering.node_facts import (
     facts_of,
     flat_source,
     is_empty,
+    is_size_scalar,
     lowerable,
     numel,
     repeats_reductions,
@@ -89,14 +90,6 @@ def unfused(program: Program) -> Clustering:
 
 def _sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([n for n in shape if n != 1])
-
-
-def _is_size_scalar(node: Node, steps: int = 4) -> bool:
-    """Return whether a scalar is computed from dynamic sizes alone, which every kernel has."""
-    if node.op is None:
-        return not node.shape and node.handle is None and node.value is not None
-    return bool(steps) and not node.shape and lowerable(node) and all(
-        [_is_size_scalar(i, steps - 1) for i in node.inputs])
 
 
 class Clustering:
@@ -438,7 +431,7 @@ class Clustering:
         return False
 
     def _is_cheap(self, node: Node) -> bool:
-        if _is_size_scalar(node):
+        if is_size_scalar(node):
             return True
         if "cheap" not in node.op.traits:
             return False

@@ -135,6 +135,14 @@ def facts_of(order: Iterable[Node], target: Target) -> dict[int, NodeFacts]:
     return found
 
 
+def is_size_scalar(node: Node, steps: int = 4) -> bool:
+    """Return whether a scalar is computed from dynamic sizes alone, which every kernel has."""
+    if node.op is None:
+        return not node.shape and node.handle is None and node.value is not None
+    return bool(steps) and not node.shape and lowerable(node) and all(
+        [is_size_scalar(i, steps - 1) for i in node.inputs])
+
+
 def repeats_reductions(gather: Node, facts: Mapping[int, NodeFacts], most: int) -> bool:
     """Return whether a gather has more places, by far, than what it reads takes from a reduction.
 
