@@ -11,14 +11,15 @@ from __future__ import annotations
 #: movement      an element of the result is one of the first operand's
 #: permutation   a movement that hands on each element once
 #: broadcast     a movement that repeats elements
+#: gather        a movement of the elements at places that the other operands tell
 #: conversion    the same elements in another dtype
 #: ordering      the first operand, once the others are computed
 #: control       holds graphs that run as programs of their own
 #: segment       holds a graph that is lowered in its place
 #: ============= =====================================================================
 TRAITS = frozenset("""
-    cheap heavy commutative movement permutation broadcast conversion ordering control
-    segment
+    cheap heavy commutative movement permutation broadcast gather conversion ordering
+    control segment
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal
