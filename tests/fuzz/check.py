@@ -94,7 +94,7 @@ def _found(case: Case) -> list[np.ndarray]:
 def _compared(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -> Failure | None:
     way = case.way
     exact = exact_names(case.program) if not way.bits else set()
-    spread = None if way.bits else Spread(lambda n: _disturbed(case, exact, n))
+    spread = None if way.bits else Spread(lambda n: _disturbed(case, exact, n, expected))
     loose = way.gradients or way.name in ("numpy", "vmap", "jit of vmap")
     wrong = difference(expected, found, spread, dtypes=way.name not in ("numpy", "jacobians"),
                        rounded=coarsest(case.program) if loose else 0,
@@ -113,11 +113,16 @@ def coarsest(program: Program) -> float:
     return max([epsilon(np.dtype(name)) for name in names], default=epsilon(np.float64))
 
 
-def _disturbed(case: Case, exact: set[str], number: int) -> list[np.ndarray]:
+def _disturbed(case: Case, exact: set[str], number: int, plain: list[np.ndarray]
+               ) -> list[np.ndarray]:
+    """The results with noise in the inputs, which may decide their shapes, too."""
     try:
-        return case.expected(noisy(case.program, exact, np.random.default_rng(number)))
+        found = case.expected(noisy(case.program, exact, np.random.default_rng(number)))
     except REFUSED as error:
         raise Unclear from error
+    if [r.shape for r in found] != [r.shape for r in plain]:
+        raise Unclear
+    return found
 
 
 def _allowed(case: Case, expected: list[np.ndarray], found: list[np.ndarray],
