@@ -65,7 +65,7 @@ class Case:
 
     def _run(self, text: str, function: Any) -> list[np.ndarray]:
         args = self.program.arguments(ag)
-        space = {**self._names(), "f": function, "args": args,
+        space = {**self._names(), "f": function, "eagerly": self.program.function(), "args": args,
                  "argnums": self.argnums}
         exec(PRELUDE + self.way.prelude, space)
         with np.errstate(all="ignore"), ag.config(symbolic_float=FLOAT):
@@ -91,6 +91,8 @@ class Case:
         lines = [self.program.source, f"args = [{given}]"]
         if "argnums" in names + prelude:
             lines.append(f"argnums = {self.argnums}")
+        if "eagerly" in prelude:
+            lines.append("eagerly = f")
         if way.name == "numpy":
             lines.append("# compared with the same in NumPy")
         floats = f"with ag.config(symbolic_float={FLOAT!r}): " * ("symbolic" in way.prelude)

@@ -349,7 +349,9 @@ def jit(
     or prints it runs eagerly, with a warning that names the line.
 
     Results lie in memory of their own, also where the function returns an argument, or a view of
-    one or of other state, which share memory when it runs eagerly.
+    one or of other state, which share memory when it runs eagerly.  What neither results nor state
+    come from is not computed, and nothing of it is checked: an index that is out of range raises
+    where its element is used.
 
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; so is another one that changes alone, and several

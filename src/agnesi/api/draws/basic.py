@@ -71,7 +71,6 @@ def exponential(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype
 
     :param scale: The mean; not negative.
     :type scale: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``scale`` is negative, in compiled code too.
@@ -93,7 +92,6 @@ def gumbel(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | Non
     :type loc: float or array_like
     :param scale: How wide it is; not negative.
     :type scale: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``scale`` is negative, in compiled code too.

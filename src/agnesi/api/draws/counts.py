@@ -91,7 +91,6 @@ def binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
     :type n: int or array_like
     :param p: Chance of a success.
     :type p: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :returns: int64, of that shape; no gradient flows.
     :raises ValueError: If ``n`` is negative or ``p`` not in [0, 1], in compiled code too.
     :see: random.bernoulli, random.multinomial, random.poisson, special.bdtr
@@ -116,7 +115,6 @@ def negative_binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = Non
     :type n: float or array_like
     :param p: Chance of a success; positive.
     :type p: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :returns: int64, of that shape; no gradient flows.
     :raises ValueError: If ``n`` is not positive or ``p`` not in (0, 1], in compiled code too.
     :see: random.poisson, random.geometric, special.nbdtr
@@ -166,7 +164,6 @@ def hypergeometric(ngood: TensorLike, nbad: TensorLike, nsample: TensorLike,
     :type ngood, nbad: int or array_like
     :param nsample: How many are drawn, none twice.
     :type nsample: int or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :returns: int64, of that shape; no gradient flows.
     :raises ValueError: If a number is negative, or ``nsample`` greater than both together, in
         compiled code too.
@@ -195,7 +192,6 @@ def zipf(a: TensorLike, size: ShapeLike | None = None, *, generator: Generator |
 
     :param a: The exponent; above 1.
     :type a: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :returns: int64, of that shape; no gradient flows.
     :raises ValueError: If ``a`` is not above 1, in compiled code too.
     :see: random.pareto, random.logseries

@@ -68,7 +68,6 @@ def standard_gamma(shape: ShapeLike, size: ShapeLike | None = None, *, dtype: DT
 
     :param shape: Not negative.
     :type shape: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``shape`` is negative, in compiled code too.
@@ -111,7 +110,6 @@ def chisquare(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike
 
     :param df: Degrees of freedom; positive, not only whole.
     :type df: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``df`` is not positive, in compiled code too.
@@ -132,7 +130,6 @@ def beta(a: TensorLike, b: TensorLike, size: ShapeLike | None = None, *, dtype: 
 
     :param a, b: The shapes; positive.
     :type a, b: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If a parameter is not positive, in compiled code too.
@@ -155,7 +152,6 @@ def f(dfnum: TensorLike, dfden: TensorLike, size: ShapeLike | None = None, *,
 
     :param dfnum, dfden: Degrees of freedom above and below; positive.
     :type dfnum, dfden: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If a parameter is not positive, in compiled code too.
@@ -177,7 +173,6 @@ def standard_t(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLik
 
     :param df: Degrees of freedom; positive.
     :type df: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``df`` is not positive, in compiled code too.

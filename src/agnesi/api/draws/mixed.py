@@ -33,7 +33,6 @@ def vonmises(mu: TensorLike = 0.0, kappa: TensorLike = 1.0, size: ShapeLike | No
     :type mu: float or array_like
     :param kappa: How close directions are to it: 0 for uniform ones; not negative.
     :type kappa: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``kappa`` is negative, in compiled code too.
@@ -77,7 +76,6 @@ def noncentral_chisquare(df: TensorLike, nonc: TensorLike, size: ShapeLike | Non
     :type df: float or array_like
     :param nonc: Sum of the squares of the means; not negative.
     :type nonc: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If a parameter is out of its range, in compiled code too.
@@ -109,7 +107,6 @@ def noncentral_f(dfnum: TensorLike, dfden: TensorLike, nonc: TensorLike,
     :type dfnum, dfden: float or array_like
     :param nonc: Noncentrality of the numerator; not negative.
     :type nonc: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If a parameter is out of its range, in compiled code too.

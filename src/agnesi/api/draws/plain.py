@@ -32,7 +32,6 @@ def cauchy(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | Non
     :type loc: float or array_like
     :param scale: Half the distance between the quartiles; not negative.
     :type scale: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``scale`` is negative, in compiled code too.
@@ -57,7 +56,6 @@ def laplace(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | No
     :type loc: float or array_like
     :param scale: How wide it is; not negative.
     :type scale: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``scale`` is negative, in compiled code too.
@@ -83,7 +81,6 @@ def logistic(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | N
     :type loc: float or array_like
     :param scale: How wide it is; not negative.
     :type scale: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``scale`` is negative, in compiled code too.
@@ -109,7 +106,6 @@ def lognormal(mean: TensorLike = 0.0, sigma: TensorLike = 1.0, size: ShapeLike |
     :type mean: float or array_like
     :param sigma: Deviation of the logarithms; not negative.
     :type sigma: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``sigma`` is negative, in compiled code too.
@@ -131,7 +127,6 @@ def pareto(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = N
 
     :param a: The shape; positive.
     :type a: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``a`` is not positive, in compiled code too.
@@ -152,7 +147,6 @@ def power(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = No
 
     :param a: The shape; positive.
     :type a: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``a`` is not positive, in compiled code too.
@@ -173,7 +167,6 @@ def rayleigh(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype: D
 
     :param scale: Deviation of each component; not negative.
     :type scale: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``scale`` is negative, in compiled code too.
@@ -197,7 +190,6 @@ def rice(nu: TensorLike, sigma: TensorLike = 1.0, size: ShapeLike | None = None,
     :type nu: float or array_like
     :param sigma: Deviation of each component; not negative.
     :type sigma: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If a parameter is negative, in compiled code too.
@@ -220,7 +212,6 @@ def weibull(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = 
 
     :param a: The shape; positive.
     :type a: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``a`` is not positive, in compiled code too.
@@ -242,7 +233,6 @@ def triangular(left: TensorLike, mode: TensorLike, right: TensorLike, size: Shap
 
     :param left, mode, right: Where the density begins, is greatest and ends.
     :type left, mode, right: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: Unless ``left <= mode <= right`` and ``left < right``, in compiled code too.
@@ -276,7 +266,6 @@ def wald(mean: TensorLike, scale: TensorLike, size: ShapeLike | None = None, *,
     :type mean: float or array_like
     :param scale: The shape; positive.
     :type scale: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If a parameter is not positive, in compiled code too.
@@ -312,7 +301,6 @@ def truncated_normal(low: TensorLike, high: TensorLike, loc: TensorLike = 0.0,
     :type loc: float or array_like
     :param scale: Its standard deviation; positive.
     :type scale: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
     :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
     :raises ValueError: If ``scale`` is not positive or ``low`` greater than ``high``, in compiled
@@ -343,7 +331,6 @@ def geometric(p: TensorLike, size: ShapeLike | None = None, *, generator: Genera
 
     :param p: Chance of a success; positive.
     :type p: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :returns: int64, of that shape; no gradient flows.
     :raises ValueError: If ``p`` is not in (0, 1], in compiled code too.
     :see: random.negative_binomial, random.exponential
@@ -365,7 +352,6 @@ def logseries(p: TensorLike, size: ShapeLike | None = None, *, generator: Genera
 
     :param p: In [0, 1).
     :type p: float or array_like
-    :param size: Shape of the result; by default that of the broadcast parameters.
     :returns: int64, of that shape; no gradient flows.
     :raises ValueError: If ``p`` is not in [0, 1), in compiled code too.
     :see: random.zipf, random.geometric

@@ -69,6 +69,8 @@ SHARED = {
     ("device", "str | None"): Shared('Only "cpu", which is the default.'),
     ("requires_grad", "bool"): Shared(
         "Whether gradients are computed for it; of float and complex dtypes only."),
+    ("size", "ShapeLike | None"): Shared(
+        "Shape of the result; by default that of the broadcast parameters."),
     ("generator", "Generator | None"): Shared(
         "Where the random numbers come from; by default :func:`agnesi.random.default_generator`."),
     ("norm", "str | None"): Shared(
