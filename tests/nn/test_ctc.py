@@ -81,6 +81,25 @@ def test_long_sequences_in_float32_and_halves():
                                1e-5)
 
 
+def test_targets_one_behind_the_other_and_one_sequence():
+    def losses(x, targets, wanted):
+        return ctc_loss(x, targets, INPUTS, wanted, reduction="none")
+
+    flat = np.concatenate([t[:n] for t, n in zip(TARGETS, WANTED, strict=True)])
+    expected = losses(PROBS, TARGETS, WANTED).numpy()
+    compiled = ag.jit(losses)
+    for run in (losses, compiled):
+        found = run(ag.tensor(PROBS), ag.tensor(flat), ag.tensor(WANTED))
+        np.testing.assert_allclose(found.numpy(), expected, 1e-12)
+    check_grads(lambda x: ctc_loss(x, flat[:2], [4], [2]), [PROBS[:, :1]])
+    for one in ((flat[:2], 4, 2), (flat[:2], [4], [2])):
+        assert ctc_loss(PROBS[:, 0], *one, reduction="none").shape == ()
+        np.testing.assert_allclose(ctc_loss(PROBS[:, 0], *one).item(), expected[0] / 2, 1e-12)
+    for run in (losses, compiled):
+        with pytest.raises(ValueError, match="target_lengths must be 8 in sum"):
+            run(ag.tensor(PROBS), ag.tensor(flat), ag.tensor([2, 3, 1, 2, 1]))
+
+
 def test_other_lengths_take_no_other_version():
     run = ag.jit(lambda x, n: ctc_loss(x, np.array([[1, 2]] * 5), n, [2] * 5))
     for _ in range(4):

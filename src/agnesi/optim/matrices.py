@@ -103,6 +103,9 @@ class Adafactor(Decaying):
 class Muon(Decaying):
     """Muon: steps of matrices with all singular values near 1 (Jordan et al., 2024).
 
+    The polynomial is applied in the parameters' dtype; PyTorch applies the same one in bfloat16,
+    whose steps differ from these by that rounding.
+
     :param parameters: Matrices, or groups of them with options of their own; embeddings and vectors
         are for another optimizer.
     :type parameters: iterable of Tensor, or of dict

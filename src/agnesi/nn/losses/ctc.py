@@ -12,6 +12,7 @@ from agnesi.core.options import Size
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.arrays.replicate import broadcast_to
@@ -21,9 +22,10 @@ from agnesi.ops.base.movement import expand_dims, reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import logaddexp
-from agnesi.ops.indexing.index import as_index, take_along_axis
+from agnesi.ops.indexing.index import as_index, take, take_along_axis
 from agnesi.ops.indexing.join import concat, pad, stack
 from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.neural.losses import reduced_loss
 
 #: The logarithm of no chance: finite, so that differences of two of them are numbers.
@@ -42,11 +44,13 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     Parameters
     ----------
     log_probs : array_like
-        Of shape (length, batch, labels): logarithms of probabilities, as of ``ag.log_softmax``.
+        Of shape (length, batch, labels), or (length, labels) of one sequence: logarithms of
+        probabilities, as of ``ag.log_softmax``.
     targets : array_like of int
-        Of shape (batch, length of the longest target), filled up with anything.
+        Of shape (batch, length of the longest target), filled up with anything; or one behind the
+        other, of shape (sum of the targets' lengths,).
     input_lengths, target_lengths : array_like of int
-        Lengths of the sequences and of the targets, of shape (batch,).
+        Lengths of the sequences and of the targets, of shape (batch,); numbers for one sequence.
     blank : int
         The label that is no label.
     reduction : {"mean", "sum", "none"}
@@ -66,11 +70,18 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     ShapeError, DTypeError
         If operands are of other shapes or dtypes than these.
     ValueError
-        If lengths are longer than what there is; compiled code tells so too.
+        If lengths are longer than what there is, or targets that lie one behind the other not as
+        many as their lengths tell; compiled code tells so too.
 
     See Also
     --------
     nn.CTCLoss, nll_loss, log_softmax
+
+    Notes
+    -----
+    The gradient is the loss's own derivative, whatever ``log_probs`` are. PyTorch's adds
+    ``exp(log_probs)``, which is right only in front of ``log_softmax``, and vanishes behind it:
+    gradients of scores are the same.
 
     Examples
     --------
@@ -81,10 +92,16 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     """
     log_probs, targets = as_tensor(log_probs), as_index(targets)
     _refuse(log_probs, targets, blank)
+    if log_probs.ndim == 2:
+        found = ctc_loss(expand_dims(log_probs, 1), targets, _of_one(input_lengths),
+                         _of_one(target_lengths), blank, reduction, zero_infinity)
+        return reshape(found, ())
     steps, batch, _ = log_probs.shape
-    places = targets.shape[1]
     inputs = _lengths("input_lengths", input_lengths, batch, steps)
-    wanted = _lengths("target_lengths", target_lengths, batch, places)
+    wanted = _lengths("target_lengths", target_lengths, batch, targets.shape[-1])
+    if targets.ndim == 1:
+        targets = _in_rows(targets, wanted)
+    places = targets.shape[1]
     wide = cast(log_probs, dtypes.float32) if log_probs.dtype in dtypes.HALVES else log_probs
     known = where(arange(places) < expand_dims(wanted, 1), targets, blank)
     last = _chances(wide, _with_blanks(known, blank), inputs, blank)
@@ -99,13 +116,14 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
 def _refuse(log_probs: Tensor, targets: Tensor, blank: int) -> None:
     if log_probs.dtype.kind not in "fV":
         raise DTypeError(f"log_probs must be floats, not {typed(log_probs)}")
-    if log_probs.ndim != 3 or targets.ndim != 2:
-        raise ShapeError("log_probs must be (length, batch, labels) and targets (batch, length), "
+    if log_probs.ndim not in (2, 3) or targets.ndim not in (1, log_probs.ndim - 1):
+        raise ShapeError("log_probs must be (length, batch, labels) and targets (batch, length) or "
+                         "(sum of lengths,); or of one sequence (length, labels) and (length,), "
                          f"not {typed(log_probs)} and {typed(targets)}")
     batches = (log_probs.shape[1], targets.shape[0])
-    if is_static(batches) and batches[0] != batches[1]:
+    if targets.ndim == 2 and is_static(batches) and batches[0] != batches[1]:
         raise ShapeError(f"there are {batches[0]} sequences of log_probs, {batches[1]} of targets")
-    labels = log_probs.shape[2]
+    labels = log_probs.shape[-1]
     if isinstance(labels, int) and not 0 <= blank < labels:
         raise ValueError(f"blank={blank} is none of {labels} labels")
 
@@ -117,6 +135,24 @@ def _lengths(name: str, given: Any, batch: Any, most: Any) -> Tensor:
     (lengths,) = demanded("ctc_loss", f"{name} must be at least 0 and at most {most}",
                           lambda n: (n >= 0) & (n <= most), lengths=lengths)
     return cast(lengths, dtypes.int64)
+
+
+def _of_one(length: Any) -> Tensor:
+    """The length of one sequence, as a batch of one has it."""
+    found = as_index(length)
+    return reshape(found, (1,)) if found.ndim == 0 else found
+
+
+def _in_rows(targets: Tensor, lengths: Tensor) -> Tensor:
+    """Targets that lie one behind the other, each in a row; lengths that are not known yet may be
+    all of them."""
+    total = targets.shape[0]
+    longest = int(lengths.array.max(initial=0)) if is_known(lengths) else total
+    (lengths,) = demanded("ctc_loss", f"target_lengths must be {total} in sum, as there are so "
+                          "many targets one behind the other", lambda n: n.sum() == total,
+                          lengths=lengths)
+    places = arange(longest) + expand_dims(cumsum(lengths, 0) - lengths, 1)
+    return take(targets, places, mode="clip")
 
 
 def _with_blanks(targets: Tensor, blank: int) -> Tensor:
