@@ -25,8 +25,8 @@ from agnesi.ops.elementwise.explog import logaddexp
 from agnesi.ops.indexing.index import as_index, take, take_along_axis
 from agnesi.ops.indexing.join import concat, pad, stack
 from agnesi.ops.indexing.ranges import arange
-from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.neural.losses import reduced_loss
+from agnesi.ops.reductions.running import cumsum
 
 #: The logarithm of no chance: finite, so that differences of two of them are numbers.
 _LOG_ZERO = -1e30
