@@ -18,7 +18,7 @@ from agnesi.core.storage.views import share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
-from agnesi.core.support.tracing import is_known
+from agnesi.core.support.tracing import is_known, told_of
 from agnesi.core.tensor import Tensor, symbol, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -380,6 +380,9 @@ def is_leaf(x: Tensor) -> bool:
     """Return whether the tensor was not computed by a recorded operation, or its gradient begins
     at it all the same."""
     node = x.node
+    if node is not None and node.op is None and x.array is None and (
+            told := told_of(x, "is_leaf")):
+        return bool(told["is_leaf"])
     return node is None or node.op is None or (x.requires_grad and not node.requires_grad)
 
 

@@ -142,7 +142,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             version, leaves = None, ()
         if version is None:
             return self._unlike_trace(self.function(*args, **keywords))
-        tangled = version.tangled(leaves)
+        tangled = version.tangled(leaves) or version.shares((args, keywords))
         self.tangled_calls += tangled
         if (version.changes_record(leaves) or tangled or version.passing
                 or version.effects.obstacle):
@@ -339,6 +339,10 @@ def jit(
     (``losses[i] = loss``).  An entry of a dict (``h["n"]``) counts alone where code uses no more of
     it, and a list that is only appended to (``h["loss"].append(loss)``) may grow: neither makes
     another version.  Arrays that code changes otherwise make it run eagerly, with a warning.
+    Calls in which one object comes as two arguments, or is one that the function knows otherwise,
+    run eagerly where code compares identities (``x is y``) or changes containers; so do those with
+    gradients at arguments whose ``grad`` it reads.  Arrays whose elements Python or NumPy reads are
+    compared before each call; above 1 MB they make it run eagerly, with a warning.
 
     Where Python decides by a computed value (``if loss > 1``, ``while``, ``int(x.max())``,
     ``x.item()``), each way that it goes is a version of its own, with its gradients.  A version

@@ -19,6 +19,7 @@ from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import GradientError, at, no_attribute
+from agnesi.core.support.tracing import told_of
 
 
 class Absent:
@@ -154,6 +155,8 @@ class Tensor(metaclass=_Listed):
 
     @property
     def name(self) -> str | None:
+        if self.array is None and (told := told_of(self, "name")) is not None:
+            return told.get("name")  # type: ignore[no-any-return]
         return self._name
 
     @name.setter

@@ -24,6 +24,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import migration_hints
 from agnesi.core.support.config import LENT
+from agnesi.core.support.tracing import told_of
 from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.base import arith
@@ -209,7 +210,7 @@ def _operators() -> dict[str, Method]:
     for name, function in UNARY.items():
         table[f"__{name}__"] = getattr(functions, function)
     table["__divmod__"], table["__rdivmod__"] = _operator(_divmod), _reflected(_divmod)
-    table["__hash__"] = object.__hash__
+    table["__hash__"] = _hash
     table["__getitem__"] = getitem
     table["__setitem__"] = setitem
     return table
@@ -253,6 +254,13 @@ def _own() -> dict[str, Any]:
         ndimension=table["dim"], register_hook=hooks.register_hook,
     )
     return table
+
+
+def _hash(x: Tensor) -> int:
+    """Tensors are keys by their identity, which a trace of a function cannot know of arguments."""
+    if x.array is None:
+        told_of(x, "identity")
+    return object.__hash__(x)
 
 
 def _properties() -> dict[str, Any]:

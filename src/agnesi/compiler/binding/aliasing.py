@@ -117,6 +117,18 @@ class Footprint:
         ))
 
 
+def are_alike(before: Any, now: Any) -> bool:
+    """Return whether a gradient is a tensor like another, in memory that is nobody else's."""
+    if not isinstance(before, Tensor) or not isinstance(now, Tensor):
+        return False
+    return all(
+        t.array is not None and not isinstance(t.array.base, np.ndarray) and t._view is None
+        and t.node is None and not t.requires_grad and t.array.flags.writeable
+        for t in (before, now)
+    ) and (before.shape, before.dtype, before.array.strides) == (
+        now.shape, now.dtype, now.array.strides)
+
+
 Pair = tuple[int, int, int, int]
 
 

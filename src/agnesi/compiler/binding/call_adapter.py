@@ -46,7 +46,8 @@ def missed(*args: Any, **keywords: Any) -> Any:
 class _Text:
     """A function's text, and the objects that it names."""
 
-    def __init__(self, otherwise: str) -> None:
+    def __init__(self, otherwise: str, written: Sequence[Any] = ()) -> None:
+        self.written = written
         self.lines: list[str] = []
         self.indent = ""
         self.objects: dict[str, Any] = {"MISSED": MISSED}
@@ -76,6 +77,9 @@ class _Text:
             self.require(f"{value} is None")
             return []
         self.require(f"type({value}) is {self.name(tree.kind)}")
+        for other in self.written:
+            if type(other) is tree.kind:
+                self.require(f"{value} is not {self.name(other)}")
         if tree.kind in (list, tuple):
             self.require(f"len({value}) == {len(tree.children)}")
         elif tree.kind is dict:
@@ -126,7 +130,8 @@ class _Text:
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
            recording: bool, unseen: Sequence[Any] = (), hidden: Sequence[Any] = (),
-           turns: Any = None, computed: Sequence[Any] = ()) -> Any:
+           turns: Any = None, computed: Sequence[Any] = (), fits: Any = None,
+           written: Sequence[Any] = ()) -> Any:
     """A function of arguments with this shape.
 
     :param tree: The shape of (positional, keywords).
@@ -148,12 +153,16 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     :type turns: Turns, optional
     :param computed: What computes further leaves.
     :type computed: sequence of Computed
+    :param fits: What else leaves have to be.
+    :type fits: callable, optional
+    :param written: Containers that are none of the arguments, for they are changed.
+    :type written: sequence
     """
     def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return dispatch(*(v for v in given if v is not MISSED), *more, **named)
 
     positional, keywords = tree.children
-    text = _Text("")
+    text = _Text("", written)
     given = [text.name() for _ in positional.children]
     general_name = text.name(general)
     all_given = "".join(f"{name}, " for name in given)
@@ -174,6 +183,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         text.write(f"{leaves[-1]} = {text.name(place.now)}()")
     for leaf, value in zip(leaves, statics, strict=False):
         text.known(leaf, value)
+    if fits is not None:
+        text.require(f"{text.name(fits)}(({''.join(f'{leaf}, ' for leaf in leaves)}))")
     for place in unseen:
         text.require(f"{text.name(place.holds)}()")
     for c in computed:
@@ -194,3 +205,9 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     body = "\n    ".join(text.lines)
     exec(f"def call({head}*more, **named):\n    {body}\n", text.objects)
     return staticmethod(text.objects["call"])
+
+
+def is_flat(tree: Tree) -> bool:
+    """Return whether all arguments are positional and none is a container."""
+    positional, keywords = tree.children
+    return not keywords.children and all(c.kind is None for c in positional.children)

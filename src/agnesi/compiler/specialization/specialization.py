@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import is_leaf
-from agnesi.compiler.binding.aliasing import Footprint
-from agnesi.compiler.binding.call_adapter import MISSED, caller, missed
+from agnesi.compiler.binding.aliasing import Footprint, are_alike
+from agnesi.compiler.binding.call_adapter import MISSED, caller, is_flat, missed
 from agnesi.compiler.compilation.compiled import Compiled
 from agnesi.compiler.compilation.pipeline import check_writeable
 from agnesi.compiler.specialization.dynamic_sizes import (
@@ -27,6 +27,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
+from agnesi.compiler.tracing.argument_facts import assumed, told
 from agnesi.compiler.tracing.chance import refuse_draws, states
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
@@ -77,8 +78,7 @@ class Version:
             shapes = in_shapes(pattern, shapes)
         self.owner = owner
         self.argument_tree = tree
-        self.recording = STATE.recording
-        since = next_serial()
+        self.recording, since = STATE.recording, next_serial()
         given = [(v, n, i >= tree.leaves or i in dynamic)
                  for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
         symbols = [symbol_of(v, i, *how) for i, (v, *how) in enumerate(given)]
@@ -88,7 +88,7 @@ class Version:
         self.statics = [None if isinstance(s, Tensor) else s for s in symbols]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
-        trace.exclude = owner.settings.unstable
+        trace.exclude, trace.facts = owner.settings.unstable, told(leaves, symbols)
         #: What computes sizes that values tell, which come as arguments behind all others.
         self.computed = tuple(computed)
         arguments = [argument_of(*kind) for kind in given]
@@ -96,6 +96,8 @@ class Version:
         trace.decisions = self._decisions(inputs, leaves, pattern)
         with trace.told.found(owner, pattern):
             nodes, reads, token = self._traced(trace, symbols)
+        self.assumed = assumed(trace, reads, leaves[: tree.leaves + len(hidden)], tree,
+                               owner.versions.asked, bool(self.effects))
         if pattern is not None and not trace.told.all_asked:
             raise UnknownSizeError("not all sizes are needed where they change from call to call")
         #: What Python decided by values, in order.
@@ -111,8 +113,8 @@ class Version:
         trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         self.plain = not self.kept and not self.cleared and self._plain_result()
-        self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen
-                     and not self.hidden and not computed)
+        self.flat = (self.plain and is_flat(tree) and not self.records and not self.unseen
+                     and not self.hidden and not computed and not self.assumed)
         self.footprint = self._footprint(trace, updates)
         graph = closed(inputs, nodes if token is None else [*nodes, token], since)
         if pattern is not None:
@@ -224,9 +226,7 @@ class Version:
         """
         self.placed = reads.places
         used = {id(a) for x, _ in trace.leaves.values() for a in (x.array, x.array.base)}
-        self.places = [*reads.places.values(),
-                       *(place for key, place in reads.arrays.items()
-                         if place.counts and key not in used)]
+        self.places = [*reads.places.values(), *reads.compared(used)]
         #: Those that native code cannot compare.
         self.unseen = [p for p in self.places if p.counts and not list(p.records())]
         self.watched = Watched()
@@ -319,6 +319,8 @@ class Version:
 
         The latter where a reshape of an argument is a copy because of how that lies in memory.
         """
+        if self.assumed.breaks(leaves):
+            return True
         memory = {i: memory_of(leaves[i]) for i in self.arrays
                   if type(leaves[i]) not in (float, int)}
         if any(not memory[i].flags.c_contiguous for i in self.laid if i in memory):
@@ -327,19 +329,25 @@ class Version:
             {i: a for i, a in memory.items() if isinstance(a, np.ndarray)}
         )
 
+    def shares(self, given: Any) -> bool:
+        """Return whether a container among arguments that are told apart, or are changed, comes
+        twice or is known otherwise, too."""
+        return bool(self.effects or self.assumed) and self.assumed.shares(given)
+
     @property
     def direct(self) -> Any:
         """The callable that the user's calls can go to, or None where Python has to prepare them.
         """
         deep = max(self.argument_tree.depth, self.tree.depth) > _MAX_NESTED_CONTAINERS
-        native = None if deep or self.records or self.effects.arguments else self.compiled.direct
+        indirect = deep or self.assumed.of_containers or self.records or self.effects.arguments
+        native = None if indirect else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 
     @cached_property
     def noted(self) -> bool:
         """Whether its native code can be called as it is, and the call be recorded behind it."""
-        return (self.records and self.pure and self.plain and _is_flat(self.argument_tree)
-                and not (self.laid or self.unseen or self.hidden or self.computed))
+        return (self.records and self.pure and self.plain and is_flat(self.argument_tree) and not (
+            self.laid or self.unseen or self.hidden or self.computed or self.assumed))
 
     @property
     def asked(self) -> Any:
@@ -354,7 +362,9 @@ class Version:
         if known is not native:
             call = caller(self.argument_tree, self.statics, native, otherwise,
                           self._result_expression, self.recording, self.unseen,
-                          list(self.hidden.values()), self.turns, self.computed)
+                          list(self.hidden.values()), self.turns, self.computed,
+                          self.assumed.fits if self.assumed else None,
+                          self.assumed.written(self.effects.places()))
             self._callers[otherwise] = native, call
         return call
 
@@ -465,7 +475,7 @@ class Version:
         pairs = [(before, owner._grad) for owner, before in self.expected]
         swap = {id(a): b for a, b in pairs if a is not b}
         if not self._holds() or not all(
-            a is b or (swap[id(a)] is b and _alike(a, b)) for a, b in pairs
+            a is b or (swap[id(a)] is b and are_alike(a, b)) for a, b in pairs
         ):
             return False
         known = [*(x for x, *_ in self.state), *(owner for owner, _ in self.expected)]
@@ -552,21 +562,3 @@ class Version:
             if isinstance(leaves[i], Tensor):
                 touch(leaves[i])
         return result
-
-
-def _alike(before: Any, now: Any) -> bool:
-    """Return whether a gradient is a tensor like another, in memory that is nobody else's."""
-    if not isinstance(before, Tensor) or not isinstance(now, Tensor):
-        return False
-    return all(
-        t.array is not None and not isinstance(t.array.base, np.ndarray) and t._view is None
-        and t.node is None and not t.requires_grad and t.array.flags.writeable
-        for t in (before, now)
-    ) and (before.shape, before.dtype, before.array.strides) == (
-        now.shape, now.dtype, now.array.strides)
-
-
-def _is_flat(tree: Tree) -> bool:
-    """Return whether all arguments are positional and none is a container."""
-    positional, keywords = tree.children
-    return not keywords.children and all(c.kind is None for c in positional.children)

@@ -23,6 +23,7 @@ from agnesi.compiler.specialization.signatures import (
     kinds_of,
 )
 from agnesi.compiler.specialization.specialization import Version
+from agnesi.compiler.tracing.argument_facts import FactAskedError, facts_of
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.leaves import Constant, is_small
 from agnesi.compiler.tracing.numbers import LookedAtError, refuse_stores
@@ -76,6 +77,8 @@ class Versions:
         self.hidden: dict[Any, Place] = {}
         self.dynamic: dict[Tree, set[int]] = {}
         self._integers: dict[tuple[Tree, int], set[int]] = {}
+        #: What code asks of its arguments besides their values.
+        self.asked: frozenset[str] = frozenset()
         self.deferral = Deferral()
         #: Which error the user's function raised in a trace, which was undone.
         self.failure = 0
@@ -128,6 +131,8 @@ class Versions:
                 return self._make(key, taken, computed, left), taken
             except SizeWanted as wanted:
                 self._compute(key, taken, computed, wanted, chosen)
+            except FactAskedError as error:
+                self.asked |= error.asked
             except (Exception, LookedAtError) as error:
                 now = self.hidden, self.dynamic, set(self._steering)
                 if isinstance(error, LookedAtError) and self._take_as_constants(
@@ -407,7 +412,7 @@ class Versions:
         """Return the key of a specialization: all but what it reads besides its arguments."""
         kinds = tuple(kinds_of(leaves, tree.leaves, self.dynamic.get(tree, ())))
         return (tree, kinds, STATE.recording, config.default_float,
-                tuple([c.number for c in computed]))
+                tuple([c.number for c in computed]), facts_of(leaves, self.asked))
 
     # -- what keeps changing ----------------------------------------------------------------
     def _promote(self, key: Any) -> bool:
@@ -507,19 +512,21 @@ class Versions:
 
     def _difference(self, key: Any) -> str:
         """Describe the difference from the most similar arguments seen before."""
-        tree, kinds, recording, default, _ = key
+        tree, kinds, recording, default, _, facts = key
         alike = [k for k in reversed(self._seen) if k[0] == tree and len(k[1]) == len(kinds)]
         if not alike:
             hidden = [p.path for p in self.hidden.values()]
             if hidden and any(k[0] == tree for k in self._seen):
                 return f"{', '.join(hidden)} kept changing: the code takes it at run time"
             return "the arguments had a new structure"
-        _, known_kinds, known_recording, known_default, _ = min(
+        _, known_kinds, known_recording, known_default, _, known_facts = min(
             alike, key=lambda k: sum(a != b for a, b in zip(k[1], kinds, strict=True)))
         changed = [
             f"argument {i} was {describe_kind(a)}, now {describe_kind(b)}"
             for i, (a, b) in enumerate(zip(known_kinds, kinds, strict=True)) if a != b
         ]
+        if facts != known_facts:
+            changed.append("the names of arguments, or whether they are leaves, changed")
         if recording != known_recording:
             changed.append("no_grad was switched")
         if default != known_default:

@@ -13,6 +13,8 @@ way (names, attributes, elements of containers), and what it changed.
   their own, and a list to which it only appends may hold anything (``parts.py``).
 - A NumPy array of which code assigns elements is a tensor over its memory meanwhile
   (``lent_arrays.py``).
+- What it asks of arguments besides their values (names, whether two are the same) is noted and
+  assumed by its code (``argument_facts.py``); elements of arrays that Python reads are compared.
 - What it puts into containers and objects is undone after the trace and repeated by each call
   (``effects.py``). Iterators that a trace would use up make the function eager.
 - Where Python decides by a value (``if``, ``int``, ``item``), it gets that of the present call,

@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, ModuleType, UnionType
 from typing import Any, NamedTuple
 
-from agnesi.compiler.tracing.contents import Answer
+from agnesi.compiler.tracing.contents import Answer, Printing
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
 from agnesi.core.support.config import STATE
@@ -114,6 +115,18 @@ def answers(module: Any, names: frozenset[str], imported: bool = False
             raise OnlyEagerError(f"it {question.told}")
         ask = functools.partial(question.ask, module)
         yield (name, question.told), functools.partial(Answer, question.told, ask, tuple)
+
+
+def printing() -> Iterator[tuple[Any, Callable[[], Place]]]:
+    """How NumPy makes text of arrays: a key and a place."""
+    table: Any = sys.modules.get("numpy._core.printoptions")
+    variable = getattr(table, "format_options", None)
+    told = "NumPy's options of printing"
+    if isinstance(variable, ContextVar):
+        yield ("numpy", told), functools.partial(Printing, told, variable)
+    else:
+        yield ("numpy", told), functools.partial(
+            Answer, told, lambda: (repr(sys.modules["numpy"].get_printoptions()),), tuple)
 
 
 def plain(module: Any, names: frozenset[str]) -> Iterator[tuple[str, Any]]:

@@ -55,6 +55,41 @@ def assigned_in(code: CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
+def compared_in(code: CodeType) -> frozenset[str | None]:
+    """Return with what code compares the identity of things: names of its module, or None for
+    anything else but constants.
+
+    >>> def f(x, y, z=None):
+    ...     return x is y or x is None or type(x) is int
+    >>> sorted(map(str, compared_in(f.__code__)))
+    ['None', 'int']
+    """
+    found: set[str | None] = {None} if {"is_", "is_not"} & {*code.co_names} else set()
+    for inner in codes(code):
+        before = None
+        for i in dis.get_instructions(inner):
+            if i.opname == "IS_OP" and before is not None and before.opname != "LOAD_CONST":
+                is_name = before.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+                found.add(before.argval if is_name else None)
+            before = i if i.opname != "CACHE" else before
+    return frozenset(found)
+
+
+#: Names of what makes text of things.
+_TEXTS = frozenset(("str", "repr", "format", "ascii", "array_str"))
+
+
+@functools.lru_cache(maxsize=4096)
+def makes_text(code: CodeType) -> bool:
+    """Return whether code makes text of things."""
+    return any(
+        not _TEXTS.isdisjoint(inner.co_names)
+        or any(type(c) is str and "%" in c for c in inner.co_consts)
+        or any(i.opname.startswith("FORMAT_") for i in dis.get_instructions(inner))
+        for inner in codes(code))
+
+
+@functools.lru_cache(maxsize=4096)
 def imports_of(code: CodeType) -> tuple[str, ...]:
     """Modules that code imports when it runs, with a dot for each level of those that are relative.
     """

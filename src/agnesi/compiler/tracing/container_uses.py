@@ -133,6 +133,9 @@ def _chain(code: CodeType, found: Sequence[dis.Instruction], n: int, keys: tuple
         if first.opname in _METHODS and first.argval in _APPENDING:
             yield Use(keys, What.APPEND)
             return
+        if first.opname in ("GET_ITER", "UNPACK_SEQUENCE"):
+            yield Use((*keys, ANY), What.READ)
+            return
         if first.opname == "STORE_FAST":
             yield from _local(code, found, n, keys)
             return

@@ -185,6 +185,15 @@ class Remembered(Elements):
     counts = False
 
 
+class Compared(Elements):
+    """The elements of a large array that Python reads: each call compares them."""
+
+    __slots__ = ()
+
+    def records(self) -> Iterable[Any]:
+        return ()
+
+
 class Raw(Place):
     """The bytes of an ``array.array``, a memoryview or a thing of ``ctypes``, whose memory is not
     held meanwhile."""
@@ -227,6 +236,15 @@ class Context(Place):
     def put(self, value: Any) -> None:
         if value is not MISSING:
             self.variable.set(value)
+
+
+class Printing(Context):
+    """NumPy's options of printing, which are another dict after each change."""
+
+    __slots__ = ()
+
+    def put(self, value: Any) -> None:
+        return
 
 
 class Kept(Place):

@@ -107,6 +107,29 @@ def _fit(uses: Uses) -> tuple[bool, bool]:
     return len(changes) + len(operand) == len(uses), bool(changes)
 
 
+#: Attributes of arrays that tell nothing of elements, and those that are views.
+_OUTSIDE = frozenset(("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides", "flags"))
+_VIEWS = frozenset(("T", "mT", "reshape", "ravel", "transpose", "squeeze", "swapaxes", "view"))
+
+
+def reads_elements(uses: Uses) -> bool | None:
+    """Return whether code reads elements of an array itself; None where it hands the array on, or
+    a view of it, to what may use its memory.
+
+    >>> from agnesi.compiler.tracing.container_uses import uses_of
+    >>> def f(x):
+    ...     return table[3] * x, table.shape
+    >>> reads_elements(uses_of(f.__code__, "table"))
+    True
+    """
+    ways = [[key.name if isinstance(key, Named) else key for key in keys] for keys, what in uses
+            if what is not What.PUT]
+    ways = [way for way in ways if not way or way[0] not in _OUTSIDE]
+    if all(key is SLICE or key in _VIEWS for way in ways for key in way):
+        return None if ways else False
+    return True
+
+
 def _can_be_lent(array: np.ndarray) -> bool:
     return (type(array) is np.ndarray and array.flags.writeable and array.flags.c_contiguous
             and array.dtype.kind in _KINDS and array.dtype.isnative and array.size > 0

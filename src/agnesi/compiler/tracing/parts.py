@@ -49,6 +49,7 @@ class Parts:
         """Look into something as far as code uses it, which ``uses`` tells; return what code is
         given, which is put into the ``place`` that it reads."""
         if type(value) is np.ndarray:
+            self._reads.note_uses(value, uses())
             given = self.lent.take(value, uses())
             if given is not value:
                 self._reads.name(value, path)

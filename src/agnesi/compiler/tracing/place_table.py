@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.contents import Elements, Remembered, owner_of
+from agnesi.compiler.tracing.container_uses import Uses
+from agnesi.compiler.tracing.contents import Compared, Elements, Remembered, owner_of
+from agnesi.compiler.tracing.lent_arrays import reads_elements
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
 
 #: Bytes of arrays whose elements are compared.
 _MAX_COMPARED_BYTES = 1 << 12
+#: Bytes of all larger ones that Python reads and that each call compares.
+_MAX_HELD_BYTES = 1 << 20
 #: Bytes of larger arrays that are remembered during a trace, which must not change them.
 _MAX_REMEMBERED_BYTES = 1 << 28
 
@@ -29,6 +34,8 @@ class PlaceTable:
         self._paths: dict[int, str] = {}
         #: Small arrays, whose elements Python may read or change.
         self.arrays: dict[int, Elements] = {}
+        #: Whether code that names an array reads its elements itself (``reads_elements``).
+        self._uses: dict[int, bool | None] = {}
         #: What owns the memory of all arrays that the function can reach.
         self._memory: dict[int, Any] = {}
         #: Bytes of larger ones.
@@ -86,6 +93,38 @@ class PlaceTable:
             self._remembered += value.nbytes
             if self._remembered <= _MAX_REMEMBERED_BYTES:
                 self.arrays[id(value)] = Remembered(path, value)
+
+    def note_uses(self, value: np.ndarray, uses: Uses) -> None:
+        """Note what code does with an array that it names."""
+        now, before = reads_elements(uses), self._uses.get(id(value), False)
+        self._uses[id(value)] = before or now if now is not False else before
+
+    def compared(self, used: Container[int]) -> Iterator[Elements]:
+        """Return the arrays whose elements each call compares; those that are ``used`` as memory
+        are read where they are then.
+
+        Raises
+        ------
+        OnlyEagerError
+            If code itself reads elements of one that is too large for that.
+        """
+        bytes_left = _MAX_HELD_BYTES
+        for key, place in self.arrays.items():
+            if place.counts and key not in used:
+                yield place
+            if place.counts or (key in used and not self._uses.get(key)):
+                continue
+            named = self._uses.get(key, False) is not False
+            bytes_left -= place.array.nbytes
+            if bytes_left >= 0:
+                made = Compared(place.path, place.array)
+                made.value = place.value
+                yield made
+            elif named:
+                raise OnlyEagerError(
+                    f"Python or NumPy reads elements of {place.path}, an array of "
+                    f"{place.array.nbytes} bytes", "Wrap it (ag.tensor), so that compiled code "
+                    "reads it")
 
     def knows(self, value: Any) -> bool:
         """Return whether an object was there before the trace."""

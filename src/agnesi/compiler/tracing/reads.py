@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import Enum
 from importlib.util import resolve_name
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -28,8 +29,10 @@ from agnesi.compiler.tracing.bytecode import (
     assigned_in,
     attributes_of,
     codes,
+    compared_in,
     globals_of,
     imports_of,
+    makes_text,
 )
 from agnesi.compiler.tracing.container_uses import uses_at, uses_of
 from agnesi.compiler.tracing.contents import (
@@ -81,6 +84,8 @@ _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype,
 _MEMBER = type(vars(Tensor)["array"])
 #: Names that Python has, which nobody takes away.
 _BUILTINS = frozenset(dir(builtins))
+#: What is neither a tensor nor a container.
+_DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
 #: An attribute of tensors by which Python may decide.
 _FLAG = "requires_grad"
 
@@ -107,6 +112,12 @@ class Reads(PlaceTable):
         self._assigned: set[str] = set()
         #: Functions that keep their results, and what they tell of that at first.
         self._caches: dict[int, tuple[Any, Any]] = {}
+        #: Whether code compares the identity of what may be tensors or containers.
+        self.identifies = False
+        #: Whether code makes text of things, and whether it uses NumPy.
+        self._makes_text = self._uses_numpy = False
+        #: Tensors that were met.
+        self._tensors: dict[int, Tensor] = {}
         #: What is still to be looked into; None while nothing is.
         self._waiting: list[tuple[Any, str]] | None = None
 
@@ -131,6 +142,8 @@ class Reads(PlaceTable):
     def _look(self, value: Any, path: str) -> None:
         """Look into a thing itself, if that is new."""
         atom = isinstance(value, SCALARS)
+        if isinstance(value, Tensor):
+            self._tensors[id(value)] = value
         if isinstance(value, Tensor) and _FLAG in self._names and _FLAG not in self._assigned:
             self._add((id(value), _FLAG), lambda: Answer(
                 f"{path}.{_FLAG}", lambda: (value.requires_grad,), tuple))
@@ -247,6 +260,8 @@ class Reads(PlaceTable):
                 self.meet(inner, f"{part.__name__}.{name}")
             for name in list(self._names):
                 self._of_class(kind, name)
+            if is_users(type(kind)):
+                self._definition(type(kind))
             for name, method in list(vars(type(kind)).items() if is_users(type(kind)) else ()):
                 self.meet(getattr(method, "fget", method), f"{type(kind).__name__}.{name}")
 
@@ -293,6 +308,10 @@ class Reads(PlaceTable):
         if library:
             return
         self._add(("function", id(function)), lambda: Function(path, function))
+        self._makes_text = self._makes_text or makes_text(code)
+        self.identifies = self.identifies or any(
+            name is None or not isinstance(function.__globals__.get(name, int), _DISTINCT)
+            for name in compared_in(code))
         self._owned(vars(function), path)
         self.replaced.replace(function)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
@@ -328,6 +347,7 @@ class Reads(PlaceTable):
         if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
             self.meet(environment(), "the environment")
         names = attributes_of(code)
+        self._uses_numpy = self._uses_numpy or module is np
         self._ask(module, names)
         for name, value in ambient.plain(module, names):
             path, held = f"{module.__name__}.{name}", vars(module)
@@ -414,6 +434,16 @@ class Reads(PlaceTable):
         finally:
             self.places = known
 
+    def reached(self) -> dict[int, Any]:
+        """Return the tensors, arrays and containers that the function has without being given
+        them, by identity."""
+        held = [p.value for p in self._all_places()]
+        keys = [k for v in self._met.values() if isinstance(v, dict) for k in v]
+        found = [*self._tensors.values(), *keys, *(a.array for a in self.arrays.values()), *held,
+                 *self._met.values()]
+        return {id(v): v for v in found if isinstance(v, (Tensor, np.ndarray))
+                or (taking_elements(v) is not None and not isinstance(v, (tuple, frozenset)))}
+
     @contextmanager
     def body(self) -> Iterator[None]:
         """Note the places that change within this block, which the plain function runs in each
@@ -432,6 +462,9 @@ class Reads(PlaceTable):
         self._refill()
         self.parts.settle()
         self.parts.lent.check(place.array for place in self.arrays.values())
+        for key, printing in ambient.printing() if self._makes_text and (
+                self.arrays or self._uses_numpy) else ():
+            self._add(key, printing)
         for key, place in self.given.items():
             if place.holds():
                 self._add(key, lambda p=place: p)  # type: ignore

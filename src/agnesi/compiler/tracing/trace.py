@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
+from agnesi.compiler.tracing.argument_facts import GRAD
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
@@ -20,7 +21,7 @@ from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import traced, witnessed
 from agnesi.core.support.errors import GradientError, TraceError, at, location, user_where
 from agnesi.core.support.forks import Lock
-from agnesi.core.support.tracing import finish
+from agnesi.core.support.tracing import finish, told_of
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 
 #: References to what one tensor or one array refers to, where a local name does, too.
@@ -105,6 +106,9 @@ class Trace:
         #: Python decides by values (``compiler.tracing.decisions``).
         self.told: Any = None
         self.decisions: Any = None
+        #: What is known of arguments, and what code asks of that (``argument_facts.py``).
+        self.facts: dict[int, Any] = {}
+        self.questions: set[str] = set()
 
     # -- values ---------------------------------------------------------------------------
     def size(self, node: Node, most: Any = None, given: Node | None = None) -> Any:
@@ -254,6 +258,8 @@ class Trace:
     def read_grad(self, t: Tensor) -> Any:
         """``t.grad`` inside the trace."""
         if t.array is None:
+            if t._grad is None:
+                told_of(t, GRAD)
             return t._grad
         record = self._record(t)
         if not record.written:

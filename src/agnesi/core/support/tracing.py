@@ -33,6 +33,18 @@ def is_known(*xs: Any) -> bool:
     return not is_tracing() and all([x.array is not None for x in xs])
 
 
+def told_of(x: Any, fact: str) -> Any:
+    """Return what is known of a symbol that is an argument of a traced function, where code asks
+    for a fact of it: its name, for example; None for others."""
+    trace = current_trace()
+    while getattr(trace, "around", None) is not None:
+        trace = trace.around
+    facts = getattr(trace, "facts", {}).get(id(x))
+    if facts is not None:
+        trace.questions.add(fact)
+    return facts
+
+
 #: Leaves of traces that are over, and whose they were; they may be kept, but have no values.
 _FINISHED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 

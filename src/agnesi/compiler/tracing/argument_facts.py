@@ -1,0 +1,147 @@
+"""What code asks of its arguments besides their values: names, gradients, whether they are leaves,
+whether two of them are the same object.
+
+A trace notes what it is asked (``told_of`` in ``core/support/tracing.py``).  Names and leaves
+belong to the signature from then on; calls with gradients at arguments, or with one object in two
+places, run eagerly where code asks for that: a trace has another symbol for each place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import is_leaf
+from agnesi.core.support.tree import Tree
+from agnesi.core.tensor import Tensor
+
+NAME, LEAF, GRAD, IDENTITY = "name", "is_leaf", "grad", "identity"
+Facts = tuple[Any, ...]
+
+
+class FactAskedError(BaseException):
+    """Code asks something of its arguments that their signature has not told so far."""
+
+    def __init__(self, asked: Collection[str]) -> None:
+        super().__init__()
+        self.asked = frozenset(asked)
+
+
+def facts_of(leaves: Iterable[Any], asked: Collection[str]) -> Facts:
+    """Return what was asked of arguments, as a part of their signature."""
+    if not asked:
+        return ()
+    tensors = [v if isinstance(v, Tensor) else None for v in leaves]
+    found: list[Any] = []
+    if NAME in asked:
+        found += [None if v is None else v._name for v in tensors]
+    if LEAF in asked:
+        found += [v is None or is_leaf(v) for v in tensors]
+    return tuple(found)
+
+
+def told(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str, Any]]:
+    """Return what the symbols of a trace answer for arguments, by their identity."""
+    return {id(s): {NAME: v._name, LEAF: is_leaf(v)} if isinstance(v, Tensor) else {}
+            for s, v in zip(symbols, leaves, strict=True) if isinstance(s, Tensor)}
+
+
+class Assumptions:
+    """What a trace took arguments to be besides their values, where code asks for that.
+
+    Attributes
+    ----------
+    asked : frozenset of str
+        What code asks.
+    things : dict of int to object
+        By identity, the tensors, arrays and containers that it has without being given them; empty
+        where it neither compares identities nor changes anything but tensors.
+    """
+
+    def __init__(self, asked: frozenset[str], leaves: Sequence[Any], things: Mapping[int, Any],
+                 tree: Tree) -> None:
+        self.asked = asked
+        self.things = things
+        self._tree = tree
+        self._nests = any(c.kind not in (None, type(None)) for part in tree.children
+                          for c in part.children)
+        self._facts = facts_of(leaves, asked)
+
+    def __bool__(self) -> bool:
+        return bool(self.asked)
+
+    @property
+    def of_containers(self) -> bool:
+        """Whether code compares the identity of containers that it is given."""
+        return IDENTITY in self.asked and self._nests
+
+    def fits(self, leaves: Sequence[Any]) -> bool:
+        """Return whether arguments are what the trace took them to be."""
+        return facts_of(leaves, self.asked) == self._facts and not self.breaks(leaves)
+
+    def breaks(self, leaves: Sequence[Any]) -> bool:
+        """Return whether no trace fits a call: a gradient lies at an argument, or a tensor comes
+        twice or is known otherwise, too."""
+        if GRAD in self.asked and any(
+                isinstance(v, Tensor) and v._grad is not None for v in leaves):
+            return True
+        return IDENTITY in self.asked and self._are_shared(
+            [v for v in leaves if isinstance(v, (Tensor, np.ndarray))])
+
+    def shares(self, given: Any) -> bool:
+        """Return whether a container that is told from others, or changed, comes twice or is known
+        otherwise, too; the function changes something."""
+        return self._nests and self._are_shared(containers(self._tree, given))
+
+    def _are_shared(self, values: Sequence[Any]) -> bool:
+        known = {id(v) for v in values}
+        return len(known) < len(values) or not self.things.keys().isdisjoint(known)
+
+    def written(self, places: Iterable[Any]) -> list[Any]:
+        """Return the containers, among those that it has, in which places are."""
+        held = [getattr(p, name, None) for p in places for name in ("container", "mapping")]
+        return [v for v in held if v is not None and id(v) in self.things]
+
+
+def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: frozenset[str],
+            changes: bool) -> Assumptions:
+    """Return what a trace took arguments to be; ``known`` is what their signature tells.
+
+    Raises
+    ------
+    FactAskedError
+        If the code asks something else.
+    """
+    asked = trace.questions | ({IDENTITY} if reads.identifies else set())
+    if not asked <= known:
+        trace.uncount()
+        raise FactAskedError(asked)
+    things: dict[int, Any] = {}
+    if IDENTITY in known or changes:
+        things = {**reads.reached(), **{id(x): x for x, _ in trace.leaves.values()}}
+    return Assumptions(known, leaves, things, tree)
+
+
+def containers(tree: Tree, nest: Any) -> list[Any]:
+    """Return the containers of arguments that can be changed.
+
+    Examples
+    --------
+    >>> from agnesi.compiler.tracing.argument_facts import containers
+    >>> from agnesi.core.support.tree import flatten
+    >>> nest = ([1.0], {"a": (2.0,)})
+    >>> containers(flatten(nest)[1], nest)
+    [[1.0], {'a': (2.0,)}]
+    """
+    found, stack = [], [(tree, nest)]
+    while stack:
+        tree, nest = stack.pop()
+        if tree.kind in (None, type(None)):
+            continue
+        if tree.kind is not tuple:
+            found.append(nest)
+        inner = tree.take(nest)[0] if tree.leaves else ()
+        stack += reversed(list(zip(tree.children, inner, strict=True)) if tree.leaves else [])
+    return found

@@ -1,0 +1,179 @@
+"""What code asks of arguments besides their values: each call is answered as eagerly."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+
+def one(*values: float, **options: Any) -> Any:
+    return ag.tensor([float(v) for v in values], **options)
+
+
+W = one(3)
+TABLE = {W: 2.0}
+
+
+class Some:
+    pass
+
+
+def _pairs(J: Any) -> Any:
+    for same in (lambda x, y: x is y, lambda x, y: operator.is_(x, y),
+                 lambda x, y: len({x, y}) < 2):
+        f = J(lambda x, y, same=same: x + 1 if same(x, y) else x - y)
+        a, b = one(1), one(5)
+        yield from (f(a, b), f(a, a), f(b, b), f(b, a), f(x=a, y=a))
+
+
+def _state(J: Any) -> Any:
+    some = Some()
+    some.w, listed = one(2), [one(7)]
+
+    def step(x: Any) -> Any:
+        known = x is some.w or x is W or any(x is t for t in listed)
+        return x * TABLE.get(x, 10.0) + (1 if known else -1)
+
+    step, x = J(step), one(4)
+    for value in (some.w, x, W, listed[0]):
+        yield step(value)
+    some.w = x
+    yield step(x)
+    listed.append(y := one(9))
+    yield step(y)
+
+
+def _containers(J: Any) -> Any:
+    def change(a: Any, b: Any) -> Any:
+        a[0] = a[0] * 2
+        return b[0] + 1, a is b
+
+    change, a, b = J(change), [one(1)], [one(5)]
+    for given in ((a, b), (a, a), (b, a), (b, b)):
+        yield change(*given)
+        yield from (a[0], b[0])
+
+
+HELD = {"w": one(1)}
+
+
+def _container_of_the_module(J: Any) -> Any:
+    HELD["w"], other = one(1), {"w": one(7)}
+
+    def change(d: Any, x: Any) -> Any:
+        HELD["w"] = HELD["w"] + x
+        return d["w"] * 1
+
+    change = J(change)
+    for given in (other, HELD, other, HELD):
+        yield change(given, one(1))
+        yield from (other["w"], HELD["w"])
+
+
+def _names(J: Any) -> Any:
+    f = J(lambda d: (d["x"] + (d["x"].name == "a"), d["x"].name))
+    a, b = one(1), one(1)
+    a.name = "a"
+    for value in (b, a, b, a):
+        yield from f({"x": value})
+    b.name = "a"
+    yield from f({"x": b})
+
+
+def _leaves(J: Any) -> Any:
+    f = J(lambda x: x * 2 if x.is_leaf else x + 1)
+    a = one(2, requires_grad=True)
+    for value in (a, a * 1, one(3), a * 2, a):
+        yield f(value)
+
+
+def _gradients(J: Any) -> Any:
+    f = J(lambda x: x * 2 if x.grad is None else x + x.grad)
+    a = one(2, requires_grad=True)
+    yield f(a)
+    (a * a).sum().backward()
+    yield from (f(a), f(a))
+    a.grad = one(9)
+    yield f(a)
+    a.grad = None
+    yield f(a)
+
+
+def _large_arrays(J: Any) -> Any:
+    table, some, held = (np.zeros(10_000) for _ in range(3))
+    where = Some()
+    where.some, inside, index = some, [held], np.array([1, 2])
+    for f in (lambda x: x + float(table[3]), lambda x: x + 1 if table[3] > 0 else x,
+              lambda x: x + np.max(where.some), lambda x: x + inside[0][3],
+              lambda x: x + table[index].sum(), lambda x: (x * table).sum() + table[3],
+              lambda x: ag.asarray(table).sum() + len([v for v in table[:4] if v > 0])):
+        g = J(f)
+        for k in (0, 5, 5, 6):
+            for array in (table, some, held):
+                array[2:4] = k
+            yield g(one(1))
+
+
+def _texts(J: Any) -> Any:
+    array, before = np.array([1.23456789, 2.0]), np.get_printoptions()["precision"]
+    f, g = J(lambda x: (x + len(str(array)), f"{array}")), J(lambda x: (x, repr(np.ones(1) / 3)))
+    try:
+        for precision in (8, 2, 2, 5):
+            np.set_printoptions(precision=precision)
+            yield from (*f(one(1)), *g(one(1)))
+    finally:
+        np.set_printoptions(precision=before)
+
+
+def _classes_of_classes(J: Any) -> Any:
+    class Meta(type):
+        def __instancecheck__(cls, other: Any) -> bool:
+            return False
+
+    class Kind(metaclass=Meta):
+        pass
+
+    some = Some()
+    f = J(lambda x: x + 1 if isinstance(some, Kind) else x - 1)
+    yield f(one(1))
+    Meta.__instancecheck__ = lambda cls, other: True  # type: ignore[method-assign]
+    yield f(one(1))
+
+
+PROGRAMS = {f.__name__.strip("_"): f for f in (
+    _pairs, _state, _containers, _container_of_the_module, _names, _leaves, _gradients,
+    _large_arrays, _texts, _classes_of_classes)}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_as_eagerly(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*runs eagerly")
+        eager, compiled = ([v.tolist() if isinstance(v, ag.Tensor) else v for v in
+                            list(PROGRAMS[name](J))] for J in (lambda f: f, ag.jit))
+    assert len(eager) > 1
+    assert compiled == eager
+
+
+def test_calls_that_are_not_asked_go_to_native_code_at_once() -> None:
+    for f, flat in ((lambda x: x + 1, True), (lambda x: x if x is None else x + 1, True),
+                    (lambda x: x if type(x) is int else x + 1, True),
+                    (lambda x: x if x is W else x + 1, False)):
+        compiled = ag.jit(f)
+        compiled(one(1))
+        assert compiled.versions.ready[0].flat is flat
+
+
+def test_arrays_too_large_to_compare_make_it_run_eagerly() -> None:
+    table = np.zeros(200_000)
+    f = ag.jit(lambda x: x + float(table[3]))
+    with pytest.warns(RuntimeWarning, match=r"elements of table, an array of 1600000 bytes"):
+        f(one(1))
+    table[3] = 5
+    assert f(one(1)).tolist() == [6.0]
