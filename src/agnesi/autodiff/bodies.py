@@ -112,6 +112,8 @@ class BodyTrace:
         self.looked: list[Tensor] = []
         #: Symbols that were told to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
+        #: Operations that refuse some values of their operands: bodies check what they compute.
+        self.raising: list[Node] = []
 
     def variable(self, x: Any, weak: bool = False) -> Tensor:
         """A free variable of the body, of the type of ``x``."""

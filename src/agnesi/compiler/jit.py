@@ -354,8 +354,8 @@ def jit(
 
     Results lie in memory of their own, also where the function returns an argument, or a view of
     one or of other state, which share memory when it runs eagerly.  What neither results nor state
-    come from is not computed, and nothing of it is checked: an index that is out of range raises
-    where its element is used.
+    come from is not computed, but what eager code checks of it is (that an index is in range, a
+    matrix regular, ``ensure``): only bodies of loops and branches leave such checks out.
 
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; so is another one that changes alone, and several

@@ -301,7 +301,10 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
         raise explain(error, op.name, xs) from None
     inputs = tuple([graph_node(x) for x in xs] if known is None else known)
     where = mode.line or user_where(3) if mode.placing else None
-    return node_of_type(op, inputs, types, where)
+    node = node_of_type(op, inputs, types, where)
+    if "raises" in op.traits and mode.trace is not None and mode.examples is None:
+        mode.trace.raising.append(node)
+    return node
 
 
 def _known_nodes(xs: tuple[Tensor, ...]) -> list[Node] | None:

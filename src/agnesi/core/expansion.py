@@ -102,7 +102,7 @@ class Simpler:
         op = node.op
         if op.decompose is None:
             return ()
-        parts = self._again(node, inputs) if op.by_types else _decomposed(node, inputs)
+        parts = self._again(node, inputs) if op.by_types else decomposed(node, inputs)
         for part in parts:
             inherit(part, node, self.known)
         return parts
@@ -115,7 +115,7 @@ class Simpler:
         found = self._by_types.get(key)
         if found is None:
             stand_ins = tuple([Node(None, (), n.shape, n.dtype) for n in inputs])
-            made = _decomposed(node, stand_ins)
+            made = decomposed(node, stand_ins)
             found = self._by_types[key] = stand_ins, made, toposort(made)
         stand_ins, made, order = found
         done = dict(zip(stand_ins, inputs, strict=True))
@@ -126,7 +126,7 @@ class Simpler:
         return tuple([done[n] for n in made])
 
 
-def _decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
+def decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
     try:
         result = node.op.decompose(*map(symbol, inputs))
     except (ValueError, TypeError, IndexError) as error:

@@ -180,3 +180,23 @@ def test_dtypes_stay() -> None:
     for way in (program, ag.jit(program)):
         with pytest.raises(ag.DTypeError, match="does not fit into int64"):
             way(ag.ones((2, 3), dtype="int64"), ag.tensor(MASK))
+
+
+@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("shape", [(0,), (0, 4), "columns"])
+def test_masks_without_elements_choose_nothing_of_axes_of_any_size(n: int, shape: Any) -> None:
+    """As in NumPy, read, written and added to, eagerly and compiled."""
+    a = np.arange(n * 4.0).reshape(n, 4)
+    mask = np.zeros((n, 0) if shape == "columns" else shape, bool)
+
+    def written(x: Any, m: Any) -> Any:
+        y = x + 0
+        y[m] = 3.0
+        return y, ag.index_put(x, m, 2.0, accumulate=True), x[m].sum()
+
+    for wrap in (lambda f: f, ag.jit):
+        assert wrap(lambda x, m: x[m])(ag.tensor(a), ag.tensor(mask)).shape == a[mask].shape
+        new, more, total = wrap(written)(ag.tensor(a), ag.tensor(mask))
+        np.testing.assert_array_equal(new.numpy(), a)
+        np.testing.assert_array_equal(more.numpy(), a)
+        assert float(total) == 0

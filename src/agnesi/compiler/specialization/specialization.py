@@ -30,6 +30,7 @@ from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, re
 from agnesi.compiler.tracing.argument_facts import assumed, told
 from agnesi.compiler.tracing.chance import refuse_draws, states
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
+from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
@@ -116,6 +117,7 @@ class Version:
         self.flat = (self.plain and is_flat(tree) and not self.records and not self.unseen
                      and not self.hidden and not computed and not self.assumed)
         self.footprint = self._footprint(trace, updates)
+        token = with_dead_checks(trace, nodes, token)
         graph = closed(inputs, nodes if token is None else [*nodes, token], since)
         if pattern is not None:
             self._settle(graph)

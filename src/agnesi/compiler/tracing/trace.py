@@ -98,6 +98,8 @@ class Trace:
         #: Symbols that do not lie in row-major order, and how they lie
         #: (``core.storage.memory_order.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
+        #: Operations that refuse some values of their operands (``dead_checks.py``).
+        self.raising: list[Node] = []
         #: Numbers of Python's as tensors, by dtype and value.
         self.numbers: dict[Any, Tensor] = {}
         #: Pullbacks of elementwise operations, by operation and types (``autodiff/pullbacks.py``).

@@ -16,10 +16,11 @@ from __future__ import annotations
 #: ordering      the first operand, once the others are computed
 #: control       holds graphs that run as programs of their own
 #: segment       holds a graph that is lowered in its place
+#: raises        refuses some values of its operands
 #: ============= =====================================================================
 TRAITS = frozenset("""
     cheap heavy commutative movement permutation broadcast gather conversion ordering
-    control segment
+    control segment raises
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal
@@ -45,7 +46,8 @@ def is_heavy(name: str) -> bool:
 def traits(name: str) -> frozenset[str]:
     """The traits of the pointwise operation that evaluates a scalar operation for each element."""
     known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE))
-    return frozenset([trait for trait, names in known if name in names])
+    found = [trait for trait, names in known if name in names]
+    return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 
 
 def price(name: str) -> int:

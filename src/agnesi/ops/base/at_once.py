@@ -32,7 +32,7 @@ def node_at_once(op: Any, xs: tuple[Any, ...]) -> Tensor | None:
     """
     mode = MODE.get()
     trace = mode.trace
-    if mode.examples is not None or op.whole or (
+    if mode.examples is not None or op.whole or "raises" in op.traits or (
             trace is not None and not (trace.keeps_nodes and trace.of_values)):
         return None
     operands = xs if type(xs[0]) is type(xs[-1]) is Tensor else _with_number(op, xs, trace)

@@ -30,7 +30,7 @@ class Ensure(Op):
     message: str
     told: str = ""
     name = "ensure"
-    traits = frozenset(("cheap",))
+    traits = frozenset(("cheap", "raises"))
     keep_inputs = (1,)
 
     def infer(self, x: Any, condition: Any) -> Any:

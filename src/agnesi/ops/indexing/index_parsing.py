@@ -79,6 +79,14 @@ def is_mask(e: Any) -> bool:
     return isinstance(e, (Tensor, np.ndarray)) and e.dtype.kind == "b"
 
 
+def need_mask(mask: Any, axes: Shape) -> None:
+    """Refuse a mask for axes of other sizes; as in NumPy, one without elements chooses nothing of
+    axes of any size."""
+    if any(n not in (size, 0) for n, size in zip(mask.shape, axes, strict=True)
+           if isinstance(n, int) and isinstance(size, int)):
+        raise IndexError(f"the mask has shape {mask.shape}, the axes it stands for {axes}")
+
+
 def _chosen(mask: Any) -> list[Tensor]:
     """Tensors of indices in the place of a mask."""
     if isinstance(mask, Tensor) and not is_known(mask):
@@ -119,12 +127,7 @@ def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
     result: list[Any] = []
     for e in entries:
         if is_mask(e):
-            for n, size in zip(e.shape, x.shape[axis: axis + e.ndim], strict=True):
-                if isinstance(n, int) and isinstance(size, int) and n not in (size, 0):
-                    raise IndexError(
-                        f"the mask has shape {e.shape}, the axes it stands for "
-                        f"{x.shape[axis: axis + e.ndim]}"
-                    )
+            need_mask(e, x.shape[axis: axis + e.ndim])
             result.extend(_chosen(e) if e.ndim else map(_Single, _chosen(e)))
             axis += e.ndim
         else:

@@ -15,7 +15,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import alike
-from agnesi.core.ir.dims import is_settled, product
+from agnesi.core.ir.dims import product
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
@@ -36,7 +36,7 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import NEUTRAL, Reduce, beaten, reducer
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.control.loop import FirstRows
-from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask
+from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask, need_mask
 from agnesi.ops.indexing.ranges import arange
 
 #: What the size of a selection is called in errors.
@@ -141,8 +141,9 @@ def part_of(x: Tensor, key: Any) -> Part | None:
     side = indices[-1] - indices[0] == len(indices) - 1
     after = view.ndim - before - mask.ndim
     axes = view.shape[before:before + mask.ndim]
-    if is_settled((*axes, *mask.shape)) and axes != mask.shape:
-        raise IndexError(f"the mask has shape {mask.shape}, the axes it stands for {axes}")
+    need_mask(mask, axes)
+    if 0 in mask.shape:
+        return None
     lying = reshape(mask, ((1,) * before + mask.shape + (1,) * after))
     return Part(x, view, mask, lying, before, after, before if side else 0, len(indices) == 1)
 

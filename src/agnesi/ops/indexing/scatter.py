@@ -41,6 +41,7 @@ from agnesi.ops.indexing.index_parsing import (
     complete,
     entries_of,
     is_mask,
+    need_mask,
     parse,
     plain,
     view_of,
@@ -59,6 +60,7 @@ class IndexPut(Op):
     at: int
     unique: bool = False
     name = "setitem"
+    traits = frozenset(("raises",))
 
     @property
     def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -112,6 +114,7 @@ class IndexAdd(Op):
     axes: tuple[int, ...]
     at: int
     name = "index_add"
+    traits = frozenset(("raises",))
 
     @property
     def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -183,15 +186,14 @@ def _masked(x: Tensor, key: Any) -> Any:
     entries = entries_of(key)
     rest = entries[1:]
     alone = all(e is Ellipsis for e in rest) and len(rest) < 2
-    return entries[0] if entries and is_mask(entries[0]) and alone else None
+    found = entries and is_mask(entries[0]) and alone and 0 not in entries[0].shape
+    return entries[0] if found else None
 
 
 def _under(mask: Any, x: Tensor) -> Tensor:
     mask = as_tensor(mask)
     complete(x, [mask])
-    if not shapes.fits(mask.shape, x.shape[: mask.ndim]):
-        raise IndexError(f"the mask has shape {mask.shape}, the axes it stands for "
-                         f"{x.shape[: mask.ndim]}")
+    need_mask(mask, x.shape[: mask.ndim])
     return reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
 
 

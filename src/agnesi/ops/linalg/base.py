@@ -36,6 +36,7 @@ class MatrixOp(Op):
     """Base of operations on the last two axes; the axes before them broadcast."""
 
     work = cubes(8)
+    traits = frozenset(("raises",))
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

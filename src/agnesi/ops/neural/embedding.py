@@ -38,6 +38,7 @@ class Lookup(Op):
     sparse: bool = False
     by_frequency: bool = False
     name = "embedding"
+    traits = frozenset(("raises",))
     keep_inputs = (1,)
 
     def infer(self, weight: Any, ids: Any) -> Any:

@@ -268,6 +268,7 @@ class Pick(Op):
     """For each row, the element of the last axis that its label names."""
 
     name = "pick"
+    traits = frozenset(("raises",))
     keep_inputs = (1,)
 
     def infer(self, x: Any, labels: Any) -> Any:
@@ -394,6 +395,7 @@ class LabelLoss(Op):
 
     mean: bool = False
     name = "cross_entropy"
+    traits = frozenset(("raises",))
 
     def infer(self, x: Any, labels: Any) -> Any:
         rows, dtype = Pick().infer(x, labels)

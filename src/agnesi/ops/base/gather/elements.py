@@ -32,7 +32,7 @@ class Index(Op):
     axes: tuple[int, ...]
     at: int
     name = "getitem"
-    traits = frozenset(("movement",))
+    traits = frozenset(("movement", "raises"))
 
     def infer(self, x: Any, *indices: Any) -> Any:
         return selected(x.shape, self.axes, self.at, indices), x.dtype
@@ -117,6 +117,7 @@ class IndexSum(Op):
     at: int
     shape: Shape
     name = "index_sum"
+    traits = frozenset(("raises",))
 
     def infer(self, x: Any, *indices: Any) -> Any:
         region = selected(self.shape, self.axes, self.at, indices)

@@ -131,7 +131,7 @@ class Ensured(Op):
     error: str = "ValueError"
     bounds: tuple[int, int] | None = None
     name = "ensure"
-    traits = frozenset(("cheap",))
+    traits = frozenset(("cheap", "raises"))
     keep_inputs = (1,)
     condition = 1
 
