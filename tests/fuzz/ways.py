@@ -143,7 +143,7 @@ def by_size(run):
     out = []
     for n in (9, 2, 3, 1, 0):
         some = [ag.copy(a[:n]) if isinstance(a, ag.Tensor) and a.ndim else a for a in args]
-        try:  # eagerly: compiled code checks nothing of what nobody reads
+        try:  # eagerly: bodies of loops check nothing of what nobody reads
             eagerly(*[ag.copy(a) if isinstance(a, ag.Tensor) else a for a in some])
         except (ValueError, IndexError, TypeError):
             continue

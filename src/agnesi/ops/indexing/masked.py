@@ -142,7 +142,7 @@ def part_of(x: Tensor, key: Any) -> Part | None:
     after = view.ndim - before - mask.ndim
     axes = view.shape[before:before + mask.ndim]
     need_mask(mask, axes)
-    if 0 in mask.shape:
+    if 0 in mask.shape and axes != mask.shape:
         return None
     lying = reshape(mask, ((1,) * before + mask.shape + (1,) * after))
     return Part(x, view, mask, lying, before, after, before if side else 0, len(indices) == 1)
