@@ -75,8 +75,7 @@ class Version:
                  left: Collection[Sequence[Decision]] = ()) -> None:
         start = time.perf_counter()
         shapes: Any = shapes_of(leaves)
-        if pattern is not None:
-            shapes = in_shapes(pattern, shapes)
+        shapes = shapes if pattern is None else in_shapes(pattern, shapes)
         self.owner = owner
         self.argument_tree = tree
         self.recording, since = STATE.recording, next_serial()
@@ -117,8 +116,7 @@ class Version:
         self.flat = (self.plain and is_flat(tree) and not self.records and not self.unseen
                      and not self.hidden and not computed and not self.assumed)
         self.footprint = self._footprint(trace, updates)
-        token = with_dead_checks(trace, nodes, token)
-        graph = closed(inputs, nodes if token is None else [*nodes, token], since)
+        graph = closed(inputs, with_dead_checks(trace, nodes, token), since)
         if pattern is not None:
             self._settle(graph)
         self.seconds = time.perf_counter() - start

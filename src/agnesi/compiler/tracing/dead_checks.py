@@ -22,17 +22,21 @@ from agnesi.ops.base.creation import constant
 from agnesi.ops.base.gather.gather_scatter import Ensured
 
 
-def with_dead_checks(trace: Trace, results: Sequence[Node], token: Node | None) -> Node | None:
-    """A value that exists where ``token`` does and no check of the trace fails that ``results`` do
-    not depend on; None where there is no token and no such check."""
-    if not trace.raising:
-        return token
-    live = set(toposort(results))
+def with_dead_checks(trace: Trace, results: Sequence[Node], token: Node | None) -> list[Node]:
+    """The results, and where it is needed a value that exists where ``token`` does and no check of
+    the trace fails that they do not depend on."""
+    live = set(toposort(results)) if trace.raising else set()
     dead = [n for n in trace.raising if n not in live]
-    if not dead:
-        return token
+    if dead:
+        token = _with_checks(token, dead, [n for n in trace.raising if n in live])
+    return [*results] if token is None else [*results, token]
+
+
+def _with_checks(token: Node | None, dead: Sequence[Node], live: Sequence[Node]) -> Node | None:
+    """A value that exists where ``token`` does and no check of ``dead`` operations fails; the
+    ``live`` ones check by themselves."""
     with switched(recording=False):
-        checked = {_checked(c) for n in trace.raising if n in live for c in checks_of(n)}
+        checked = {_checked(c) for n in live for c in checks_of(n)}
         for node in dead:
             for check in checks_of(node):
                 if _checked(check) not in checked:
