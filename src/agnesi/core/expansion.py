@@ -127,6 +127,7 @@ class Simpler:
 
 
 def decomposed(node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The results of a node by its operation's ``decompose`` rule; none where that gives none."""
     try:
         result = node.op.decompose(*map(symbol, inputs))
     except (ValueError, TypeError, IndexError) as error:
