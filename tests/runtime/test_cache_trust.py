@@ -244,7 +244,7 @@ def test_a_full_disk_leaves_nothing_behind(fresh_cache):
         diskcache.put(NAME, bytes(100_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert [path.name for path in fresh_cache.iterdir()] == [FILE]
+    assert {path.name for path in fresh_cache.iterdir()} == {FILE, diskcache._SIZE_FILE}
     assert diskcache.get(NAME) == b"body"
 
 
@@ -263,7 +263,7 @@ def test_an_interrupted_write_leaves_nothing_behind(fresh_cache, monkeypatch):
         patch.setattr(os, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             diskcache.put(NAME, b"other")
-    assert [path.name for path in fresh_cache.iterdir()] == [FILE]
+    assert {path.name for path in fresh_cache.iterdir()} == {FILE, diskcache._SIZE_FILE}
 
 
 @posix

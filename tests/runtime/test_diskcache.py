@@ -55,7 +55,7 @@ def test_an_entry_under_another_name_is_a_miss_and_is_removed(fresh_cache):
     path = fresh_cache / (one + diskcache.SUFFIX)
     path.rename(fresh_cache / (other + diskcache.SUFFIX))
     assert diskcache.get(other) is None
-    assert not [*fresh_cache.iterdir()]
+    assert not [*fresh_cache.glob("*" + diskcache.SUFFIX)]
 
 
 def test_what_cannot_be_decoded_is_a_miss_and_is_removed(fresh_cache):
@@ -64,7 +64,7 @@ def test_what_cannot_be_decoded_is_a_miss_and_is_removed(fresh_cache):
     assert diskcache.load(name, int) == 12
     diskcache.put(name, b"twelve")
     assert diskcache.load(name, int) is None
-    assert not [*fresh_cache.iterdir()]
+    assert not [*fresh_cache.glob("*" + diskcache.SUFFIX)]
 
 
 def test_folder_that_cannot_be_made_is_no_error(tmp_path):
@@ -91,24 +91,77 @@ def test_oldest_go_first_beyond_the_limit(fresh_cache):
     assert 4 <= sum(left) <= 6
 
 
-def test_the_folder_is_looked_at_when_much_was_written(fresh_cache, monkeypatch):
-    """Not at every entry, and always before it is much beyond the limit."""
-    looks = []
+@pytest.fixture
+def looks(monkeypatch):
+    """How often all files of the folder were looked at."""
+    found = []
     prune = diskcache._prune
-    monkeypatch.setattr(diskcache, "_prune", lambda *args: looks.append(1) or prune(*args))
+    monkeypatch.setattr(diskcache, "_prune", lambda *args: found.append(1) or prune(*args))
+    return found
+
+
+def test_the_folder_is_looked_at_when_much_was_written(fresh_cache, monkeypatch, looks):
+    """Not at every entry, and always before it is much beyond the limit."""
     monkeypatch.setattr(diskcache, "limit_bytes", 64_000)
-    monkeypatch.setattr(diskcache, "_unseen", 0)
     for i in range(100):
         diskcache.put(diskcache.key(str(i)), bytes(100))
-    assert 5 <= len(looks) <= 25
+    assert 2 <= len(looks) <= 4
     for i in range(200):
         diskcache.put(diskcache.key(f"large {i}"), bytes(900))
         assert sum(f.stat().st_size for f in fresh_cache.iterdir()) <= 66_000
+    assert len(looks) <= 25
+    assert diskcache.get(diskcache.key("large 199")) is not None
+
+
+@pytest.mark.parametrize("lost", ["removed", "a link", "a second name", "for others", "a folder"])
+def test_a_count_that_cannot_be_trusted_is_made_anew(fresh_cache, tmp_path, looks, lost):
+    def put():
+        diskcache.put(diskcache.key("x"), bytes(10_000))
+
+    put()
+    put()
+    assert len(looks) == 1
+    count, other = fresh_cache / diskcache._SIZE_FILE, tmp_path / "other"
+    other.write_bytes(b"mine")
+    if lost == "a second name":
+        os.link(count, tmp_path / "second")
+    elif lost == "for others":
+        count.chmod(0o666)
+    else:
+        count.unlink()
+    if lost == "a link":
+        count.symlink_to(other)
+    elif lost == "a folder":
+        count.mkdir()
+    put()
+    assert len(looks) == 2
+    assert other.read_bytes() == b"mine"
+    put()
+    assert len(looks) == (3 if lost == "a folder" else 2)
+    assert diskcache.get(diskcache.key("x")) == bytes(10_000)
+    diskcache.clear()
+    assert [p.name for p in fresh_cache.iterdir()] == ([count.name] if lost == "a folder" else [])
+
+
+def test_a_count_that_was_cut_off_is_right_after_the_next_look(fresh_cache, monkeypatch, looks):
+    monkeypatch.setattr(diskcache, "limit_bytes", 64_000)
+    for i in range(20):
+        diskcache.put(diskcache.key(str(i)), bytes(2_000))
+    count = fresh_cache / diskcache._SIZE_FILE
+    count.write_bytes(b"")
+    for i in range(60):
+        diskcache.put(diskcache.key(f"more {i}"), bytes(2_000))
+    assert sum(f.stat().st_size for f in fresh_cache.iterdir()) <= 66_000
+    count.write_bytes(bytes(1_000))
+    del looks[:]
+    diskcache.put(diskcache.key("one"), b"")
+    diskcache.put(diskcache.key("another"), b"")
+    assert len(looks) == 1
 
 
 def _race(folder, barrier, results):
     config.cache_dir = folder
-    diskcache.limit_bytes, diskcache._unseen = 60_000, 0  # others evict what is just read
+    diskcache.limit_bytes = 60_000  # others evict what is just read
     barrier.wait()
     wrong = 0
     for turn in range(60):

@@ -139,6 +139,9 @@ class Folder(Block):
                 os.fchmod(descriptor, 0o600)  # whatever the umask takes away
         return descriptor
 
+    def _open_present(self, name: str, flags: int) -> int:
+        return self._open(name, flags & ~os.O_CREAT)
+
     def read(self, name: str) -> tuple[bytes, os.stat_result]:
         """The content of a file that nobody else can have written, and its status.
 
@@ -166,6 +169,17 @@ class Folder(Block):
         except BaseException:
             self.remove(temporary)
             raise
+
+    def append(self, name: str, data: bytes) -> int:
+        """Put data at the end of a file that is there; its size after that.
+
+        :raises OSError: If it is not there, or a :class:`DistrustError`.
+        """
+        with io.FileIO(self._place(name), "ab", opener=self._open_present) as file:
+            if why := file_objection(os.fstat(file.fileno())):
+                raise DistrustError(why)
+            file.write(data)
+            return os.fstat(file.fileno()).st_size
 
     def remove(self, name: str) -> bool:
         """Remove a file; whether it was there and could be removed."""

@@ -27,11 +27,12 @@ SUFFIX = ".agn"
 _TEMPORARY = ".tmp"
 _DIGEST_BYTES = 32
 _DAY_SECONDS, _HOUR_SECONDS = 86400.0, 3600.0
-_UNSEEN_DIVISOR = 64
+#: A file with a byte for each so many bytes that the folder holds, at most: all processes let it
+#: grow before they write, and who counts the folder begins it anew.
+_SIZE_FILE, _BYTES_PER_MARK = "size.count", 1024
 _MAX_REPORTED_FILES = 20  # files of which a report says why they are not read
 
 limit_bytes = 512 << 20
-_unseen = 0  # what this process may still write before it looks how large the folder is
 
 
 def digest(*parts: str | bytes) -> str:
@@ -84,22 +85,36 @@ def load(name: str, decode: Callable[[bytes], T]) -> T | None:
 def put(name: str, body: bytes) -> None:
     """Store an entry; a cache that cannot be written is no error.
 
-    The folder's size is looked at before the first entry, and again whenever as much was written
-    as a small share of the limit: that looks at every file, and there may be many thousands.
+    Files are looked at only where so much was written by all processes that the folder may hold
+    more than the limit: there may be many thousands.
     """
-    global _unseen
     data = _head(name, body) + body
     if not config.cache or len(data) > MAX_ENTRY:
         return
     try:
         with Folder(create=True) as folder:
+            full = _count(folder, len(data))
             folder.write(name + SUFFIX, data)
-            _unseen -= len(data)
-            if _unseen < 0:
-                _unseen = limit_bytes // _UNSEEN_DIVISOR
+            if full:
                 _prune(folder, limit_bytes)
     except OSError:
         return
+
+
+def _count(folder: Folder, size: int) -> bool:
+    """Count bytes that are written next; return whether the folder may hold too much then.
+
+    Where nobody knows how much it holds, it may.
+    """
+    try:
+        marks = folder.append(_SIZE_FILE, bytes(_marks(size)))
+    except OSError:
+        return True
+    return marks * _BYTES_PER_MARK > limit_bytes
+
+
+def _marks(size: int) -> int:
+    return -(-size // _BYTES_PER_MARK)
 
 
 def remove(name: str) -> None:
@@ -126,7 +141,7 @@ def clear() -> int:
         return 0
     try:
         with Folder() as folder:
-            names = [name for name, _ in folder.entries(SUFFIX, _TEMPORARY)]
+            names = [name for name, _ in folder.entries(SUFFIX, _TEMPORARY, _SIZE_FILE)]
             return sum(folder.remove(name) and name.endswith(SUFFIX) for name in names)
     except OSError:
         return 0
@@ -195,20 +210,24 @@ def _checked(name: str, data: bytes) -> bytes | None:
 
 
 def _prune(folder: Folder, limit: int) -> None:
-    """Remove forgotten temporary files, and the oldest entries beyond the limit."""
+    """Remove forgotten temporary files, and the oldest entries beyond the limit; note what is left.
+
+    What others write meanwhile may be missing in that note: the folder is larger by it until the
+    next time.
+    """
     now, total, files = time.time(), 0, []
     for name, found in folder.entries(SUFFIX, _TEMPORARY):
-        if name.endswith(_TEMPORARY):
-            if abs(now - found.st_mtime) > _DAY_SECONDS:
-                folder.remove(name)
+        if name.endswith(_TEMPORARY) and abs(now - found.st_mtime) > _DAY_SECONDS:
+            folder.remove(name)
             continue
         total += found.st_size
         # One that is of the future is not worth more than those just used.
         files.append((min(found.st_mtime, now), found.st_size, name))
-    if total <= limit:
-        return
-    for _, size, name in sorted(files):
+    # What is a little below the limit would be looked at again soon.
+    kept = total if total <= limit * 15 // 16 else limit * 3 // 4
+    for _, size, name in sorted(f for f in files if f[-1].endswith(SUFFIX)):
+        if total <= kept:
+            break
         folder.remove(name)
         total -= size
-        if total <= limit * 3 // 4:
-            return
+    folder.write(_SIZE_FILE, bytes(_marks(total)))
