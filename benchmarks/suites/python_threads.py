@@ -1,7 +1,8 @@
 """Two Python threads that call compiled functions, beside one thread that does all of their calls.
 
 NumPy's own function on the same array is the control: it tells what the machine lets two threads
-gain now.  Libraries have one thread of their own for each of Python's.
+gain now.  Libraries have one thread of their own for each of Python's.  Where the functions are
+two, each thread calls both in turn: so both threads have the same to do.
 """
 
 from __future__ import annotations
@@ -20,25 +21,31 @@ THREADS = (1,)
 GOAL = 1.8
 ONE = "one thread"
 SECONDS = 0.03  # of a round, for each thread
+SIZES = (100_000, 400_000, 2_000_000)  # calls of 50 us, 200 us and 1 ms
+Calls = Sequence[Callable[[], object]]  # what a thread calls, one behind the other
 
 
 def run(context: Context) -> list[Result]:
     ag = peers.agnesi()
     pure, other = ag.jit(lambda x: ag.exp(-x * x)), ag.jit(lambda x: ag.tanh(x) * x)
-    steps = [_step(ag) for _ in range(2)]
-    x = ag.tensor(np.linspace(-2, 2, 100_000, dtype=np.float32))
-    cases = {
-        "one pure function": ([lambda: pure(x)] * 2, GOAL),
-        "two pure functions": ([lambda: pure(x), lambda: other(x)], GOAL),
-        "two steps, each with a state": (steps, GOAL),
-        "control: numpy.exp": ([lambda: np.exp(x.array)] * 2, None),
-    }
-    return [_measure(context, name, calls, goal) for name, (calls, goal) in cases.items()]
+    found = []
+    for size in SIZES[:1] if context.quick else SIZES:
+        x = ag.tensor(np.linspace(-2, 2, size, dtype=np.float32))
+        both: Calls = [lambda x=x: pure(x), lambda x=x: other(x)]
+        cases: dict[str, tuple[Sequence[Calls], float | None]] = {
+            "one pure function": ([both[:1]] * 2, GOAL),
+            "two pure functions": ([both, both[::-1]], GOAL),
+            "two steps, each with a state": ([[_step(ag, size)], [_step(ag, size)]], GOAL),
+            "control: numpy.exp": ([[lambda x=x: np.exp(x.array)]] * 2, None),
+        }
+        found += [_measure(context, f"{name}, {size}", threads, goal)
+                  for name, (threads, goal) in cases.items()]
+    return found
 
 
-def _step(ag: object) -> Callable[[], object]:
+def _step(ag: object, size: int) -> Callable[[], object]:
     """A step that changes a state of its own."""
-    w = ag.zeros(100_000)
+    w = ag.zeros(size)
 
     @ag.jit
     def step() -> object:
@@ -47,47 +54,48 @@ def _step(ag: object) -> Callable[[], object]:
     return step
 
 
-def _measure(context: Context, name: str, calls: Sequence[Callable[[], object]],
+def _measure(context: Context, name: str, threads: Sequence[Calls],
              goal: float | None) -> Result:
-    """Seconds for a call of each: side by side, and one behind the other."""
+    """Seconds for the calls of each thread once: side by side, and one behind the other."""
     context.note(name)
-    for call in calls:
-        call()
+    for calls in threads:
+        _repeat(calls, 1)
     result = Result.empty(context, name, goal=goal, rivals=(ONE,))
     start = time.perf_counter()
-    for call in calls * 20:
-        call()
-    turns = max(1, round(SECONDS * 20 * len(calls) / (time.perf_counter() - start)))
+    for calls in threads:
+        _repeat(calls, 20)
+    turns = max(1, round(SECONDS * 20 * len(threads) / (time.perf_counter() - start)))
     samples: dict[str, list[float]] = {OURS: [], ONE: []}
     for _ in range(9 if context.quick else 25):
-        samples[OURS].append(_side_by_side(calls, turns) / turns)
+        samples[OURS].append(_side_by_side(threads, turns) / turns)
         start = time.perf_counter()
-        for call in calls:
-            _repeat(call, turns)
+        for calls in threads:
+            _repeat(calls, turns)
         samples[ONE].append((time.perf_counter() - start) / turns)
     for who, seconds in samples.items():
         result.add(who, seconds)
     return result
 
 
-def _side_by_side(calls: Sequence[Callable[[], object]], turns: int) -> float:
-    """Seconds that so many turns of each take, in a thread each."""
-    barrier = threading.Barrier(len(calls) + 1)
+def _side_by_side(threads: Sequence[Calls], turns: int) -> float:
+    """Seconds that so many turns of all take, each in a thread of its own."""
+    barrier = threading.Barrier(len(threads) + 1)
 
-    def work(call: Callable[[], object]) -> None:
+    def work(calls: Calls) -> None:
         barrier.wait()
-        _repeat(call, turns)
+        _repeat(calls, turns)
 
-    threads = [threading.Thread(target=work, args=(call,)) for call in calls]
-    for thread in threads:
+    begun = [threading.Thread(target=work, args=(calls,)) for calls in threads]
+    for thread in begun:
         thread.start()
     barrier.wait()
     start = time.perf_counter()
-    for thread in threads:
+    for thread in begun:
         thread.join()
     return time.perf_counter() - start
 
 
-def _repeat(call: Callable[[], object], turns: int) -> None:
+def _repeat(calls: Calls, turns: int) -> None:
     for _ in range(turns):
-        call()
+        for call in calls:
+            call()

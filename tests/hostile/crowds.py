@@ -7,13 +7,13 @@ from pathlib import Path
 
 from agnesi.core.support.config import config
 from agnesi.runtime import diskcache
-from tests.hostile.attempt import PATIENCE, Forked, Trial
+from tests.hostile.attempt import LOADED, PATIENCE, Forked, Trial
 from tests.hostile.work import check
 
 
 def begin_together(go: Path) -> int:
     """Wait for the others, then compile."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LOADED * PATIENCE
     while not go.exists() and time.monotonic() < end:
         time.sleep(0.001)
     return check(0)

@@ -30,12 +30,12 @@ from agnesi import saving
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import config
 from agnesi.saving.graphs.operations import OPERATIONS
-from tests.hostile.attempt import Forked, Trial
+from tests.hostile.attempt import Forked, Trial, limit_time
 from tests.saving.corpus import graphs, whole_programs
 
 #: Attempts that one process makes.
 TOGETHER = 100
-#: Seconds that a file may take to be refused or read, and its graph to be compiled and run.
+#: Seconds of work that a file may take to be refused or read, and its graph to be compiled and run.
 READING, RUNNING = 5, 60
 #: Bytes that reading a file may take, beyond what the process had, and running its graph.
 _READ_BYTES, _RUN_BYTES = 256 << 20, 3 << 30
@@ -211,7 +211,8 @@ class Limits:
 
     def __init__(self) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        faulthandler.register(signal.SIGALRM, chain=True)  # where it hangs is printed
+        for end in (signal.SIGPROF, signal.SIGALRM):  # where it hangs is printed
+            faulthandler.register(end, chain=True)
 
     @staticmethod
     def used() -> int:
@@ -220,10 +221,10 @@ class Limits:
             return int(file.read().split()[0]) * resource.getpagesize()
 
     def set(self, bytes_: int, seconds: int) -> None:
-        """From now on so many more bytes, and so many seconds."""
+        """From now on so many more bytes, and so many seconds of work."""
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (self.used() + bytes_, hard))
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        limit_time(seconds)
 
 
 def read(file: File, name: str, path: Path, chance: random.Random) -> tuple[Any, str, str]:

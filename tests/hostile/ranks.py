@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.hostile.attempt import PATIENCE, Trial
+from tests.hostile.attempt import LOADED, PATIENCE, Trial
 
 JOB = Path(__file__).parents[1] / "distributed" / "job.py"
 STEPS, PAUSE = 30, 0.01
@@ -27,7 +27,7 @@ def ranks(attempts: int, folder: Path) -> Trial:
             run = subprocess.run(
                 [sys.executable, "-m", "agnesi", "launch", "-n", "2", "--restarts", "1", str(JOB),
                  str(place), "kill", *kill, str(STEPS), str(PAUSE)],
-                capture_output=True, text=True, timeout=PATIENCE)
+                capture_output=True, text=True, timeout=LOADED * PATIENCE)
         except subprocess.TimeoutExpired:
             failures.append(f"attempt {i}, {kill}: it hangs")
             continue
