@@ -35,6 +35,9 @@ aminmax(x, dim=1, keepdim=True) | (x.min(axis=1, keepdims=True), x.max(axis=1, k
 broadcast_tensors(x, v) | list(ag.broadcast_arrays(x, v))
 cartesian_prod(v, r) | ag.stack(ag.meshgrid(v, r, indexing='ij'), -1).reshape(-1, 2)
 chain_matmul(s, m, s) | s @ m @ s
+cholesky_inverse(l) | ag.linalg.inv(ag.tril(l) @ ag.tril(l).T)
+cholesky_solve(m, l) | ag.linalg.cho_solve((l, True), m)
+cholesky_solve(m, l.T, upper=True) | ag.linalg.cho_solve((l, True), m)
 clamp_max(x, 1) | ag.clip(x, max=1)
 clamp_min(x, 1) | ag.clip(x, min=1)
 combinations(v) | ag.stack([v[list(k)] for k in itertools.combinations(range(len(v)), 2)])

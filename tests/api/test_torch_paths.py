@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,82 @@ def test_softplus_ends_where_it_is_told(compiled):
     assert np.allclose(y.detach().numpy(), np.where(2 * v > 2, v, np.log1p(np.exp(2 * v)) / 2))
     slopes = ag.grad(lambda x: soft(x).sum())(x.detach()).numpy()
     assert np.allclose(slopes, np.where(2 * v > 2, 1, 1 / (1 + np.exp(-2 * v))))
+
+
+PATHS = """
+    nn.parameter:Parameter nn.modules:Module nn.modules.module:Module nn.modules.loss:MSELoss
+    nn.modules.batchnorm:_BatchNorm nn.utils.clip_grad:clip_grad_norm_ optim.adamw:AdamW
+    nn.utils.convert_parameters:parameters_to_vector optim.lr_scheduler:_LRScheduler
+    autograd.variable:Variable distributions.normal:Normal distributions.kl:kl_divergence
+    distributions.categorical:Categorical distributions.distribution:Distribution
+    utils.data.dataset:Dataset utils.data.dataloader:DataLoader utils.data.sampler:Sampler
+""".split()
+
+
+def test_paths_of_single_classes():
+    for line in PATHS:
+        path, name = line.split(":")
+        found = importlib.import_module(f"agnesi.{path}")
+        lender = importlib.import_module("agnesi." + {"nn.utils": "nn.utils", "utils.data": "data"}
+                                         .get(".".join(path.split(".")[:2]), path.split(".")[0]))
+        if path != "optim.lr_scheduler":
+            assert getattr(found, name) is getattr(lender, name), line
+            assert name in dir(found) or name.startswith("_")
+    assert ag.distributions.categorical.Categorical is ag.distributions.Categorical
+    assert isinstance(nn.BatchNorm2d(3), nn.modules.batchnorm._BatchNorm)
+    assert issubclass(ag.optim.lr_scheduler.StepLR, ag.optim.lr_scheduler._LRScheduler)
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = ag.distributions.normal.Nothing
+
+
+def test_an_axis_by_place_that_stays_in_pytorchs_word_is_pytorchs():
+    x = ag.tensor([[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]])
+    for run in (lambda f: f(x), lambda f: ag.jit(f)(x)):
+        for call in (lambda x: ag.max(x, 1, keepdim=True), lambda x: x.max(1, keepdim=True)):
+            values, places = run(call)
+            assert values.numpy().tolist() == [[5], [7]] and places.numpy().tolist() == [[1], [0]]
+        assert run(lambda x: x.max(axis=1, keepdim=True)).numpy().tolist() == [[5], [7]]
+        assert run(lambda x: ag.median(x, 1, keepdim=True)).values.shape == (2, 1)
+        assert run(lambda x: ag.sum(x, 1, keepdim=True)).shape == (2, 1)
+        with pytest.raises(TypeError, match="write correction=1 or correction=0"):
+            run(lambda x: x.std(1, keepdim=True))
+
+
+def test_gradients_of_any_iterable_of_tensors():
+    net = nn.ParameterList([ag.ones(2), ag.ones(3)])
+    found = ag.autograd.grad(sum((p ** 2).sum() for p in net), net, only_inputs=True)
+    assert [g.numpy().tolist() for g in found] == [[2, 2], [2, 2, 2]]
+    assert len(ag.autograd.grad(net[0].sum(), (p for p in net), allow_unused=True)) == 2
+    assert ag.linspace(0, 1, steps=3).numpy().tolist() == [0, 0.5, 1]
+
+
+def test_words_for_how_memory_lies_change_nothing():
+    x = ag.ones((1, 3, 2, 2))
+    for word in (ag.channels_last, ag.contiguous_format, ag.preserve_format, ag.channels_last_3d):
+        assert x.to(memory_format=word) is x and x.contiguous(memory_format=word) is x
+        assert x.clone(memory_format=word).shape == x.shape
+        assert ag.empty_like(x, memory_format=word).shape == x.shape
+    assert nn.Conv2d(3, 2, 1).to(memory_format=ag.channels_last)(x).shape == (1, 2, 2, 2)
+
+
+def test_what_has_no_gradient_is_detached_in_compiled_functions():
+    w = ag.ones(2, requires_grad=True)
+
+    @ag.jit
+    def step(x):
+        with ag.no_grad():
+            y = w * x
+        return (y.detach_() * w).sum()
+
+    assert step(ag.ones(2)).item() == 2
+    with pytest.raises(ag.GradientError, match="write x = x"):
+        ag.jit(lambda x: (x * w).detach_())(ag.ones(2))
+
+
+def test_factors_of_lu_are_taken_apart():
+    a = np.random.default_rng(0).normal(size=(2, 3, 4))
+    for run in (lambda f: f, ag.jit):
+        p, low, up = run(lambda a: ag.lu_unpack(*ag.linalg.lu_factor(a)))(ag.tensor(a))
+        np.testing.assert_allclose((p @ low @ up).numpy(), a, 1e-12)
+    with pytest.raises(ag.ShapeError, match="no exchanges of rows"):
+        ag.lu_unpack(ag.tensor(a), ag.tensor([0, 1]))

@@ -21,8 +21,11 @@ _MODULES = {
         take_along_dim unflatten unique_consecutive
     """,
     "agnesi.api.torch.products": """
-        addbmm addmv addr adjoint baddbmm cartesian_prod chain_matmul combinations
-        cumulative_trapezoid logdet mv
+        addbmm addmv addr adjoint baddbmm cartesian_prod chain_matmul cholesky_inverse
+        cholesky_solve combinations cumulative_trapezoid logdet mv
+    """,
+    "agnesi.api.torch.formats": """
+        channels_last channels_last_3d contiguous_format preserve_format
     """,
     "agnesi.api.torch.settings": """
         get_default_dtype inference_mode set_default_dtype set_grad_enabled
@@ -82,6 +85,7 @@ _MODULES = {
 _OTHERS = {
     "agnesi.api.linalg": {
         "block_diag": "block_diag", "cholesky": "cholesky", "det": "det", "inverse": "inv",
+        "lu_unpack": "lu_unpack",
         "matrix_exp": "expm", "matrix_power": "matrix_power", "pinverse": "pinv",
         "slogdet": "slogdet",
     },

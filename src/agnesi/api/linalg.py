@@ -37,6 +37,7 @@ from agnesi.ops.linalg.library import backend as backend
 from agnesi.ops.linalg.lu import lu as lu
 from agnesi.ops.linalg.lu import lu_factor as lu_factor
 from agnesi.ops.linalg.lu import lu_solve as lu_solve
+from agnesi.ops.linalg.lu import lu_unpack as lu_unpack
 from agnesi.ops.linalg.norms import cond as cond
 from agnesi.ops.linalg.norms import matrix_norm as matrix_norm
 from agnesi.ops.linalg.norms import norm as norm

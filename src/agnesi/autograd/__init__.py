@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from agnesi.api.custom.contexts import Function as Function
@@ -13,26 +13,27 @@ from agnesi.autodiff.recording import no_grad as no_grad
 from agnesi.autograd import function as function
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.paths import lend as _lend
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor as _as_tensor
 
 
 def _listed(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, (tuple, list)) else [given]
+    return [given] if isinstance(given, Tensor) or not isinstance(given, Iterable) else list(given)
 
 
-def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
+def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
          grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-         allow_unused: bool = False) -> tuple[Any, ...]:
+         allow_unused: bool = False, only_inputs: bool = True) -> tuple[Any, ...]:
     """Gradients of results with respect to tensors, as PyTorch's function of this name.
 
     Parameters
     ----------
-    outputs : Tensor or sequence of Tensor
+    outputs : Tensor or iterable of Tensor
         What to differentiate: the sum of all of them.
-    inputs : Tensor or sequence of Tensor
+    inputs : Tensor or iterable of Tensor
         With respect to what.
-    grad_outputs : Tensor or sequence of Tensor, optional
+    grad_outputs : Tensor or iterable of Tensor, optional
         Cotangents of the outputs; needed for those that are no scalars.
     retain_graph : bool, optional
         Taken from PyTorch's calls; records stay as long as their results.
@@ -40,6 +41,8 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
         Whether the gradients can be differentiated again.
     allow_unused : bool
         Whether None is given for a tensor that no output depends on, instead of an error.
+    only_inputs : bool
+        Taken from PyTorch's calls; gradients of other tensors are never added to.
 
     Returns
     -------
@@ -73,15 +76,15 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
                                   disconnected="none" if allow_unused else "error"))
 
 
-def backward(tensors: Tensor | Sequence[Tensor], grad_tensors: Any = None,
+def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: Any = None,
              retain_graph: bool | None = None, create_graph: bool = False) -> None:
     """Add the gradients of results to those of all leaves, as :meth:`Tensor.backward` of each.
 
     Parameters
     ----------
-    tensors : Tensor or sequence of Tensor
+    tensors : Tensor or iterable of Tensor
         The results.
-    grad_tensors : Tensor or sequence of Tensor, optional
+    grad_tensors : Tensor or iterable of Tensor, optional
         Their cotangents; needed for those that are no scalars.
     retain_graph : bool, optional
         Taken from PyTorch's calls; records stay as long as their results.
@@ -142,4 +145,7 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
+_lend(__name__, """
+    variable
+""")
 _strictly(__name__)

@@ -6,6 +6,7 @@ values are checked where they are known, which is not so while a function is com
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.paths import lend as _lend
 from agnesi.distributions import constraints as constraints
 from agnesi.distributions import transforms as transforms
 from agnesi.distributions.base import Distribution as Distribution
@@ -51,4 +52,10 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
+_lend(__name__, """
+    bernoulli beta binomial categorical cauchy chi2 dirichlet distribution exponential gamma
+    geometric gumbel half_normal independent kl laplace log_normal mixture_same_family multinomial
+    multivariate_normal normal one_hot_categorical poisson studentT transformed_distribution
+    uniform von_mises weibull
+""")
 _strictly(__name__)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NoReturn
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.paths import lend as _lend
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
 from agnesi.nn import utils as utils
@@ -184,6 +185,8 @@ from agnesi.nn.mixtures import Inception as Inception
 from agnesi.nn.mixtures import Maxout as Maxout
 from agnesi.nn.mixtures import MixtureOfExperts as MixtureOfExperts
 
+_BatchNorm = BatchNorm1d
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
@@ -194,4 +197,9 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
+_lend(__name__, """
+    modules modules.activation modules.batchnorm modules.container modules.conv modules.dropout
+    modules.linear modules.loss modules.module modules.normalization modules.padding modules.pooling
+    modules.rnn modules.sparse modules.transformer modules.upsampling parameter
+""")
 _strictly(__name__)

@@ -233,6 +233,16 @@ def _first_alike(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length
     return None if rows[0] else apply(op, *xs)
 
 
+def _searched(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
+    """Values in a sorted row: of all examples one, or each its own."""
+    if not rows[0] and xs[0].ndim == 1:
+        return apply(op, *xs)
+    row, values = _all(xs, rows, length)
+    if row.ndim == 2:
+        values = reshape(values, (length, product(values.shape[1:])))
+    return reshape(apply(op, row, values), (length, *node.shape))
+
+
 # -- windows ----------------------------------------------------------------------------------
 def _flat(x: Tensor) -> Tensor:
     """Images of all examples as one batch."""
@@ -301,7 +311,7 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     _broadcast: (BroadcastTo,), _slice: (Slice,), _slice_put: (SlicePut,), _unslice: (Unslice,),
     _matmul: (MatMul,), _linear: (Linear,), _over_rows: (OverRows,),
     _index: (Index,), _index_sum: (IndexSum,), _index_put: (IndexPut, IndexAdd),
-    _first_alike: (Lookup, SearchSorted),
+    _first_alike: (Lookup,), _searched: (SearchSorted,),
     _images: (PoolTaps, MaxPool, TapPick, TapSpread, WindowSum, WindowSpread, Columns, Folded),
     _conv: (Conv, ConvGradX, ConvGradW), _loss: (LabelLoss,),
 }

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NoReturn
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.paths import lend as _lend
 from agnesi.optim import flat as flat
 from agnesi.optim import lr_scheduler as lr_scheduler
 from agnesi.optim import swa_utils as swa_utils
@@ -38,4 +39,7 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
+_lend(__name__, """
+    adadelta adagrad adamax adamw asgd nadam radam rmsprop rprop
+""")
 _strictly(__name__)

@@ -24,7 +24,7 @@ from agnesi.optim.schedules.decay import MultiStepLR as MultiStepLR
 from agnesi.optim.schedules.decay import PolynomialLR as PolynomialLR
 from agnesi.optim.schedules.decay import StepLR as StepLR
 
-LRScheduler = Scheduler
+LRScheduler = _LRScheduler = Scheduler
 
 if not TYPE_CHECKING:
 

@@ -1,6 +1,7 @@
 """PyTorch's path to datasets and loaders, which :mod:`agnesi.data` has."""
 
 from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.paths import lend as _lend
 from agnesi.data import BatchSampler as BatchSampler
 from agnesi.data import ConcatDataset as ConcatDataset
 from agnesi.data import DataLoader as DataLoader
@@ -18,3 +19,6 @@ from agnesi.data import random_split as random_split
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_lend(__name__, "dataloader dataset sampler")

@@ -57,6 +57,26 @@ def test_quantiles_are_those_of_numpy(q, axis, keepdims):
     np.testing.assert_allclose(ag.median(X, axis).numpy(), np.median(X, axis))
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted_of_rows(side):
+    rows = np.sort(RANDOM.integers(0, 6, (2, 3, 5)), -1)
+    values = RANDOM.integers(-1, 7, (2, 3, 4))
+    expected = np.array([[np.searchsorted(r, v, side) for r, v in zip(*pair, strict=True)]
+                         for pair in zip(rows, values, strict=True)])
+
+    def found(r, v):
+        return ag.searchsorted(r, v, right=side == "right")
+
+    for run in (found, ag.jit(found), ag.vmap(found), ag.vmap(ag.vmap(found))):
+        np.testing.assert_array_equal(run(ag.tensor(rows), ag.tensor(values)), expected)
+    np.testing.assert_array_equal(ag.vmap(found, (0, None))(rows[0], values[0, 0]),
+                                  [np.searchsorted(r, values[0, 0], side) for r in rows[0]])
+    np.testing.assert_array_equal(ag.vmap(found, (None, 0))(rows[0, 0], values),
+                                  np.searchsorted(rows[0, 0], values, side))
+    short = ag.searchsorted(sorted_sequence=rows, input=values, side=side, out_int32=True)
+    assert short.dtype == ag.int32 and np.array_equal(short, expected)
+
+
 def test_searchsorted_and_unique():
     row, values = np.array([1.0, 3.0, 3.0, 5.0]), np.array([[0.0, 3.0], [4.0, 9.0]])
     for side in ("left", "right"):
@@ -77,7 +97,7 @@ def test_errors():
         (lambda: ag.sort(ag.tensor(1.0)), ValueError, "no axis"),
         (lambda: ag.topk(ag.ones(3), 4), ValueError, "k = 4 of 3"),
         (lambda: ag.quantile(X, 2), ValueError, "between 0 and 1"),
-        (lambda: ag.searchsorted(X, X), ValueError, "vector"),
+        (lambda: ag.searchsorted(X, X[:1]), ag.ShapeError, "same axes but for the last"),
         (lambda: ag.searchsorted([1], [1], side="top"), ValueError, "'top'"),
     ]
     for call, error, words in cases:

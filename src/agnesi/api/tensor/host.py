@@ -337,8 +337,13 @@ def is_contiguous(self: Tensor) -> bool:
     return is_row_major(self)
 
 
-def contiguous(self: Tensor) -> Tensor:
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in C order, else a copy that does.
+
+    Parameters
+    ----------
+    memory_format : object
+        Taken from PyTorch's calls, and not needed.
 
     Returns
     -------
@@ -348,8 +353,13 @@ def contiguous(self: Tensor) -> Tensor:
     return movement.contiguous(self)
 
 
-def clone(self: Tensor) -> Tensor:
+def clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy in memory of its own; gradients flow through it.
+
+    Parameters
+    ----------
+    memory_format : object
+        Taken from PyTorch's calls, and not needed.
 
     Returns
     -------

@@ -15,12 +15,13 @@ from agnesi.core import shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.public import on_host, public
 from agnesi.core.spellings import warn_of
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import argwhere
 from agnesi.ops.arrays.replicate import repeat as each_repeated
 from agnesi.ops.arrays.replicate import tile
 from agnesi.ops.base import creation, select
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape, swapaxes
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.composite import array_equal
@@ -30,12 +31,17 @@ from agnesi.ops.sorting.sort import Ordered
 Form = Callable[..., Any]
 
 
+def _keeps(args: Any, keywords: Any) -> bool:
+    """Return whether an axis by place shall stay in PyTorch's word, as NumPy does not write it."""
+    return len(args) > 1 and "keepdim" in keywords
+
+
 def _named(found: Form, *words: str) -> Form:
     """Another function where one of PyTorch's words is given, or more than it takes by place."""
     foreign = {"dim", "input", *words}
 
     def form(function: Form, args: Any, keywords: Any) -> Any:
-        if foreign & keywords.keys() or (len(args) > 2 and not keywords):
+        if foreign & keywords.keys() or (len(args) > 2 and not keywords) or _keeps(args, keywords):
             return found(*args, **keywords)
         return NotImplemented
 
@@ -46,7 +52,7 @@ def _extreme(found: Form, of_two: Form) -> Form:
     """The extreme of an axis with its place, or the greater (smaller) ones of two tensors."""
 
     def form(function: Form, args: Any, keywords: Any) -> Any:
-        if "dim" in keywords or (len(args) == 3 and not keywords):
+        if "dim" in keywords or (len(args) == 3 and not keywords) or _keeps(args, keywords):
             return found(*args, **keywords)
         if "other" in keywords and len(args) < 2:
             return of_two(*args, *(keywords[w] for w in ("input", "other") if w in keywords))
@@ -77,7 +83,7 @@ _nanmedian = _middle(ranked.nanmedian_with_place, _of_flat(ranked.nanmedian_with
 def _deviation(function: Form, args: Any, keywords: Any) -> Any:
     """With ``dim`` somebody must say what to divide by: the libraries differ."""
     told = {"correction", "unbiased", "ddof"} & keywords.keys()
-    if {"dim", "input"} & keywords.keys() and not told:
+    if ({"dim", "input"} & keywords.keys() or _keeps(args, keywords)) and not told:
         raise TypeError(
             f"{function.__name__} divides by n - 1 in PyTorch and by n in NumPy; write "
             "correction=1 or correction=0"
@@ -170,7 +176,21 @@ def _axes(function: Form, args: Any, keywords: Any) -> Any:
 
 
 #: By the name of the function.
+def _searched(function: Form, args: Any, keywords: Any) -> Any:
+    """``right=True`` for the side, and indices of 32 bits."""
+    if not {"right", "out_int32"} & keywords.keys():
+        return NotImplemented
+    given, words = dict(keywords), {"sorted_sequence": "x1", "input": "x2"}
+    if given.pop("right", False):
+        given["side"] = "right"
+    short = given.pop("out_int32", False)
+    operands = [given.pop(w) for w in words if w in given]
+    found = function(*args, *operands, **given)
+    return cast(found, dtypes.int32) if short else found
+
+
 FORMS: dict[str, Form] = {
+    "searchsorted": _searched,
     "max": _extreme(ranked.max_with_place, select.maximum),
     "min": _extreme(ranked.min_with_place, select.minimum),
     "sort": _named(ranked.sort_with_places),

@@ -181,12 +181,15 @@ def detach_(self: Tensor) -> Tensor:
     """Forget how the tensor was computed: it is a leaf from now on, and gradients stop here.
 
     :returns: The tensor itself.
-    :raises GradientError: In compiled functions, where ``x = x.detach()`` says the same.
+    :raises GradientError: In compiled functions, where ``x = x.detach()`` says the same; what has
+        no gradient is the tensor itself there, too.
 
     >>> x = ag.ones(2, requires_grad=True) * 2
     >>> x.detach_().requires_grad
     False
     """
+    if is_tracing() and not self.requires_grad:
+        return self
     if is_tracing() or self.array is None:
         raise GradientError(at(f"detach_() of {typed(self)} in a compiled function or symbolic "
                                "program; write x = x.detach()"))

@@ -20,13 +20,16 @@ from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import stack
+from agnesi.ops.indexing.ranges import eye
+from agnesi.ops.linalg.cholesky import cho_solve
 from agnesi.ops.linalg.det import slogdet
 from agnesi.ops.linalg.products import multi_dot
 from agnesi.ops.numerics.calculus import trapezoid
 from agnesi.ops.reductions.running import cumsum
 
 __all__ = ["addbmm", "addmv", "addr", "adjoint", "baddbmm", "cartesian_prod", "chain_matmul",
-           "combinations", "cumulative_trapezoid", "logdet", "mv"]
+           "cholesky_inverse", "cholesky_solve", "combinations", "cumulative_trapezoid",
+           "logdet", "mv"]
 
 _SHAPES = "ShapeError | If the shapes do not fit."
 
@@ -170,3 +173,25 @@ def cumulative_trapezoid(y: TensorLike, x: TensorLike | None = None, *, dx: Any 
         points = points if points.ndim == 1 else moveaxis(points, axis, -1)
         parts = trapezoid(pairs) * (points[..., 1:] - points[..., :-1])
     return moveaxis(cumsum(parts, -1), -1, axis)
+
+
+@torch("Tensor | Of the shape of ``B``, broadcast.", "linalg.cho_solve, linalg.solve",
+       ">>> l = ag.linalg.cholesky(ag.tensor([[4.0, 2.0], [2.0, 5.0]]))\n"
+       ">>> ag.cholesky_solve(ag.tensor([[6.0], [7.0]]), l).T\ntensor([[1., 1.]])", _SHAPES,
+       B="array_like | Of shape (..., n, k).", L="array_like | The factor, of shape (..., n, n).",
+       upper="bool | Whether the factor is the upper one.")
+def cholesky_solve(B: TensorLike, L: TensorLike, upper: bool = False, *,
+                   out: Tensor | None = None) -> Tensor:
+    """The solution of ``a @ x = B`` from Cholesky's factor of ``a``."""
+    return cho_solve((L, not upper), B)
+
+
+@torch("Tensor | Of the factor's shape.", "linalg.inv, cholesky_solve",
+       ">>> ag.cholesky_inverse(ag.tensor([[2.0, 0.0], [0.0, 1.0]]))\n"
+       "tensor([[0.25, 0.  ],\n        [0.  , 1.  ]])", _SHAPES,
+       L="array_like | The factor, of shape (..., n, n).",
+       upper="bool | Whether the factor is the upper one.")
+def cholesky_inverse(L: TensorLike, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of a matrix from its Cholesky factor."""
+    factor = as_tensor(L)
+    return cho_solve((factor, not upper), eye(factor.shape[-1], dtype=factor.dtype))

@@ -518,7 +518,8 @@ class Module(Hooked, Lookups):
             function(module)
         return self
 
-    def to(self, dtype: Any = None, *, device: Any = None, non_blocking: bool = False) -> Self:
+    def to(self, dtype: Any = None, *, device: Any = None, non_blocking: bool = False,
+           memory_format: Any = None) -> Self:
         """Convert all float parameters and buffers to another float dtype; gradients are dropped.
 
         The only device, "cpu", is accepted, and changes nothing.
@@ -529,7 +530,7 @@ class Module(Hooked, Lookups):
             A float dtype; None, or a device in its place, changes nothing.
         device : str, optional
             Only "cpu", which is the default.
-        non_blocking : bool
+        non_blocking, memory_format : object
             Taken from PyTorch's calls, and not needed.
 
         Returns

@@ -2,6 +2,7 @@
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.paths import lend as _lend
 from agnesi.nn.utils import parametrizations as parametrizations
 from agnesi.nn.utils import parametrize as parametrize
 from agnesi.nn.utils import rnn as rnn
@@ -28,4 +29,7 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
+_lend(__name__, """
+    clip_grad convert_parameters
+""")
 _strictly(__name__)

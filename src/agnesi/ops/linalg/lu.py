@@ -11,7 +11,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.ir import foreign
-from agnesi.core.ir.dims import Size
+from agnesi.core.ir.dims import Size, is_static
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import surely_less
@@ -260,7 +260,35 @@ def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False) -> An
     tensor([[1., 2.],
             [2., 8.]])
     """
-    factors, pivots = apply_many(_LU, matrix(a))
+    return _parts(*apply_many(_LU, matrix(a)), permute_l, p_indices)
+
+
+@public
+def lu_unpack(lu: TensorLike, piv: TensorLike) -> LUParts:
+    """The three factors of what :func:`lu_factor` gave.
+
+    :param lu: Of shape (..., m, n): the upper factor, and below it the lower one without its ones.
+    :param piv: Of shape (..., min(m, n)): with which row each row was exchanged, from 0 on.
+    :type piv: array_like of int
+    :returns P, L, U: Of shapes (..., m, m), (..., m, k) and (..., k, n), where k = min(m, n).
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.lu, linalg.lu_factor
+
+    >>> p, l, u = ag.linalg.lu_unpack(*ag.linalg.lu_factor(ag.tensor([[1.0, 2.0], [2.0, 8.0]])))
+    >>> p @ l @ u
+    tensor([[1., 2.],
+            [2., 8.]])
+    """
+    factors, pivots = matrix(lu), as_tensor(piv)
+    if is_static(factors.shape) and pivots.shape != (
+            *factors.shape[:-2], min(factors.shape[-2:])):
+        raise ShapeError(f"{typed(pivots)} are no exchanges of rows of {typed(factors)}")
+    return _parts(factors, pivots)
+
+
+def _parts(factors: Tensor, pivots: Tensor, permute_l: bool = False, p_indices: bool = False
+           ) -> Any:
+    """The factors that lie in one matrix, and the order of rows, as a matrix or as it is."""
     m, k = factors.shape[-2], pivots.shape[-1]
     lower = apply(Triangle(-1, False), factors)[..., :, :k] + eye(m, k, dtype=factors.dtype)
     upper = apply(Triangle(0, True), factors)[..., :k, :]

@@ -191,25 +191,35 @@ class SearchSorted(Op):
     differentiable = False
 
     def infer(self, row: Any, values: Any) -> Any:
-        if len(row.shape) != 1:
+        if len(row.shape) < 1:
             raise ShapeError(f"the sorted operand must be a vector, not of shape {row.shape}")
+        if len(row.shape) > 1 and row.shape[:-1] != values.shape[:-1]:
+            raise ShapeError("sorted rows and their values must have the same axes but for the "
+                             f"last, not shapes {row.shape} and {values.shape}")
         return values.shape, dtypes.int64
 
     def perform(self, row: np.ndarray, values: np.ndarray) -> np.ndarray:
         row, values = comparable(row), comparable(values)
-        return np.asarray(np.searchsorted(row, values, "right" if self.right else "left"))
+        side: Any = "right" if self.right else "left"
+        if row.ndim == 1:
+            return np.asarray(np.searchsorted(row, values, side))
+        self.infer(row, values)
+        found = np.empty(values.shape, np.int64)
+        for at in np.ndindex(values.shape[:-1]):
+            found[at] = np.searchsorted(row[at], values[at], side)
+        return found
 
     def lower(self, at: Any, row: Any, values: Any) -> Any:
         """Halving: the place is found bit by bit, from the highest."""
-        n = row.shape[0]
-        value = values(*at)
+        n = row.shape[-1]
+        value, before_last = values(*at), at[:-1] if len(row.shape) > 1 else ()
         before = self._complex_before if value.dtype.startswith("c") else self._before
         found = loops.const(0, "int64")
         for bit in reversed(range(int(n).bit_length())):
             step = loops.call("add", found, loops.const(1 << bit, "int64"))
             inside = loops.call("less_equal", step, loops.const(n, "int64"))
             last = loops.call("minimum", step, loops.const(n, "int64"))
-            below = before(row(loops.atom_of(last) + -1), value)
+            below = before(row(*before_last, loops.atom_of(last) + -1), value)
             fits = loops.call("logical_and", inside, below)
             found = loops.where(fits, step, found)
         return found
@@ -320,7 +330,8 @@ def searchsorted(x1: TensorLike, x2: TensorLike, /, side: str = "left",
                  sorter: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """Where values would have to be put in to keep a sorted vector in order.
 
-    :param x1: The vector, in order; or in any, if ``sorter`` puts it in order.
+    :param x1: The vector, in order; or in any, if ``sorter`` puts it in order. With more axes, a
+        vector for each row of ``x2``.
     :param x2: The values.
     :param side: Before or behind elements that are equal.
     :type side: {"left", "right"}
@@ -328,7 +339,7 @@ def searchsorted(x1: TensorLike, x2: TensorLike, /, side: str = "left",
     :type sorter: array_like of int, optional
     :returns: int64, of the shape of ``x2``.
     :raises ValueError: If ``side`` is another.
-    :raises ShapeError: If ``x1`` is no vector.
+    :raises ShapeError: If ``x1`` is no vector, and has not the axes of ``x2`` before the last.
     :see: sort, digitize, argsort
 
     >>> ag.searchsorted(ag.tensor([1, 3, 5]), ag.tensor([3, 4]))
@@ -338,5 +349,5 @@ def searchsorted(x1: TensorLike, x2: TensorLike, /, side: str = "left",
         raise ValueError(f"side must be 'left' or 'right', not {side!r}")
     row, x = pair(x1, x2)
     if sorter is not None:
-        row = take(row, sorter)
+        row = take(row, sorter) if row.ndim < 2 else take_along_axis(row, sorter, -1)
     return apply(SearchSorted(side == "right"), row, x)

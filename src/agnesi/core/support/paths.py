@@ -1,0 +1,34 @@
+"""Paths of PyTorch's programs to names that lie elsewhere: ``distributions.normal.Normal``."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class Path(ModuleType):
+    """A module without names of its own: it gives those of the module that lends its own."""
+
+    def __init__(self, name: str, lender: ModuleType) -> None:
+        super().__init__(name, f"PyTorch's path to names of :mod:`{lender.__name__}`.")
+        self.__dict__["_lender"] = lender
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(self.__dict__["_lender"], name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_lender"])
+
+
+def lend(lender: str, paths: str) -> None:
+    """Let imports through paths below a module find the module's names; those that are longer come
+    behind the shorter ones that they begin with."""
+    module = sys.modules[lender]
+    for path in paths.split():
+        name = f"{lender}.{path}"
+        parent, _, last = name.rpartition(".")
+        sys.modules[name] = Path(name, module)
+        setattr(sys.modules[parent], last, sys.modules[name])
