@@ -260,7 +260,8 @@ def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False) -> An
     tensor([[1., 2.],
             [2., 8.]])
     """
-    return _parts(*apply_many(_LU, matrix(a)), permute_l, p_indices)
+    factors, pivots = apply_many(_LU, matrix(a))
+    return _parts(factors, pivots, permute_l, p_indices)
 
 
 @public
