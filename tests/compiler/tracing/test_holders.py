@@ -9,6 +9,7 @@ import ctypes
 import functools
 import queue
 import random
+import string
 import sys
 import threading
 import types
@@ -44,6 +45,42 @@ def attributes_of_a_function(J):
     yield f(ag.ones(1)), helper.calls, helper.cache
     del helper.cache
     yield f(ag.ones(1)), helper.calls, helper.cache
+
+
+@program
+def caches_that_are_cleared_and_filled_again(J):
+    scale = [2.0]
+
+    @functools.lru_cache
+    def cached(i):
+        return scale[0] * i
+
+    f = J(lambda x: x * cached(3))
+    for change in (int, lambda: scale.append(scale.pop() + 3), cached.cache_clear):
+        change()
+        yield from (f(ag.ones(1)) for _ in range(3))
+
+
+@program
+def attributes_of_a_library_s_object(J):
+    template = string.Template("1.5")
+    f = J(lambda x: x * float(template.template))
+    for text in ("1.5", "2.5", "2.5", "1.5"):
+        template.template = text
+        yield f(ag.ones(1))
+
+
+@program
+def texts_of_sizes(J):
+    made = {}
+
+    def step(x):
+        made[f"n{len(x)}"] = f"{x.shape[0]:>3}"
+        return x, f"{x.shape}", str(x.size * 2), "-".join(map(str, x.shape))
+
+    step = J(step)
+    for n in (2, 3, 4, 5, 3):
+        yield step(ag.ones(n)), dict(made)
 
 
 @program

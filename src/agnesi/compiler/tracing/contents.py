@@ -248,19 +248,27 @@ class Printing(Context):
 
 
 class Kept(Place):
-    """How many results a cached function keeps: with fewer, it would compute some again."""
+    """The results that a cached function keeps: once they are cleared, it computes them again, and
+    what it keeps then may be others."""
 
-    __slots__ = ("function",)
+    __slots__ = ("counts_seen", "function", "is_cleared")
 
     def __init__(self, path: str, function: Any) -> None:
         self.function = function
+        self.counts_seen = self.function.cache_info()
+        self.is_cleared = False
         super().__init__(f"the number of results that {path} keeps", self.now())
 
     def now(self) -> Any:
         return self.function.cache_info().currsize
 
     def holds(self) -> bool:
-        return bool(self.now() >= self.value)
+        hits, misses, _, size = info = self.function.cache_info()
+        before = self.counts_seen
+        self.is_cleared = (self.is_cleared or size < self.value or hits < before.hits
+                           or misses < before.misses)
+        self.counts_seen = info
+        return not self.is_cleared
 
 
 class Answer(Place):

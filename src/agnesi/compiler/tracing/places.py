@@ -40,7 +40,8 @@ class _Missing:
 MISSING: Any = _Missing()
 #: Tuples in each other that are shown.
 _MAX_SHOWN_LEVELS = 8
-_PLAIN = (int, str, bytes, bool, type(None))
+#: Types of values that are compared by value.
+PLAIN = (int, str, bytes, bool, type(None))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -68,7 +69,7 @@ def _same(a: Any, b: Any) -> bool:
     kind = type(a)
     if kind is not type(b):
         return False
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return bool(a == b)
     if kind is float:
         return exact(a) == exact(b)
@@ -371,7 +372,7 @@ def describe_value(value: Any) -> str:
     """A value in a sentence."""
     if value is MISSING:
         return "missing"
-    plain = isinstance(value, (*_PLAIN, float, complex, tuple))
+    plain = isinstance(value, (*PLAIN, float, complex, tuple))
     text = repr(value) if plain and not nested_beyond(value, _MAX_SHOWN_LEVELS) else ""
     return text if 0 < len(text) < 60 else f"a {type(value).__name__}"
 

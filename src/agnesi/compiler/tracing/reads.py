@@ -48,6 +48,7 @@ from agnesi.compiler.tracing.parts import Parts
 from agnesi.compiler.tracing.place_table import PlaceTable
 from agnesi.compiler.tracing.places import (
     MISSING,
+    PLAIN,
     Attribute,
     Cell,
     Definition,
@@ -234,6 +235,9 @@ class Reads(PlaceTable):
         kind = type(value)
         if not tells(kind):
             self.meet(getattr(value, "__wrapped__", None), path)
+            held = attributes(value)
+            if type(held) is dict and held and all(type(v) in PLAIN for v in held.values()):
+                self._add((id(held), "contents"), lambda: Contents(path, held, dict.items, value))
             return
         if hooks.hook(kind, self):
             self._add((id(value), "class"), lambda: Kind(path, value))

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from agnesi.core.ir.dims import EVALUATE, Dim, Size, asked_by_user
 from agnesi.core.ir.interning import INTERNED
 from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.tracing import current_reads
 
 Monomial = tuple["Extent", ...]
 Terms = tuple[tuple[Monomial, int], ...]
@@ -143,6 +144,8 @@ class Extent(Dim):
         raise _unknown(f"{self} == {other}", UnknownSizeError if asked else SmallSizeError)
 
     def __repr__(self) -> str:
+        if asked_by_user() and current_reads() is not None:
+            raise _unknown("text of a size")
         try:
             return self.text
         except AttributeError:
