@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import warnings
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.compiler.specialization.table import Versions
 
 
 def one(*values: float, **options: Any) -> Any:
@@ -177,3 +179,40 @@ def test_arrays_too_large_to_compare_make_it_run_eagerly() -> None:
         f(one(1))
     table[3] = 5
     assert f(one(1)).tolist() == [6.0]
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """The versions that are made, and None for traces that were made in vain."""
+    found: list[Any] = []
+    make = Versions._version
+
+    def noted(*args: Any) -> Any:
+        found.append(None)
+        found[-1] = make(*args)
+        return found[-1]
+
+    monkeypatch.setattr(Versions, "_version", noted)
+    return found
+
+
+@pytest.mark.parametrize("fact", [lambda x, y: x is y, lambda x, y: x.grad is None])
+def test_what_is_in_no_signature_is_traced_once(traces, fact):
+    f = ag.jit(lambda x, y: x + 1 if fact(x, y) else x - y)
+    x = one(4)
+    f(x, one(1))
+    assert len(traces) == 1 and traces[0].assumed
+    assert f(x, x).item() == (5.0 if fact(x, x) else 0.0)
+
+
+def test_methods_of_dataclasses_compare_no_identities(traces):
+    @dataclasses.dataclass
+    class Sizes:
+        rows: int
+
+    sizes = Sizes(2)
+    f = ag.jit(lambda x: x * sizes.rows if sizes == Sizes(2) else x)
+    assert f(one(4)).item() == 8.0
+    assert len(traces) == 1 and not traces[0].assumed
+    sizes.rows = 3
+    assert f(one(4)).item() == 4.0

@@ -18,6 +18,7 @@ from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
 
 NAME, LEAF, GRAD, IDENTITY = "name", "is_leaf", "grad", "identity"
+_IN_SIGNATURES = {NAME, LEAF}
 Facts = tuple[Any, ...]
 
 
@@ -112,16 +113,17 @@ def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: fr
     Raises
     ------
     FactAskedError
-        If the code asks something else.
+        If the code asks something else that belongs to the signature.
     """
-    asked = trace.questions | ({IDENTITY} if reads.identifies else set())
-    if not asked <= known:
+    asked = frozenset(trace.questions | ({IDENTITY} if reads.identifies else set()))
+    if (asked - known) & _IN_SIGNATURES:
         trace.uncount()
         raise FactAskedError(asked)
+    asked |= known
     things: dict[int, Any] = {}
-    if IDENTITY in known or changes:
+    if IDENTITY in asked or changes:
         things = {**reads.reached(), **{id(x): x for x, _ in trace.leaves.values()}}
-    return Assumptions(known, leaves, things, tree)
+    return Assumptions(asked, leaves, things, tree)
 
 
 def containers(tree: Tree, nest: Any) -> list[Any]:

@@ -57,10 +57,10 @@ def assigned_in(code: CodeType) -> frozenset[str]:
 @functools.lru_cache(maxsize=4096)
 def compared_in(code: CodeType) -> frozenset[str | None]:
     """Return with what code compares the identity of things: names of its module, or None for
-    anything else but constants.
+    anything else but constants and classes.
 
     >>> def f(x, y, z=None):
-    ...     return x is y or x is None or type(x) is int
+    ...     return x is y or x is None or type(x) is int or x.__class__ is y.__class__
     >>> sorted(map(str, compared_in(f.__code__)))
     ['None', 'int']
     """
@@ -68,7 +68,8 @@ def compared_in(code: CodeType) -> frozenset[str | None]:
     for inner in codes(code):
         before = None
         for i in dis.get_instructions(inner):
-            if i.opname == "IS_OP" and before is not None and before.opname != "LOAD_CONST":
+            if i.opname == "IS_OP" and before is not None and before.opname != "LOAD_CONST" and (
+                    before.argval != "__class__"):  # as in the methods of dataclasses
                 is_name = before.opname in ("LOAD_GLOBAL", "LOAD_NAME")
                 found.add(before.argval if is_name else None)
             before = i if i.opname != "CACHE" else before
