@@ -68,7 +68,7 @@ CASES = [
     (lambda m: m("float32", 3, 4).squeeze(0), ag.ShapeError,
      "squeeze(float32[3, 4], 0): axis 0 has size 3; only axes of size 1 can go"),
     (lambda m: m("float32", 3, 4).unsqueeze(5), IndexError,
-     "expand_dims(float32[3, 4], 5): axis 5 is out of range for 3 dimensions"),
+     "unsqueeze(float32[3, 4], 5): axis 5 is out of range for 3 dimensions"),
     (lambda m: m("float32", 3, 4).expand(2, 4), ag.ShapeError,
      "expand(float32[3, 4], 2, 4): sizes 3 and 2 differ on axis -2 and neither is 1: shapes "
      "(3, 4) and (2, 4) do not broadcast"),

@@ -49,7 +49,8 @@ CASES = [
      "is one backend, shared memory or MPI by who launched the processes: write init()) or None, "
      "not 'nccl'"),
     (lambda: distributed.Mesh((1,)), TypeError,
-     "Mesh() missing 1 required positional argument: 'names'"),
+     "Mesh() missing 1 required positional argument: 'names'; it is called as "
+     "Mesh(shape, names, group)"),
     (lambda: distributed.all_reduce(X, op="average"), ValueError, "all_reduce(float32[3, 4]): op "
      "must be one of 'sum', 'mean', 'max', 'min', 'prod', not 'average'"),
     (lambda: trainer().fit([], epochs=1), ValueError,

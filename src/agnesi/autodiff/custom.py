@@ -18,7 +18,7 @@ from agnesi.core.keywords import strict_class
 from agnesi.core.op import Op
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.errors import GradientError, at, typed
+from agnesi.core.support.errors import GradientError, at, call_user, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled, zeros_like
@@ -170,9 +170,9 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
             residuals = list(static)
             for i, x in zip(places, tensors, strict=True):
                 residuals[i] = x
-            parts = self._backward(  # type: ignore[misc]
-                *fixed, saved_shape.build(residuals), shape.build(gs)
-            )
+            given = (*fixed, saved_shape.build(residuals), shape.build(gs))
+            parts = call_user(self._backward, given, {}, f"the backward rule of {self._name}",
+                              "backward(residuals, cotangent), behind arguments that are fixed")
             return self._placed(parts, inputs, rebuild)
 
         kept = [saved[i] for i in places]

@@ -64,6 +64,9 @@ class In:
         self.update = update
         self.mutable = mutable
 
+    def __repr__(self) -> str:
+        return f"In({typed(self.variable)})"
+
 
 class Inputs:
     """All inputs of a function, those that the function remembers included.

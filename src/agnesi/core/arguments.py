@@ -138,6 +138,21 @@ def of_keyword(error: Exception, function: Any, keywords: dict[str, Any]) -> Exc
     return found
 
 
+def of_text(error: Exception, function: Any, args: tuple[Any, ...], name: str) -> Exception:
+    """The error where a text stands at the place of an operand of a function that takes a text
+    elsewhere, with the order of its arguments."""
+    reason = getattr(error, "reason", str(error))
+    if not isinstance(reason, str) or not reason.startswith("cannot make a tensor from"):
+        return error
+    texts = [n for n, declared, _, v in _given(function, args, {})
+             if isinstance(v, str) and declared in _OPERANDS]
+    if len(texts) != 1 or "str" not in inspect.unwrap(function).__annotations__.values():
+        return error
+    found = type(error)(f"{texts[0]} cannot be a text; it is called as {form(function, name)}")
+    found.accident = False  # type: ignore[attr-defined]
+    return found
+
+
 def no_number(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
     """Return which option is declared as one number and is a text, a list or nothing, or ""."""
     for name, declared, default, value in _given(function, args, keywords):

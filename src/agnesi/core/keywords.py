@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
-from agnesi.core.arguments import stranger
+from agnesi.core.arguments import form, stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import PACKAGE, at, ours
+from agnesi.core.support.errors import PACKAGE, at, ours, user_where
 from agnesi.core.support.migration_hints import with_keyword
+from agnesi.core.support.spelling import spelt
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -30,6 +32,8 @@ _PUBLIC = __file__.replace("keywords.py", "public.py")
 _INNER = tuple(f"{PACKAGE}.core.{name}" for name in ("ir.node", "op", "tensor"))
 _UNKNOWN = "unexpected keyword"
 _CONSTRUCTORS = ("__init__", "__new__")
+#: Stands for a second operand that was not given: Python would name the first name of a function.
+NEEDED: Any = object()
 
 
 def refuse(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> NoReturn:
@@ -37,7 +41,7 @@ def refuse(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> NoRetu
 
     :raises TypeError: Always.
     """
-    word = next(iter(keywords))
+    word, name = next(iter(keywords)), spelt(name, user_where(2), PACKAGE)
     raise TypeError(at(_told(f"{name}() got an unexpected keyword argument {word!r}", known)))
 
 
@@ -55,7 +59,8 @@ def out_of(name: str, keywords: dict[str, Any]) -> Any:
 def with_out(function: F) -> F:
     """A decorator for such functions: their signatures show ``out``."""
     shown = inspect.signature(function)
-    operands = [p for p in shown.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    operands = [p.replace(default=p.empty) if p.default is NEEDED else p
+                for p in shown.parameters.values() if p.kind is not p.VAR_KEYWORD]
     out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
                             annotation="Tensor | None")
     function.__signature__ = shown.replace(parameters=[*operands, out])  # type: ignore
@@ -99,11 +104,24 @@ def strict(function: F, owner: type | None = None) -> F:
                 if better is None:
                     raise
                 raise better from None
-            text = f"{_name(function, args)}() {rest}"
+            text = _unbound(_name(function, args, owner), rest, inner, owner is not None)
         raise TypeError(at(_told(text, known)))
 
     found: Any = call
     return found
+
+
+def _unbound(name: str, rest: str, function: Any, method: bool) -> str:
+    """Python's words for a call that does not fit, with how it is called; a method's own object is
+    none of what the user gives."""
+    if "keyword argument" in rest:
+        return f"{name}() {rest}"
+    if method and function.__code__.co_varnames[:1] in (("self",), ("cls",)):
+        head, verb, tail = rest.partition(" given")
+        if "positional argument" in head and rest.startswith("takes "):
+            rest = re.sub(r"\d+", lambda n: str(int(n[0]) - 1), head) + verb + tail
+    how = form(function, name).replace("(self, ", "(").replace("(self)", "()")
+    return f"{name}() {rest}; it is called as {how}"
 
 
 def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],

@@ -12,6 +12,7 @@ from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, location, user_where
 from agnesi.core.support.errors import typed as typed
 from agnesi.core.support.migration_hints import with_keyword
+from agnesi.core.support.spelling import spelt
 
 #: Names that users have given to operations, which no class tells.
 GIVEN_NAMES: set[str] = set()
@@ -253,14 +254,18 @@ def is_accident(error: Exception) -> bool:
 def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
             where: Any, place: str = "") -> Exception:
     """An error of the same kind that tells the operation, its operands and the user's line."""
-    place = place or location(where if where is not None else user_where(3))
+    where = where if where is not None else user_where(3)
+    place = place or location(where)
+    told_name = spelt(name, where, PACKAGE)
     if isinstance(reason, str):  # it may tell the operation itself
         reason = re.sub(rf"^{re.escape(name)}(\([^:]*\))?: ", "", reason)
+        if told_name != name:
+            reason = re.sub(rf"\b{re.escape(name)}\(", f"{told_name}(", reason)
     kind = type(error)
     if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):
         # its constructor may want more
         kind = next(k for k in kind.__mro__ if k.__module__ == "builtins")
-    told: Any = kind(f"{called(name, args)}: {reason}\n  at {place}")
+    told: Any = kind(f"{called(told_name, args)}: {reason}\n  at {place}")
     told.located = True
     told.reason = reason
     told.accident = is_accident(error)

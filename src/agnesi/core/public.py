@@ -123,6 +123,7 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     What a function of the user's raised, and what ours raise that is about no operand, passes.
     """
     error = arguments.of_keyword(error, function, keywords)
+    error = arguments.of_text(error, function, args, name)
     if isinstance(error, RecursionError) and (deep := arguments.nested(function, args, keywords)):
         raise NestingError(at(f"{name}: {deep}")) from None
     if (reason := arguments.no_number(function, args, keywords)) and not in_user_code(error):

@@ -42,6 +42,11 @@ class Metric:
 
     _first: dict[str, np.ndarray]
 
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        name = type(self).__name__
+        raise TypeError(at(f"{name} is not called: metric.update(...) adds a batch, "
+                           "metric.compute() gives the value"))
+
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, args, keywords)
         self = super().__new__(cls)

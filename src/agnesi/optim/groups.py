@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import at
+from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor
 from agnesi.optim.hyper import Hyper
 
@@ -130,6 +131,11 @@ def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None
     """Make an optimizer that steps for one group."""
     given = {name: value for name, value in group.items() if name != "params"}
     options = {name: given.pop(name, value) for name, value in defaults.items()}
+    for label in given:  # its owner's own, unless it is another word for an option
+        text = f"{type(part).__name__}() got an unexpected keyword argument {label!r}"
+        told = with_keyword(text, tuple(defaults))
+        if told.startswith((f"{text}; use", f"{text}; did you")):
+            raise TypeError(at(told.replace("()", ": a group of parameters", 1)))
     part.defaults, part.options, part.labels, part.parts = defaults, options, given, [part]
     check_call(type(part), ((),), options)
     type(part).__init__.__wrapped__(part, group["params"], **options)

@@ -134,6 +134,10 @@ class Function:
     tensor(12.)
     """
 
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(at(f"{type(self).__name__} is not called itself: write "
+                           f"{type(self).__name__}.apply(x)"))
+
     forward: Callable[..., Any]
     backward: Callable[..., Any]
     setup_context: Callable[..., Any] | None = None

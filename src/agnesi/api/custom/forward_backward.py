@@ -60,6 +60,17 @@ class Function:
     tensor(3.)
     """
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        forward = vars(cls).get("forward")
+        code = getattr(getattr(forward, "__func__", forward), "__code__", None)
+        if isinstance(forward, staticmethod) or (
+                code is not None and code.co_varnames[:1] in (("ctx",), ("context",))):
+            raise TypeError(at(
+                f"{cls.__name__}: forward(ctx, x) and backward(ctx, g) are methods of a subclass "
+                "of ag.autograd.Function; those of ag.Function are forward(self, inputs) and "
+                "backward(self, inputs, grads), on tuples of arrays"))
+
     parameter_names: ClassVar[tuple[str, ...]] = ()
     gradient_names: ClassVar[tuple[str, ...]] = ()
 

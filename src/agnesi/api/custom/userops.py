@@ -110,6 +110,17 @@ class Op(core.Op):
         return called(self, xs)
 
 
+def _typed_result(op: Any, found: Any) -> Any:
+    """What a user's ``infer`` returned, if it is types: (shape, dtype), one for each result."""
+    types = found if op.outputs > 1 else (found,)
+    if not isinstance(types, (tuple, list)) or any(
+            not isinstance(t, (tuple, list)) or len(t) != 2 or not isinstance(t[0], (tuple, list))
+            for t in types):
+        raise TypeError(at(f"infer of {op.name} must return (shape, dtype) for each of "
+                           f"{op.outputs} results, such as (x.shape, x.dtype), not {typed(found)}"))
+    return found
+
+
 def called(op: Any, xs: tuple[Any, ...]) -> Any:
     """The result of an operation on whatever may stand for tensors; a tuple, if there are more."""
     beside = next((x for x in xs if isinstance(x, Tensor)), None)
@@ -250,12 +261,18 @@ class _Custom(core.Op):
         words = ", ".join(f"{k}={v}" for k, v in self.keywords.items())
         return f"{self.name}[{words}]" if words else self.name
 
+    def model(self, xs: Sequence[Any]) -> Any:
+        """The operand whose type the results have."""
+        if not -len(xs) <= self.like < len(xs):
+            raise IndexError(at(f"{self.name} has like={self.like}, but {len(xs)} operands"))
+        return xs[self.like]
+
     def infer(self, *xs: Any) -> Any:
         rules = self.function.rules
         if rules.get("infer") is not None:
-            return rules["infer"](*xs, **self.keywords)
+            return _typed_result(self, rules["infer"](*xs, **self.keywords))
         if self.like is not None:
-            x = xs[self.like]
+            x = self.model(xs)
             types = ((tuple(x.shape), x.dtype),) * self.outputs
             return types if self.outputs > 1 else types[0]
         return probed(self, xs)
@@ -349,7 +366,7 @@ class CustomFunction:
                 y = apply(op, *xs)
                 if not op.declares or y.array is None:
                     return y
-                model = None if op.like is None else xs[op.like]
+                model = None if op.like is None else op.model(xs)
                 if model is not None and y.shape == model.shape and y.dtype == model.dtype:
                     return y
                 return _declared(op, (y,), xs)[0]

@@ -54,6 +54,9 @@ def _root(cov: Tensor, method: str) -> Tensor:
         sqrt(maximum(values, 0.0)), (*values.shape[:-1], 1, values.shape[-1])
     )
 
+#: By how much rounding may let chances sum to more than 1.
+_SUM_TOLERANCE = 1e-5
+
 
 @public
 def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
@@ -141,7 +144,8 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *,
     ShapeError
         If ``pvals`` is a number.
     ValueError
-        If a chance is not in [0, 1] or ``n`` is negative, in compiled code too.
+        If a chance is not in [0, 1], all but the last sum to more than 1, or ``n`` is negative, in
+        compiled code too.
 
     See Also
     --------
@@ -156,6 +160,8 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *,
     """
     (n,) = countable("multinomial", n=n)
     (pvals,) = chance("multinomial", pvals=_vector(pvals, "pvals"))
+    (pvals,) = demanded("multinomial", "the sum of pvals without the last must be at most 1",
+                        lambda p: p[..., :-1].sum(-1) <= 1 + _SUM_TOLERANCE, pvals=pvals)
     n = as_tensor(n)
     sizes = _sizes(size, n.shape, pvals.shape[:-1])
     d = Draw(sizes, None, generator, exact=True)

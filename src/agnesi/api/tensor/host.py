@@ -21,6 +21,7 @@ from agnesi.core.ir.dims import Dim, Size
 from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.public import higher
+from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import is_followed
 from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.support.errors import GradientError, TraceError, at
@@ -156,6 +157,10 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     from agnesi.compiler.function import function  # late: it loads the compiler
 
     given = dict(inputs or {})
+    for variable in given:
+        if not isinstance(variable, Tensor):
+            raise TypeError(at("eval: values are by variable, as in x.eval({x: value}); "
+                               f"{typed(variable)} is no variable"))
     return function(list(given), self)(*given.values())
 
 
@@ -278,7 +283,12 @@ class Count(int):
     _shape: tuple[Size, ...]
 
     def __call__(self, dim: int | None = None) -> Any:
-        return self._shape if dim is None else self._shape[dim]
+        if dim is None:
+            return self._shape
+        try:
+            return self._shape[axis_of(dim, len(self._shape))]
+        except (IndexError, TypeError) as error:
+            raise type(error)(at(f"size({dim!r}) of shape {tuple(self._shape)}: {error}")) from None
 
 
 def size(self: Tensor) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support.config import config as config
-from agnesi.core.support.errors import DTypeError, shown
+from agnesi.core.support.errors import DTypeError, typed
 
 bool_ = np.dtype("bool")
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
@@ -79,7 +79,7 @@ def as_dtype(dtype: Any) -> np.dtype:
     if found is not None and not found.isnative:  # as files hold them
         found = found.newbyteorder("=")
     if found is None or found not in ALL:  # None equals float64 for NumPy
-        raise DTypeError(f"unsupported dtype {shown(dtype)}; choose one of {names()}")
+        raise DTypeError(f"unsupported dtype {typed(dtype)}; choose one of {names()}")
     return ALL[ALL.index(found)]  # one object for each, so that `is` finds equals
 
 

@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 from itertools import islice
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -186,6 +186,10 @@ def typed(x: Any, levels: int = 4) -> str:
         return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
     if isinstance(x, (list, tuple, dict)) and levels and _holds_arrays(x, levels):
         return _nested(x, levels - 1)
+    if isinstance(x, slice):
+        return _slice(x)
+    if isinstance(x, MethodType):
+        return f"the method {type(x.__self__).__name__}.{x.__name__}, which was not called"
     if isinstance(x, _NAMED):
         kind = "class" if isinstance(x, type) else type(x).__name__
         return x.__name__ if x.__name__ == "<lambda>" else f"<{kind} {x.__name__}>"
@@ -200,6 +204,12 @@ def typed(x: Any, levels: int = 4) -> str:
     return first if len(first) < 40 and not rest else first[:37] + "..."
 
 
+def _slice(x: slice) -> str:
+    """A slice as it is written between brackets: ``1:``, ``::2``."""
+    begin, end, step = ("" if n is None else typed(n) for n in (x.start, x.stop, x.step))
+    return f"{begin}:{end}" + (f":{step}" if step else "")
+
+
 #: Where an object without a text of its own lies.
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 
@@ -211,7 +221,7 @@ _NAMED = (FunctionType, ModuleType, type)
 def _holds_arrays(nest: Any, levels: int) -> bool:
     values = nest.values() if isinstance(nest, dict) else nest
     return levels > 0 and any(
-        hasattr(v, "dtype") or hasattr(v, "extra_repr") or isinstance(v, _NAMED)
+        hasattr(v, "dtype") or hasattr(v, "extra_repr") or isinstance(v, (slice, *_NAMED))
         or (isinstance(v, (list, tuple, dict)) and _holds_arrays(v, levels - 1))
         for v in values)
 

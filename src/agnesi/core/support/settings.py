@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.support.errors import at
+
 
 def _flag(text: str) -> bool:
     return text.lower() not in ("", "0", "false", "no", "off")
@@ -108,7 +110,7 @@ def instead(name: str) -> str:
 def checked(name: str, value: Any) -> Any:
     """The value of a setting as it is kept; an error where it cannot have that value."""
     if name not in DEFAULTS:
-        raise AttributeError(f"config has no setting {name!r}; {instead(name)}")
+        raise AttributeError(at(f"config has no setting {name!r}; {instead(name)}"))
     if name.endswith("_float"):
         with contextlib.suppress(TypeError):  # what it may be is told below
             value = np.dtype(value).name
@@ -117,7 +119,8 @@ def checked(name: str, value: Any) -> Any:
     if name == "cache_dir":
         value = _folder(value)
     if name == "threads" and (not isinstance(value, int) or value < 0):
-        raise ValueError(f"config.threads must be a number of threads or 0, not {value!r}")
+        raise ValueError(at(
+            f"config.threads must be a number of threads or 0, not {value!r}"))
     if name in CHOICES and value not in CHOICES[name]:
-        raise ValueError(f"config.{name} must be one of {CHOICES[name]}, not {value!r}")
+        raise ValueError(at(f"config.{name} must be one of {CHOICES[name]}, not {value!r}"))
     return value

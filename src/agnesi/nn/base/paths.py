@@ -55,5 +55,7 @@ def _is_unbound(error: Exception, module: Any) -> bool:
 
 def _called(error: Exception, module: Any) -> str:
     code = getattr(type(module).forward, "__code__", None)
+    if code is not None and code.co_varnames[:1] != ("self",) and not code.co_argcount > 1:
+        return f"{type(module).__name__}.forward is a method: it is defined as forward(self, ...)"
     names = ", ".join(code.co_varnames[1: code.co_argcount]) if code is not None else "..."
     return f"{str(error).rpartition('.')[2]}; it is called as {type(module).__name__}()({names})"

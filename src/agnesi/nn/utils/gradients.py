@@ -20,6 +20,9 @@ from agnesi.ops.sparse.coordinates import COO, dense
 
 
 def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
+    if not isinstance(parameters, Iterable):
+        raise TypeError(f"parameters must be tensors, such as model.parameters(), not "
+                        f"{typed(parameters)}")
     return [parameters] if isinstance(parameters, Tensor) else list(parameters)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
-from agnesi.core.keywords import out_of, strict, with_out
+from agnesi.core.keywords import NEEDED, out_of, strict, with_out
 from agnesi.core.op import explain
 from agnesi.core.public import explain_errors, into, public
 from agnesi.core.support import dtypes
@@ -150,7 +150,7 @@ _sign = unary(SIGN)
 
 
 @with_out
-def power(x1: Any, x2: Any, /, **keywords: Any) -> Tensor:
+def power(x1: Any, x2: Any = NEEDED, /, **keywords: Any) -> Tensor:
     """``x1`` to the power of ``x2``, elementwise; constant exponents 2, 1/2 and -1 are cheap.
 
     Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is

@@ -226,6 +226,8 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
         if hasattr(x, "todense"):
             raise DTypeError(f"{typed(x)} is a sparse matrix, and dense tensors are taken here: "
                              "todense() makes one, ag.sparse has functions of sparse ones")
+        if x is None:
+            raise DTypeError("cannot make a tensor from None; a function without return gives it")
         raise DTypeError(
             f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
             "tensors hold bool, integer, float and complex numbers"

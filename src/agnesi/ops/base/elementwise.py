@@ -26,7 +26,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
 from agnesi.core.ir.foreign import Walk
-from agnesi.core.keywords import out_of
+from agnesi.core.keywords import NEEDED, out_of
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to
@@ -434,7 +434,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     """The public function of a row with two operands; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(input: TensorLike, other: TensorLike, **keywords: Any) -> Tensor:
+    def function(input: TensorLike, other: TensorLike = NEEDED, **keywords: Any) -> Tensor:
         a: Any = input
         b: Any = other
         if type(b) is not Tensor:
@@ -478,6 +478,9 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
     if begins_program(xs):
         with in_program():
             return call(op, xs, out)
+    if xs[-1] is NEEDED:
+        raise explain(TypeError(f"{op.name}() needs its second operand, too: it is called as "
+                                f"{op.name}(x1, x2)"), op.name, xs[:-1])
     try:
         return apply_to(out, op, *prepared(op, xs))
     except EXPLAINED as error:

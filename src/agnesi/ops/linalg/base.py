@@ -140,10 +140,10 @@ def stacked(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 def of_columns(solve: Any, a: Tensor, b: Any) -> Tensor:
     """``solve(a, b)`` for a right-hand side that may be one vector."""
+    if len(a.shape) > 1 and a.shape[-2] == a.shape[-1] and len(b.shape):
+        check_rows(a.shape, b.shape)
     if len(b.shape) != 1:
         return solve(a, b)
-    if len(a.shape) > 1 and a.shape[-2] == a.shape[-1]:
-        check_rows(a.shape, b.shape)
     y = solve(a, reshape(b, (*b.shape, 1)))
     return reshape(y, y.shape[:-1])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.keywords import strict
+from agnesi.core.keywords import NEEDED, strict
 from agnesi.core.op import EXPLAINED, explain, renamed_error
 from agnesi.core.options import NotNegativeBound
 from agnesi.core.public import public
@@ -31,7 +31,7 @@ _ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
 def _scaled(row: Binary) -> Binary:
     """A sum or difference whose second operand may have a factor ``alpha``."""
 
-    def function(input: TensorLike, other: TensorLike, **keywords: Any) -> Tensor:
+    def function(input: TensorLike, other: TensorLike = NEEDED, **keywords: Any) -> Tensor:
         if not keywords:
             return row(input, other)
         return scaled(input, other, **keywords)
@@ -52,7 +52,7 @@ def _scaled(row: Binary) -> Binary:
 def _divided(row: Binary) -> Binary:
     """A quotient that may be rounded."""
 
-    def function(input: TensorLike, other: TensorLike, **keywords: Any) -> Tensor:
+    def function(input: TensorLike, other: TensorLike = NEEDED, **keywords: Any) -> Tensor:
         if not keywords:
             return row(input, other)
         return rounded(input, other, **keywords)

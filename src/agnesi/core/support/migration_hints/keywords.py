@@ -21,6 +21,10 @@ allow_unused disconnected_inputs return_disconnected materialize_grads | grad : 
 inputs | grad : `wrt`
 outputs | grad : `cost`
 known_grads | grad : `grad_outputs`
+gradient backward_fn | op : `vjp`
+key rng | normal uniform randint randn rand choice permutation bernoulli categorical exponential
+    gamma poisson beta gumbel laplace dirichlet truncated_normal : `generator`, which is state
+src dst | broadcast reduce : `root`
 in_dims | * : `in_axes`
 out_dims | * : `out_axes`
 chunk_size batch_size | vmap map : `ag.map` of batches

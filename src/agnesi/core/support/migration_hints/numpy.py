@@ -13,7 +13,8 @@ array_str array_repr array2string nditer ndenumerate nested_iters flatiter base_
     : `numpy.asarray(x)`, which NumPy prints and walks
 ascontiguousarray(x.T) | x.T.contiguous()
 asfortranarray isfortran : `x.T.contiguous().T`
-asmatrix bmat matrix : `ag.tensor`, `ag.block`; `@` multiplies matrices
+asmatrix bmat matrix : `ag.tensor`, `ag.block`; `@` multiplies matrices; symbols are
+    `ag.symbolic.matrix`
 bool_ : `ag.bool`
 broadcast(x, v).shape | ag.broadcast_shapes(x.shape, v.shape)
 busday_count busday_offset busdaycalendar is_busday datetime64 datetime_as_string datetime_data

@@ -19,6 +19,8 @@ grad_fn : `x.node`, or print it
 grad_dtype output_nr module_load as_subclass reinforce retains_grad volatile hash_tensor : `x.grad`,
     `x.requires_grad`, `x.is_leaf`
 at : `x[i] = v`
+append extend : `ag.concat([x, y])`
+assign assign_add assign_sub : `x[...] = value`, `x += value`
 set_value set_ : `x[...] = value`, or `ag.shared`
 get_value : `x.numpy()`
 register_post_accumulate_grad_hook : `ag.custom_vjp` around the value

@@ -12,7 +12,7 @@ disconnected_grad zero_grad consider_constant : `ag.stop_gradient`
 gof graph : `ag.Op`, `ag.rewrite`
 Variable : `ag.symbolic.Variable`
 tensor3 scalar vector : `ag.symbolic.tensor3`, `ag.symbolic.scalar`, `ag.symbolic.vector`
-matrix : `ag.tensor`, whose `@` multiplies matrices; `ag.symbolic.matrix` for symbols
+matrix : `ag.symbolic.matrix` for symbols; `ag.tensor`, whose `@` multiplies matrices, for numbers
 Mode get_mode : `ag.function(..., optimizer='fast_compile')`, with exclude= and include=
 Out : `ag.function`, whose results are new at each call
 pullback pushforward : `ag.vjp`, `ag.jvp`

@@ -165,7 +165,8 @@ masked nested : `ag.where(mask, x, 0)`; lists of tensors
 overrides return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`
 profiler : `ag.jit(f).explain()`
 quasirandom : `ag.random.uniform`; scipy.stats.qmc has quasi-random numbers
-signal : `ag.hamming`, `ag.hanning`, `ag.blackman`, `ag.kaiser`, `ag.bartlett`
+signal : `ag.convolve`, `ag.correlate`, `ag.stft`; windows are `ag.hamming`,
+    `ag.hanning`, `ag.blackman`, `ag.kaiser`, `ag.bartlett`
 """
 
 #: Names by their form: what they have in common.

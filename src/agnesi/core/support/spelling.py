@@ -1,0 +1,52 @@
+"""Names as the user wrote them: a function that goes by several is told by the one in the line."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from types import CodeType, ModuleType
+from typing import Any
+
+#: Instructions by which a name is read, alone or behind a dot.
+_READS = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME")
+
+
+def spelt(name: str, where: Any, package: str) -> str:
+    """The name by which the call at a place calls a function; the function's own if it is none of
+    its others.
+
+    ``where`` is a code object and an instruction first, as errors keep them.
+    """
+    if where is None or not isinstance(where[0], CodeType):
+        return name
+    written = _called(where[0], where[1])
+    other = written not in ("", name) and not written.startswith("__")
+    return written if other and _means(written, name, package) else name
+
+
+def _called(code: CodeType, instruction: int) -> str:
+    """The name in front of the parentheses of a call, or nothing where there is no call."""
+    found, last = "", (0, 0)
+    steps = list(dis.get_instructions(code))
+    call = next((s for s in reversed(steps) if s.offset <= instruction), None)  # or its caches
+    span = call.positions if call is not None and call.opname.startswith("CALL") else None
+    if span is None or None in span:
+        return ""
+    for step in steps:
+        place = step.positions
+        if step.opname not in _READS or place is None or None in place:
+            continue
+        end: Any = (place.end_lineno, place.end_col_offset)
+        begins = (place.lineno, place.col_offset) == (span.lineno, span.col_offset)
+        if begins and last < end < (span.end_lineno, span.end_col_offset):
+            found, last = str(step.argval), end
+    return found
+
+
+def _means(written: str, name: str, package: str) -> bool:
+    """Return whether a public name is another one of the function of that name."""
+    home: Any = sys.modules.get(package)
+    rooms = [room for room in vars(home).values() if isinstance(room, (ModuleType, type))
+             and str(getattr(room, "__name__", "")).startswith((package, "Tensor"))]
+    return any(getattr(vars(room).get(written), "__name__", "").rstrip("_") == name
+               for room in (home, *rooms))

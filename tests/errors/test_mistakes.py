@@ -1,0 +1,140 @@
+"""Mistakes of users of other libraries: each is told with who was called, what is wrong, the line
+and the way out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+import agnesi.compat.theano as theano
+import agnesi.compat.theano.tensor as T
+from agnesi import nn, optim
+
+V, M = ag.ones(3), ag.ones((2, 3))
+
+
+def _model() -> Any:
+    return nn.Linear(3, 2)
+
+
+def _grouped(**options: Any) -> Any:
+    return optim.SGD([{"params": _model().parameters(), **options}], lr=0.1)
+
+
+class _Selfless(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = _model()
+
+    def forward(x: Any) -> Any:  # noqa: N805
+        return x
+
+
+class _Twice(ag.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2
+
+
+def _static() -> Any:
+    class Square(ag.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:  # type: ignore[override]
+            return x
+
+
+def _of_context() -> Any:
+    class Square(ag.Function):
+        def forward(ctx: Any, x: Any) -> Any:  # noqa: N805
+            return x
+
+
+def _short_rule() -> Any:
+    @ag.custom_vjp
+    def f(x: Any) -> Any:
+        return x * 2
+    f.defvjp(lambda x: (x * 2, None), lambda g: (g,))
+    ag.grad(lambda x: f(x).sum())(V)
+
+
+def _set_config() -> Any:
+    ag.config.threads = "many"
+
+
+def _free() -> Any:
+    x = T.matrix("x")
+    theano.function([x], T.dot(x, T.vector("v")))
+
+
+#: What is done, and what the message says, as a form.
+CASES: list[tuple[Any, str]] = [
+    # the name that the user wrote
+    (lambda: ag.concatenate(V, V), r"^concatenate\(float32\[3\], float32\[3\]\): the tensors to"),
+    (lambda: ag.concat(V, V), r"^concat\(float32\[3\], float32\[3\]\): the tensors to join"),
+    (lambda: ag.cat([M, ag.ones((2, 4)), M]), r"^cat\(\[float32\[2, 3\], float32\[2, 4\]"),
+    (lambda: ag.transpose(M, (0, 0)), r"^transpose\(float32\[2, 3\], \(0, 0\)\): axes"),
+    (lambda: ag.arcsin("x"), r"^arcsin\('x'\): cannot make a tensor"),
+    (lambda: ag.arcsin(V, axis=2), r"^arcsin\(\) got an unexpected keyword argument 'axis'"),
+    (lambda: ag.linalg.inverse(M), r"^inverse\(float32\[2, 3\]\): the matrices must be square"),
+    (lambda: ag.jit(lambda x: ag.concatenate(x, x))(V), r"^concatenate\(float32\[3\], float32"),
+    # operands that are missing, or in another order
+    (lambda: ag.add(V), r"^add\(float32\[3\]\): add\(\) needs its second operand, too"),
+    (lambda: ag.arctan2(V), r"^arctan2\(float32\[3\]\): arctan2\(\) needs its second operand"),
+    (lambda: ag.power(V), r"^power\(float32\[3\]\): power\(\) needs its second operand"),
+    (lambda: ag.jit(lambda x: x.mul())(V), r"needs its second operand, too: it is called as"),
+    (lambda: ag.ensure(V.sum() > 5, "big"), r"condition cannot be a text; .*ensure\(x, condition"),
+    (lambda: ag.jit(lambda x: ag.ensure(x > 5, "big"))(V), r"condition cannot be a text"),
+    (lambda: V[1:, 2], r"^getitem\(float32\[3\], \(1:, 2\)\): 2 indices for 1 dimensions"),
+    (lambda: optim.SGD(_model().parameters(), 0.1).step(1, 2),
+     r"^SGD.step\(\) takes from 0 to 1 positional arguments but 2 were given; .*SGD.step\(closure"),
+    (lambda: ag.training.Trainer(_model()), r"missing 2 .*; it is called as Trainer\(model, opt"),
+    # other libraries' forms
+    (_static, r"^Square: forward\(ctx, x\) and backward\(ctx, g\) .* ag.autograd.Function"),
+    (_of_context, r"^Square: forward\(ctx, x\) and backward\(ctx, g\) .* ag.autograd.Function"),
+    (lambda: _Twice()(V), r"^_Twice is not called itself: write _Twice.apply\(x\)"),
+    (_short_rule, r"^the backward rule of f: .*; it is called as backward\(residuals, cotangent\)"),
+    (lambda: _Selfless()(V), r"_Selfless.forward is a method: .* forward\(self, \.\.\.\)"),
+    (lambda: ag.op(lambda x: x, gradient=None), r"'gradient'; use `vjp`"),
+    (lambda: ag.distributed.broadcast(V, src=0), r"'src'; use `root`"),
+    (lambda: ag.metrics.Accuracy()(V), r"^Accuracy is not called: metric.update"),
+    (lambda: optim.Adam(_model().parameters), r"the method Linear.parameters, which was not calle"),
+    (lambda: _grouped(learning_rate=0.1), r"^SGD: a group of parameters got .*; use `lr`"),
+    (lambda: ag.random.normal(key=3), r"'key'; use `generator`"),
+    # values and programs
+    (lambda: V.size(1), r"^size\(1\) of shape \(3,\): axis 1 is out of range for 1 dimensions"),
+    (lambda: V + None, r"cannot make a tensor from None; a function without return gives it"),
+    (lambda: ag.op(lambda x: x, like=3)(V), r"has like=3, but 1 operands"),
+    (lambda: ag.op(lambda x: x, infer=lambda x: x.shape)(V), r"infer of .* must return \(shape, "),
+    (lambda: nn.utils.clip_grad_norm_(_model(), 1.0), r"such as model.parameters\(\), not Linear"),
+    (lambda: ag.linalg.solve_triangular(ag.eye(2), ag.ones((3, 1))), r"rows differ: 2 .* and 3"),
+    (lambda: ag.linalg.cho_solve((ag.eye(2), True), ag.ones((3, 1))), r"rows differ: 2 .* and 3"),
+    (lambda: ag.tensor([1], dtype=ag.ones), r"unsupported dtype <function ones>; choose one of"),
+    (lambda: ag.random.multinomial(5, [0.7, 0.6, 0.1]), r"sum of pvals without the last must be"),
+    (lambda: ag.jit(lambda p: ag.random.multinomial(5, p))(ag.tensor([0.7, 0.6, 0.1])),
+     r"^multinomial.*sum of pvals without the last must be at most 1"),
+    (lambda: ag.symbolic.vector("x").eval({"x": np.ones(3)}), r"^eval: values are by variable"),
+    (_free, r"^function\(\[In\(float64\[.*the outputs depend on v"),
+    (_set_config, r"^config.threads must be a number of threads or 0, not 'many'"),
+    (lambda: ag.config(optimiser="None"), r"^config has no setting 'optimiser'; did you mean"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "told"), CASES)
+def test_what_is_said(mistake: Any, told: str) -> None:
+    with pytest.raises((TypeError, ValueError, IndexError, AttributeError)) as caught:
+        mistake()
+    text, _, place = str(caught.value).rpartition("\n  at ")
+    assert re.search(told, text), text
+    assert "test_mistakes.py:" in place
+
+
+def test_groups_have_labels_of_their_own() -> None:
+    assert _grouped(name="head", weights=3).param_groups[0]["name"] == "head"
