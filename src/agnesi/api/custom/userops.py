@@ -263,9 +263,10 @@ class _Custom(core.Op):
 
     def model(self, xs: Sequence[Any]) -> Any:
         """The operand whose type the results have."""
-        if not -len(xs) <= self.like < len(xs):
-            raise IndexError(at(f"{self.name} has like={self.like}, but {len(xs)} operands"))
-        return xs[self.like]
+        place: int = self.like or 0
+        if not -len(xs) <= place < len(xs):
+            raise IndexError(at(f"{self.name} has like={place}, but {len(xs)} operands"))
+        return xs[place]
 
     def infer(self, *xs: Any) -> Any:
         rules = self.function.rules

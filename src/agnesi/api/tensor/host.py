@@ -145,6 +145,7 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     :returns: The value; the tensor itself where it has one.
     :rtype: numpy.ndarray or Tensor
     :raises MissingInputError: If a variable has no value.
+    :raises TypeError: If values are by name, and not by variable.
 
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T

@@ -46,6 +46,8 @@ def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: Order = 2.0,
 
     Raises
     ------
+    TypeError
+        If what is given is neither a tensor nor an iterable of tensors.
     RuntimeError
         If the norm is not finite and ``error_if_nonfinite`` is set.
 
@@ -80,6 +82,11 @@ def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNe
         The largest norm.
     total_norm : Tensor
         Their norm.
+
+    Raises
+    ------
+    TypeError
+        If what is given is neither a tensor nor an iterable of tensors.
 
     See Also
     --------
@@ -126,6 +133,8 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegative
 
     Raises
     ------
+    TypeError
+        If what is given is neither a tensor nor an iterable of tensors.
     RuntimeError
         If the norm is not finite and ``error_if_nonfinite`` is set.
 
@@ -164,6 +173,11 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
     clip_value : float
         The largest size of an element.
 
+    Raises
+    ------
+    TypeError
+        If what is given is neither a tensor nor an iterable of tensors.
+
     See Also
     --------
     nn.utils.clip_grad_norm_
@@ -197,6 +211,11 @@ def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: Any, *,
         The noise's standard deviation.
     generator : Generator, optional
         Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Raises
+    ------
+    TypeError
+        If what is given is neither a tensor nor an iterable of tensors.
 
     See Also
     --------
