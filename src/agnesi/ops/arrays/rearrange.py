@@ -9,18 +9,25 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError, TraceError
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays.nonzeros import flatnonzero
 from agnesi.ops.arrays.replicate import broadcast_to, tile, unfold
+from agnesi.ops.base import reduce
 from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair
+from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes
+from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.index import getitem, take
 from agnesi.ops.indexing.join import concat, split, vstack
-from agnesi.ops.sorting.sort import sort
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.sorting.sort import argsort, sort
 
 __all__ = [
     "append", "array_split", "block", "column_stack", "delete", "dsplit", "ediff1d", "fliplr",
@@ -281,16 +288,11 @@ def append(x: TensorLike, values: TensorLike, axis: int | None = None, *, out: T
         concat([a, b], axis)
 
 
-def _fixed(index: Any, n: int, name: str) -> Any:
+def _fixed(index: Any, n: int) -> Any:
     """A key of one axis as a sorted-by-nothing array of places, for what decides sizes."""
     if isinstance(index, slice):
         return np.arange(n)[index]
     if isinstance(index, Tensor):
-        if not is_known(index):
-            raise TraceError(
-                f"which places {name} takes decides the size of the result, and is not known when "
-                "the graph is written; give numbers"
-            )
         index = index.array
     places = np.asarray(index) if np.size(index) else np.zeros(0, np.int64)
     if places.dtype == bool:
@@ -306,11 +308,10 @@ def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tens
     """Without some places of an axis; of the flat elements by default.
 
     :param x: Of any shape.
-    :param obj: Which places go; they must be known when a graph is written.
+    :param obj: Which places go; in a graph, a tensor of them decides the size of the result.
     :type obj: int, slice, or array_like of int or bool
     :returns: A copy; a vector without an axis.
     :raises IndexError: If a place or the axis is out of range.
-    :raises TraceError: If the places are not known.
     :see: insert, append, compress
 
     >>> ag.delete(ag.tensor([1, 2, 3]), 1)
@@ -318,7 +319,11 @@ def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tens
     """
     x, axis = _axis(x, axis)
     n = x.shape[axis]
-    places = _fixed(obj, n, "delete")
+    if isinstance(obj, Tensor) and not is_known(obj):
+        mask = obj.dtype.kind == "b"
+        kept = ~obj if mask else index_put(as_tensor(np.ones(n, bool)), obj, False)
+        return getitem(x, (*[slice(None)] * axis, kept))
+    places = _fixed(obj, n)
     if ((places < -n) | (places >= n)).any():
         raise IndexError(f"place {obj} is out of range for {n} elements")
     return take(x, np.delete(np.arange(n), places), axis)
@@ -337,13 +342,12 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     """With values before some places of an axis; of the flat elements by default.
 
     :param x: Of any shape.
-    :param obj: Before which places of ``x``; they must be known when a graph is written.
+    :param obj: Before which places of ``x``.
     :type obj: int, slice, or array_like of int or bool
     :param values: Broadcast to the places; cast to the dtype of ``x``.
     :returns: A copy; a vector without an axis.
     :raises IndexError: If a place or the axis is out of range.
     :raises ShapeError: If the values do not fit.
-    :raises TraceError: If the places are not known.
     :see: delete, append
 
     >>> ag.insert(ag.tensor([1, 3]), 1, 2)
@@ -351,22 +355,30 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     """
     x, axis = _axis(x, axis)
     n = x.shape[axis]
-    given = _fixed(obj, n, "insert")
+    computed = isinstance(obj, Tensor) and not is_known(obj)
+    given = _places(obj, n) if computed else _fixed(obj, n)
     new = as_tensor(values, x.dtype) if not isinstance(values, Tensor) else cast(values, x.dtype)
     if given.ndim == 0:  # NumPy: values for one place stand as they are
         new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
         new = moveaxis(new, 0, axis)
-    places = np.atleast_1d(given)
-    places = np.where(places < 0, places + n, places)
-    if ((places < 0) | (places > n)).any():
+    places = atleast_1d(as_tensor(given))
+    if not computed and ((given < -n) | (given > n)).any():
         raise IndexError(f"place {obj} is out of range for {n} elements")
-    count = len(places) if len(places) != 1 else (new.shape[axis] if new.ndim == x.ndim else 1)
+    places = where(places < 0, places + n, places)
+    alone = type(places.shape[0]) is int and places.shape[0] == 1
+    count = (new.shape[axis] if new.ndim == x.ndim else 1) if alone else places.shape[0]
     region = (*x.shape[:axis], count, *x.shape[axis + 1:])
     new = broadcast_to(new, region)
-    places = np.repeat(places, count) if len(places) == 1 else places
-    old = np.arange(n) * 2.0 + 1
-    order = np.argsort(np.concatenate([old, places * 2.0]), kind="stable")
+    places = broadcast_to(places, (count,)) if alone else places
+    order = argsort(concat([as_tensor(np.arange(n) * 2 + 1), places * 2], 0), 0)
     return take(concat([x, new], axis), order, axis)
+
+
+def _places(index: Tensor, n: int) -> Tensor:
+    """Places that compiled code tells, from -n to n."""
+    if index.dtype.kind == "b":
+        return flatnonzero(index)
+    return within(index, n + 1, called("insert", (index,)), least=-n, what="a place")
 
 
 @public
@@ -405,23 +417,19 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor
     :param axis: Along which axes; all by default.
     :type axis: int or tuple of int, optional
     :returns: A copy of the box that holds all that is not zero.
-    :raises TraceError: While a graph is written.
     :see: nonzero, compress
 
     >>> ag.trim_zeros(ag.tensor([0, 0, 1, 2, 0]))
     tensor([1, 2])
     """
     x = as_tensor(x)
-    if not is_known(x):
-        raise TraceError(
-            "how many zeros there are decides the size of the result, and is not known when the "
-            "graph is written; multiply by a mask instead"
-        )
-    where = np.argwhere(x.array)
     key: list[slice] = [slice(None)] * x.ndim
     for a in shapes.axes_of(axis, x.ndim):
-        low, high = (where[:, a].min(), where[:, a].max() + 1) if len(where) else (0, 0)
-        key[a] = slice(int(low) if "f" in trim else None, int(high) if "b" in trim else None)
+        others = tuple(i for i in range(x.ndim) if i != a)
+        n, held = x.shape[a], reduce.any(x != 0, others)
+        low = reduce.min(where(held, arange(n), n), initial=n)
+        high = reduce.max(where(held, arange(n) + 1, 0), initial=0)
+        key[a] = slice(low if "f" in trim else None, high if "b" in trim else None)
     return getitem(x, tuple(key))
 
 
