@@ -100,3 +100,23 @@ def test_copies_with_other_state():
     assert still(9000) == 10 and other.name == "other"
     assert (state.get_value(), new.get_value()) == (10, 100)
     assert count.copy()(1) == 10 and state.get_value() == 11
+
+
+@pytest.mark.parametrize(("first", "second", "letters"), [
+    ((3, 4), (3, 4), "bi,bi->b"), ((3, 2, 4), (3, 4), "bij,bj->bi"),
+    ((3, 4), (3, 4, 2), "bi,bij->bj"), ((3, 2, 4), (3, 4, 5), "bij,bjk->bik"),
+    ((3,), (3, 4), "b,bi->bi"), ((3, 4), (3,), "bi,b->bi"),
+    ((3, 2, 2, 4), (3, 4, 5), "bxij,bjk->bxik")])
+def test_products_for_each_entry_of_the_first_axis(first, second, letters):
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal(first), rng.standard_normal(second)
+    found = T.batched_dot(T.constant(a), T.constant(b)).eval()
+    np.testing.assert_allclose(found, np.einsum(letters, a, b), rtol=1e-12)
+
+
+def test_modules_that_theano_imports_with_itself():
+    s = T.dscalar("s")
+    rows, _ = theano.scan(lambda p: (p * 2, theano.scan_module.until(p * 2 > s)),
+                          outputs_info=T.constant(1.0), n_steps=100)
+    np.testing.assert_array_equal(value(rows, over=[s], s=20.0), [2, 4, 8, 16, 32])
+    assert theano.sandbox.rng_mrg.MRG_RandomStreams(3).normal((4,)).eval().shape == (4,)

@@ -12,9 +12,12 @@ Examples
 array([1.])
 """
 
+import sys
+
 from agnesi.compat.theano import compile as compile
 from agnesi.compat.theano import gradient as gradient
 from agnesi.compat.theano import ifelse as ifelse
+from agnesi.compat.theano import loops as scan_module
 from agnesi.compat.theano import methods as methods
 from agnesi.compat.theano import printing as printing
 from agnesi.compat.theano import sandbox as sandbox
@@ -50,6 +53,7 @@ from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
 
+sys.modules[f"{__name__}.scan_module"] = scan_module
 version = __version__ = "1.0.5"
 
 

@@ -18,6 +18,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import flatnonzero
 from agnesi.ops.arrays.replicate import broadcast_to, tile, unfold
 from agnesi.ops.base import reduce
+from agnesi.ops.base.compare import logical_not
 from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes
@@ -321,7 +322,7 @@ def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tens
     n = x.shape[axis]
     if isinstance(obj, Tensor) and not is_known(obj):
         mask = obj.dtype.kind == "b"
-        kept = ~obj if mask else index_put(as_tensor(np.ones(n, bool)), obj, False)
+        kept = logical_not(obj) if mask else index_put(as_tensor(np.ones(n, bool)), obj, False)
         return getitem(x, (*[slice(None)] * axis, kept))
     places = _fixed(obj, n)
     if ((places < -n) | (places >= n)).any():
@@ -356,7 +357,7 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     x, axis = _axis(x, axis)
     n = x.shape[axis]
     computed = isinstance(obj, Tensor) and not is_known(obj)
-    given = _places(obj, n) if computed else _fixed(obj, n)
+    given = _places(as_tensor(obj), n) if computed else _fixed(obj, n)
     new = as_tensor(values, x.dtype) if not isinstance(values, Tensor) else cast(values, x.dtype)
     if given.ndim == 0:  # NumPy: values for one place stand as they are
         new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)

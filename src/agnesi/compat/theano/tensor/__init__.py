@@ -40,7 +40,7 @@ _RENAMED = {
     "inv": "reciprocal", "sgn": "sign", "invert": "bitwise_invert", "int_div": "floor_divide",
     "floor_div": "floor_divide", "true_div": "true_divide", "and_": "bitwise_and",
     "or_": "bitwise_or", "xor": "bitwise_xor", "psi": "digamma", "gammaln": "lgamma",
-    "batched_dot": "matmul", "expit": "sigmoid", "matvec": "matmul", "vecmat": "matmul",
+    "expit": "sigmoid", "matvec": "matmul", "vecmat": "matmul",
     "broadcast_shape": "broadcast_shapes", "log1pexp": "softplus",
     "rad2deg": "degrees", "deg2rad": "radians",
 }

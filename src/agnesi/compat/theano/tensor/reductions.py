@@ -152,6 +152,19 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
     return lifted(F.tensordot)(a, b, axes=axes)
 
 
+def batched_dot(a: Any, b: Any) -> Variable:
+    """The product of matrices, or of a matrix or vector and a vector, for each entry of the first
+    axis; what has no other axis is a number for each."""
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if 1 in (a.ndim, b.ndim):
+        rank = a.ndim if a.ndim > b.ndim else b.ndim
+        return a.dimshuffle(*range(a.ndim), *"x" * (rank - a.ndim)) * b.dimshuffle(
+            *range(b.ndim), *"x" * (rank - b.ndim))
+    if a.ndim == b.ndim == 3:
+        return lifted(F.matmul)(a, b)
+    return batched_tensordot(a, b, [[a.ndim - 1], [1 if b.ndim < 3 else b.ndim - 2]])
+
+
 def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Variable:
     """``tensordot`` for each entry of the first axis."""
     first, second = as_tensor_variable(x)._value, as_tensor_variable(y)._value
