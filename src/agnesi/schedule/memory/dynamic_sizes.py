@@ -44,11 +44,12 @@ def _measured(nbytes: Any) -> tuple[Size, int]:
     if not isinstance(nbytes, Extent):
         return 1, arena.rounded(nbytes)
     grows = [(m, c) for m, c in nbytes.terms if m and c > 0]
-    if len(grows) != 1 or any(a.least is None or a.least < 1 for a in grows[0][0]):
-        return nbytes, 4
+    rest = max(0, dict(nbytes.terms).get((), 0))
+    if len(grows) != 1 or rest > grows[0][1] or any(
+            a.least is None or a.least < 1 for a in grows[0][0]):
+        return (nbytes + 3) // 4, 4
     ((monomial, count),) = grows
     unit: Any = 1
     for atom in monomial:
         unit = unit * atom
-    count += max(0, dict(nbytes.terms).get((), 0))
-    return unit, -(-count // 4) * 4
+    return unit, -(-(count + rest) // 4) * 4

@@ -209,6 +209,20 @@ def _around(a: Any, b: Any) -> tuple[int, int] | None:
     return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
 
 
+def _are_places(node: Node, size: Any) -> bool:
+    """Return whether a node's integers are places of an axis of that size, which need not be known.
+    """
+    while (op := node.op) is not None:
+        if op.name in ("chosen", "argsort", "topk", "argmax", "argmin"):
+            return node.inputs[0].shape[getattr(op, "axis", 0)] is size
+        if op.name == "arange":
+            return (op.start, op.step) == (0, 1) and op.size is size
+        if not (op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max")):
+            return False
+        node = node.inputs[0]
+    return False
+
+
 def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
            what: str = "an index") -> Tensor:
     """Integers that are known, or checked when the code runs, to be in [least, size).
@@ -218,7 +232,7 @@ def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
     least = -size if least is None else least
     node = graph_node(indices)
     known = span(node) if isinstance(size, int) else None
-    if node.op is not None and node.op.name == "chosen" and node.inputs[0].shape[0] is size:
+    if _are_places(node, size):
         return indices
     if 0 in indices.shape or (known is not None and least <= known[0] and known[1] < size):
         return indices
