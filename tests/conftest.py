@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,26 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "share(n): one in n of a function's cases runs, all with AGNESI_EVERY_CASE=1")
     config.addinivalue_line(
         "markers", "native_plans: compiles for the native target, whatever AGNESI_TARGET says")
+    tests = Path(__file__).parent
+    odd = os.environ.get("PYTEST_XDIST_WORKER", "0")[-1] in "13579"
+    if odd and any(config.rootpath / name == tests for name in config.args):
+        _rewrite(config, sorted(tests.rglob("test_*.py"), reverse=True))
+
+
+def _rewrite(config: pytest.Config, files: list[Path]) -> None:
+    """Rewrite the assertions of files that no process has rewritten yet, and run none of them.
+
+    Each process of a run collects all tests, in one order. In a fresh clone every other one begins
+    with the last file here, and they meet halfway: hardly a file is rewritten twice.
+    """
+    loader = config.pluginmanager.rewrite_hook
+    for file in files:
+        spec = spec_from_file_location(file.stem, file, loader=loader)
+        assert spec is not None
+        module = module_from_spec(spec)
+        module.__dict__["__builtins__"] = {}  # the first import ends it: there is no __import__
+        with suppress(Exception):
+            loader.exec_module(module)
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ import agnesi as ag
 from agnesi import nn
 from agnesi.sklearn import AutoEncoder, Classifier, Regressor
 
-QUICK: dict[str, Any] = {"lr": 0.03, "max_epochs": 40, "hidden_layer_sizes": 16, "random_state": 0}
+QUICK: dict[str, Any] = {"lr": 0.03, "max_epochs": 15, "hidden_layer_sizes": 16, "random_state": 0}
 #: What is not checked without packages or settings that the environment lacks.
 ABSENT = ("pandas is not installed", "SCIPY_ARRAY_API is not set")
 
