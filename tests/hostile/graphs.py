@@ -85,7 +85,7 @@ def by_operation(files: list[File]) -> dict[str, list[File]]:
     """Which of them have an operation."""
     found: dict[str, list[File]] = {}
     for file in files:
-        for name in {*operations(file.told["rows"])}:
+        for name in dict.fromkeys(operations(file.told["rows"])):  # in the same order always
             found.setdefault(name, []).append(file)
     return found
 

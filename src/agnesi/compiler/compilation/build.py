@@ -49,15 +49,15 @@ def build() -> str:
 
 def _files(top: str) -> Files:
     """Names within the library, and status, of all its files but compiled Python."""
-    folders, found = [""], []
+    folders, found = [""], []  # each with what separates it from the names in it
     for folder in folders:
         with os.scandir(os.path.join(top, folder)) as entries:
             for entry in entries:
-                name = os.path.join(folder, entry.name)
+                name = folder + entry.name
                 if not entry.is_dir():
                     found.append((name, entry.stat()))
                 elif entry.name != "__pycache__":
-                    folders.append(name)
+                    folders.append(name + os.sep)
     return sorted(found)
 
 

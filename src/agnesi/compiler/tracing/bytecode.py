@@ -19,6 +19,12 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(constant)
 
 
+@functools.lru_cache(maxsize=64)
+def instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
+    """The instructions of code, which several ask for one after the other."""
+    return tuple(dis.get_instructions(code))
+
+
 @functools.lru_cache(maxsize=4096)
 def globals_of(code: CodeType) -> tuple[str, ...]:
     """Names of its module that code reads."""
@@ -49,7 +55,7 @@ def assigned_in(code: CodeType) -> frozenset[str]:
     """Names of attributes that code may give to things: those that it assigns, and texts."""
     found: set[str] = set()
     for inner in codes(code):
-        found.update(i.argval for i in dis.get_instructions(inner) if i.opname == "STORE_ATTR")
+        found.update(i.argval for i in instructions(inner) if i.opname == "STORE_ATTR")
         found.update(c for c in inner.co_consts if type(c) is str and c.isidentifier())
     return frozenset(found)
 
@@ -67,7 +73,7 @@ def compared_in(code: CodeType) -> frozenset[str | None]:
     found: set[str | None] = {None} if {"is_", "is_not"} & {*code.co_names} else set()
     for inner in codes(code):
         before = None
-        for i in dis.get_instructions(inner):
+        for i in instructions(inner):
             if i.opname == "IS_OP" and before is not None and before.opname != "LOAD_CONST" and (
                     before.argval != "__class__"):  # as in the methods of dataclasses
                 is_name = before.opname in ("LOAD_GLOBAL", "LOAD_NAME")
@@ -86,7 +92,7 @@ def makes_text(code: CodeType) -> bool:
     return any(
         not _TEXTS.isdisjoint(inner.co_names)
         or any(type(c) is str and "%" in c for c in inner.co_consts)
-        or any(i.opname.startswith("FORMAT_") for i in dis.get_instructions(inner))
+        or any(i.opname.startswith("FORMAT_") for i in instructions(inner))
         for inner in codes(code))
 
 
@@ -94,6 +100,6 @@ def makes_text(code: CodeType) -> bool:
 def imports_of(code: CodeType) -> tuple[str, ...]:
     """Modules that code imports when it runs, with a dot for each level of those that are relative.
     """
-    found = list(dis.get_instructions(code))
+    found = instructions(code)
     return tuple("." * found[n - 2].argval + i.argval for n, i in enumerate(found)
                  if i.opname == "IMPORT_NAME")

@@ -14,7 +14,7 @@ from enum import Enum
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from agnesi.compiler.tracing.bytecode import codes
+from agnesi.compiler.tracing.bytecode import codes, instructions
 
 _METHODS = ("LOAD_METHOD", "LOAD_ATTR")
 _APPENDING = ("append", "extend")
@@ -102,7 +102,7 @@ def only(uses: Uses, what: What) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
-    return tuple(i for i in dis.get_instructions(code) if i.opname not in _SKIPPED)
+    return tuple(i for i in instructions(code) if i.opname not in _SKIPPED)
 
 
 @functools.lru_cache(maxsize=4096)

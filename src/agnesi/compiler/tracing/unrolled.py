@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dis
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from types import CodeType
 
+from agnesi.compiler.tracing.bytecode import instructions
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support.errors import location
@@ -21,7 +21,7 @@ Group = tuple[tuple[CodeType, int], str]
 def _loops(code: CodeType) -> tuple[tuple[int, int], ...]:
     """The loops of a code object: first and last instruction."""
     return tuple(
-        (i.argval, i.offset) for i in dis.get_instructions(code)
+        (i.argval, i.offset) for i in instructions(code)
         if "JUMP" in i.opname and i.argval is not None and i.argval < i.offset
     )
 
