@@ -34,8 +34,8 @@ LEFT_OUT = {
     """,
     "memory is Python's, an array's address is x.numpy().ctypes": "cdata data free retain",
     "Lua's files and command lines, where Python has its": """
-        CmdLine DiskFile File MemoryFile PipeFile Tester TestSuite deserialize
-        deserializeFromStorage load read save serialize serializeToStorage write string
+        CmdLine DiskFile File MemoryFile PipeFile Tester TestSuite deserializeFromStorage read
+        serializeToStorage write string
     """,
     "a window, and the styles of gnuplot; plots go to files": "window display style",
     "pictures that are not shipped": "fabio lena",

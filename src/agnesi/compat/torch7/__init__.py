@@ -28,6 +28,10 @@ from agnesi.compat.torch7.draws import initialSeed as initialSeed
 from agnesi.compat.torch7.draws import manualSeed as manualSeed
 from agnesi.compat.torch7.draws import seed as seed
 from agnesi.compat.torch7.draws import setRNGState as setRNGState
+from agnesi.compat.torch7.files import deserialize as deserialize
+from agnesi.compat.torch7.files import load as load
+from agnesi.compat.torch7.files import save as save
+from agnesi.compat.torch7.files import serialize as serialize
 from agnesi.compat.torch7.maths import Tensor as Tensor
 from agnesi.compat.torch7.maths import setdefaulttensortype as setdefaulttensortype
 from agnesi.compat.torch7.tensor import DEFAULT as _DEFAULT
@@ -37,8 +41,9 @@ from agnesi.compiler.control import get_num_threads as getnumthreads
 from agnesi.compiler.control import set_num_threads as setnumthreads
 
 __all__ = [
-    "Generator", "Storage", "Tensor", "Timer", "getRNGState", "getdefaulttensortype",
-    "getnumthreads", "initialSeed", "isStorage", "isTensor", "isTypeOf", "manualSeed", "seed",
+    "Generator", "Storage", "Tensor", "Timer", "deserialize", "getRNGState", "getdefaulttensortype",
+    "getnumthreads", "initialSeed", "isStorage", "isTensor", "isTypeOf", "load", "manualSeed",
+    "save", "seed", "serialize",
     "setRNGState", "setdefaulttensortype", "setnumthreads", "tic", "toc", "type", "typename",
 ]
 

@@ -10,7 +10,7 @@ import numpy as np
 import agnesi as ag
 from agnesi.autodiff.transforms import vjp
 from agnesi.compat.torch7.maths import Tensor
-from agnesi.compat.torch7.nn.module import arrays, written
+from agnesi.compat.torch7.nn.module import arrays, keep_arguments, written
 from agnesi.core.support import tree
 from agnesi.nn import functional as F
 
@@ -32,6 +32,10 @@ class Criterion:
     sizeAverage : bool
         Whether losses are averaged, not summed.
     """
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        keep_arguments(cls)
 
     def __init__(self, sizeAverage: bool = True) -> None:
         self.sizeAverage = sizeAverage
@@ -75,6 +79,9 @@ class Criterion:
         return self
 
     double = cuda = float
+
+
+keep_arguments(Criterion)
 
 
 class MSECriterion(Criterion):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,21 @@ def written(old: Any, found: Any) -> Any:
     return old
 
 
+def keep_arguments(kind: Any) -> None:
+    """Let a class's constructor keep its arguments in ``_made``, which files tell."""
+    begin = vars(kind).get("__init__")
+    if begin is None:
+        return
+
+    @functools.wraps(begin)
+    def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807 - it is one
+        if "_made" not in vars(self):
+            self._made = args, named
+        begin(self, *args, **named)
+
+    kind.__init__ = __init__
+
+
 class Module:
     """Base of modules; a subclass gives ``compute(x, *parameters)`` in agnesi's functions.
 
@@ -46,6 +62,11 @@ class Module:
 
     weights: tuple[str, ...] = ()
     train = True
+    _made: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        keep_arguments(cls)
 
     def __init__(self) -> None:
         self.output: Any = Tensor()
@@ -276,3 +297,6 @@ def _flattened(tensors: list[Tensor]) -> Tensor:
     for t, key in zip(tensors, keys, strict=True):
         t.set(flat._storage, places[key] + 1, list(t._sizes))
     return flat
+
+
+keep_arguments(Module)
