@@ -165,7 +165,9 @@ class View:
         data = self._storage.data
         if self._seen is None or self._seen[0] is not data:
             step = data.itemsize
-            seen = data[:0] if not self._sizes and self._offset >= len(data) else as_strided(data[self._offset:], self._sizes, [s * step for s in self._steps])
+            empty = not self._sizes and self._offset >= len(data)
+            seen = data[:0] if empty else as_strided(data[self._offset:], self._sizes,
+                                                     [s * step for s in self._steps])
             self._seen = data, seen
         return self._seen[1]
 
