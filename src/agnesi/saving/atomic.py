@@ -32,6 +32,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         _check_target(target)
         sweep(target.parent)
+        _forget(target)
         file, aside = _aside(target)
     except OSError as error:
         raise told_at_user(error, f"{str(path)!r} cannot be written") from None
@@ -48,6 +49,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             aside.unlink()
         raise
     _settle(target.parent)
+
+
+def _forget(target: Path) -> None:
+    """Give back the memory in which the system keeps a file that is about to be replaced: the new
+    one takes it, where else the system would have to look for some."""
+    if hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError), open(target, "rb", buffering=0) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _check_target(target: Path) -> None:
