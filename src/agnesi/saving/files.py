@@ -32,7 +32,7 @@ from agnesi.saving.header import (
     refusal,
     written,
 )
-from agnesi.saving.pieces import THREADS, Source, bytes_of, cut, flat, write
+from agnesi.saving.pieces import SHARED_BYTES, THREADS, Source, bytes_of, cut, flat, write
 from agnesi.saving.sums import Cyclic, Lanes
 
 Path_ = str | os.PathLike[str]
@@ -205,8 +205,10 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
         :raises FileFormatError: If its bytes differ from their checksum.
         """
         begin = self.header.start + self.header.entries[name].begin
-        self._compare([(name, k, partial(self._source.read, begin + a, piece, self._verified))
-                       for k, (a, piece) in enumerate(cut(bytes_of(array), CHECKSUM_BYTES))])
+        known = self._verified or not self._sums  # then threads share smaller pieces
+        size = SHARED_BYTES if known else CHECKSUM_BYTES
+        self._compare([(name, k, partial(self._source.read, begin + a, piece, known))
+                       for k, (a, piece) in enumerate(cut(bytes_of(array), size))])
         if sys.byteorder == "big":
             array.byteswap(inplace=True)
 

@@ -18,6 +18,8 @@ from agnesi.saving.sums import Cyclic, Lanes, lanes
 THREADS = min(4, cores())
 #: Bytes that are read at once: they stay in a core's cache until they are summed up.
 READ_BYTES = 1 << 18
+#: Bytes that a thread copies of what needs no checksum.
+SHARED_BYTES = 1 << 20
 
 
 def flat(array: np.ndarray) -> memoryview:

@@ -109,7 +109,7 @@ def serialize(object: Any, mode: str = "binary") -> bytes:
     kind, long = _kind(mode)
     file: BinaryIO = io.BytesIO()
     Writer(kind.sink(file, long)).value(object)
-    return file.getvalue()  # type: ignore[attr-defined, no-any-return]
+    return file.getvalue()  # type: ignore[attr-defined]
 
 
 def deserialize(data: bytes, mode: str = "binary") -> Any:

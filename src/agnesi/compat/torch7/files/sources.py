@@ -41,7 +41,7 @@ class Source:
 
     def int(self) -> int:
         """One number of 32 bits."""
-        return self.number("<i4")  # type: ignore[no-any-return]
+        return self.number("<i4")
 
     def text(self) -> bytes:
         """A length and so many bytes."""
