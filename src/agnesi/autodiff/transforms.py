@@ -223,6 +223,9 @@ def _both(f: Function, argnums: Any, has_aux: bool, owner: str) -> Function:
             raise GradientError(at(
                 f"{owner}: {_name(f)} must return a scalar, not {typed(y)}: reduce it, as with "
                 ".sum() or .mean(); ag.jacobian has the derivatives of all elements"))
+        if not is_inexact(y.dtype):
+            raise TypeError(at(f"{owner}: {_name(f)} must return a float or complex scalar, not "
+                               f"{typed(y)}, which has no gradient"))
         keep = inputs.outer([y])
         with recording(keep):
             found = slope(y, inputs.nodes) or backprop({current(y): seed(y)}, inputs.nodes)

@@ -564,6 +564,10 @@ def function(
             "algebra": algebra, "givens": bare(givens)}
         made: Any = ObjectFunction(given, outputs, lambda i, o: function(i, o, **told))
         return made
+    for i in given:
+        if not isinstance(i, (In, Tensor)):
+            raise TypeError(at("function: inputs must be symbolic variables, such as "
+                               f"ag.symbolic.vector('x'), not {typed(i)}"))
     wanted = [i if isinstance(i, In) else In(i) for i in given]
     for n, i in enumerate(wanted):
         if any(i.variable is other.variable for other in wanted[:n]):

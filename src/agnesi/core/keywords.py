@@ -95,6 +95,13 @@ def strict(function: F, owner: type | None = None) -> F:
                           options.arguments(inner, args, keywords))
         try:
             return function(*args, **keywords)
+        except AttributeError as error:
+            if not is_accident(error) or in_user_code(error) or not method:
+                raise
+            better = _located(error, inner, _name(function, args, owner), args, keywords)
+            if better is None:
+                raise
+            raise better from error
         except EXPLAINED as error:
             told, mark, rest = str(error).partition("() ")
             unfit = mark and "argument" in rest and " " not in told and not _entered(error, code)
@@ -103,7 +110,7 @@ def strict(function: F, owner: type | None = None) -> F:
                 better = _located(error, inner, name, args, keywords) if method else None
                 if better is None:
                     raise
-                raise better from None
+                raise better from better.__cause__
             text = _unbound(_name(function, args, owner), rest, inner, owner is not None)
         raise TypeError(at(_told(text, known)))
 
@@ -120,8 +127,16 @@ def _unbound(name: str, rest: str, function: Any, method: bool) -> str:
         head, verb, tail = rest.partition(" given")
         if "positional argument" in head and rest.startswith("takes "):
             rest = re.sub(r"\d+", lambda n: str(int(n[0]) - 1), head) + verb + tail
-    how = form(function, name).replace("(self, ", "(").replace("(self)", "()")
-    return f"{name}() {rest}; it is called as {how}"
+    return f"{name}() {rest}; it is called as {_form(function, name)}"
+
+
+def _form(function: Any, name: str) -> str:
+    return form(function, name).replace("(self, ", "(").replace("(self)", "()")
+
+
+def _caller() -> str:
+    """The file of who called what a wrapper stands for."""
+    return sys._getframe(3).f_code.co_filename
 
 
 def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
@@ -141,6 +156,11 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         found = TypeError(at(f"{name}: {reason}: {error}"))
     elif _of_library(error):
         found = type(error)(at(f"{name}: {error}"))
+    elif not ours(_caller()):
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        found = kind(at(f"{name}: the arguments do not fit together: {error}; it is called "
+                             f"as {_form(function, name)}"))
+        found.__cause__ = error
     else:
         return None
     found.accident, found.owner = False, name  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agnesi.core.support.errors import call_user
 from agnesi.data.collate import default_collate
 from agnesi.data.dataset import as_tensor
 from agnesi.data.draws import begin_batch
@@ -54,7 +55,8 @@ class Fetch:
             samples = [self.source[k] for k in numbers]
         for mapped in self.functions:
             samples = [mapped.changed(sample) for sample in samples]
-        return self.collate(samples[0] if self.single else samples)
+        batch = samples[0] if self.single else samples
+        return call_user(self.collate, (batch,), {}, "DataLoader", "collate_fn(samples)")
 
 
 def _alone(sample: Any) -> Any:

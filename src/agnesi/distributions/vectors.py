@@ -9,7 +9,7 @@ from agnesi.api import functions as F
 from agnesi.api import random
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Size
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
@@ -149,6 +149,9 @@ class MultivariateNormal(Distribution):
                                   else inv(precision_matrix))
         self._take(validate_args, loc=loc, scale_tril=scale_tril)
         self._event_shape = self.loc.shape[-1:]
+        if self._event_shape != self.scale_tril.shape[-1:]:
+            raise ValueError(at(f"MultivariateNormal: loc is {typed(self.loc)}, but the matrix is "
+                                f"{typed(self.scale_tril)}; they must have one size"))
 
     @property
     def covariance_matrix(self) -> Tensor:

@@ -30,7 +30,8 @@ def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype:
     count = size_of(layer, count, "num_embeddings", 0)
     length = size_of(layer, length, "embedding_dim", 0)
     if padding is not None and not -count <= padding < count:
-        raise ValueError(at(f"padding_idx={padding} is none of {count} vectors"))
+        raise ValueError(at(f"{type(layer).__name__}: padding_idx={padding} is none of "
+                            f"{count} vectors"))
     weight = empty((count, length), dtype=dtype)
     init.normal_(weight)
     if padding is not None:

@@ -163,7 +163,7 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegative
 clip_grad_norm = clip_grad_norm_
 
 
-def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
+def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: NotNegativeBound) -> None:
     """Hold every element of all gradients between ``-clip_value`` and ``clip_value``.
 
     Parameters

@@ -19,6 +19,14 @@ LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d : `nn.ConvTranspose1
     `nn.ConvTranspose2d`, `nn.ConvTranspose3d` with the number of channels
 LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d : `nn.InstanceNorm1d`,
     `nn.InstanceNorm2d`, `nn.InstanceNorm3d` with the number of channels
+Dense : `nn.Linear(in_features, out_features)`, and a layer such as `nn.ReLU()` behind it
+Conv1D Conv2D Conv3D : `nn.Conv1d`, `nn.Conv2d`, `nn.Conv3d`, whose first argument are channels
+Conv2DTranspose : `nn.ConvTranspose2d`
+MaxPooling2D MaxPool2D AveragePooling2D : `nn.MaxPool2d`, `nn.AvgPool2d`
+BatchNormalization BatchNorm : `nn.BatchNorm1d`, `nn.BatchNorm2d`, with the number of channels
+LayerNormalization : `nn.LayerNorm`
+Activation : `nn.ReLU()`, `nn.Tanh()` and others
+Input InputLayer Model : a subclass of `nn.Module` with a `forward`, or `nn.Sequential`
 LazyLinear : `nn.Linear(in_features, out_features)`
 """
 
@@ -44,6 +52,14 @@ set_submodule : `self.name = module`
 cuda ipu xpu mtia : nothing: there is one device, the CPU
 share_memory to_empty : nothing: there is one device, the CPU
 compile : `ag.jit(model)`
+fit evaluate predict score : `ag.training.Trainer(model, optimizer, loss)`, whose methods these are
+predict_proba : `ag.softmax(model(x), -1)`
+summary : `print(model)`, or `ag.inspect.listing`
+get_weights weights trainable_variables trainable_weights variables params : `model.parameters()`,
+    or `model.state_dict()`
+set_weights load_weights save_weights : `model.load_state_dict(state)`; `ag.save`, `ag.load`
+init : nothing: layers have parameters when they are made
+backward : `loss.backward()`
 get_extra_state set_extra_state : `model.state_dict()`: tensors among the attributes are saved
 register_backward_hook : `model.register_full_backward_hook(hook)`
 register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
@@ -53,6 +69,8 @@ T_destination call_super_init dump_patches : `model.state_dict()`
 
 OPTIMIZER = """
 state : `optimizer.slots`
+minimize apply_gradients update apply_updates : `loss.backward()`, and then `optimizer.step()`
+clip_grad_norm : `nn.utils.clip_grad_norm_(parameters, max_norm)`
 backward : `loss.backward()`, and then `optimizer.step()`
 OptimizerPreHook OptimizerPostHook profile_hook_step register_step_pre_hook register_step_post_hook
     register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
