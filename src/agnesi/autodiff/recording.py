@@ -383,7 +383,7 @@ def is_leaf(x: Tensor) -> bool:
     if node is not None and node.op is None and x.array is None and (
             told := told_of(x, "is_leaf")):
         return bool(told["is_leaf"])
-    return node is None or node.op is None or (x.requires_grad and not node.requires_grad)
+    return node is None or node.op is None or not (x.requires_grad and node.requires_grad)
 
 
 def unchain_backward(x: Tensor) -> None:

@@ -166,9 +166,13 @@ class Jit(Direct, Inspectable, Generic[P, R]):
     def _recorded(self, *args: Any, **keywords: Any) -> Any:
         """A native call that becomes an operation of the record, if that is all it takes."""
         version = self._noted
-        direct = None if version is None else version.compiled.direct
-        if direct is None or keywords or is_tracing() or STATE.watch is not None:
+        if version is None or keywords or is_tracing() or STATE.watch is not None or [
+                isinstance(v, Tensor) and v.requires_grad for v in args
+        ] != version.assumed.requiring:
             return self.dispatch(*args, **keywords)
+        direct = version.compiled.direct
+        if direct is None:
+            return self.dispatch(*args)
         found = direct(*args)
         if found is MISSED:
             return self.dispatch(*args)
@@ -352,8 +356,9 @@ def jit(
     appended, kept and returned without a version for each value.  A function that makes text of one
     or prints it runs eagerly, with a warning that names the line.
 
-    Results lie in memory of their own, also where the function returns an argument, or a view of
-    one or of other state, which share memory when it runs eagerly.  What neither results nor state
+    Results lie in memory of their own, also where the function returns or keeps an argument, or a
+    view of one or of other state, which are the same or share memory when it runs eagerly.
+    What neither results nor state
     come from is not computed, but what eager code checks of it is (that an index is in range, a
     matrix regular, ``ensure``): only bodies of loops and branches leave such checks out.
 

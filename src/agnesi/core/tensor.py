@@ -19,7 +19,7 @@ from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import GradientError, at, no_attribute
-from agnesi.core.support.tracing import told_of
+from agnesi.core.support.tracing import refuse_change, told_of
 
 
 class Absent:
@@ -155,12 +155,13 @@ class Tensor(metaclass=_Listed):
 
     @property
     def name(self) -> str | None:
-        if self.array is None and (told := told_of(self, "name")) is not None:
+        if (told := told_of(self, "name")) is not None:
             return told.get("name")  # type: ignore[no-any-return]
         return self._name
 
     @name.setter
     def name(self, name: str | None) -> None:
+        refuse_change(self, "the name")
         self._name = name
         if self.node is not None and self.node.op is None:
             self.node.name = name

@@ -107,6 +107,33 @@ def _gradients(J: Any) -> Any:
     yield f(a)
 
 
+def _recorded(J: Any) -> Any:
+    f, g = J(lambda x: x * 2), J(lambda x: x + (x * 2).is_leaf)
+    a, b = one(1, requires_grad=True), one(1)
+    for value in (a, b, a, b):
+        yield from (f(value), f(value).requires_grad, g(value), g(value).requires_grad)
+
+
+def _layouts(J: Any) -> Any:
+    f = J(lambda x: x.sum() + x.is_contiguous())
+    a = ag.ones((2, 3))
+    yield from map(f, (a, a.T, a[:, ::2], a))
+
+
+def _of_known_tensors(J: Any) -> Any:
+    w, model = one(1), ag.nn.Linear(1, 1)
+    f = J(lambda x: x * len(w.name or "") + sum(p.requires_grad for p in model.parameters()))
+    for name, flag in (("ab", True), ("abc", True), ("abc", False), (None, False)):
+        w.name = name
+        model.bias.requires_grad_(flag)
+        yield from (f(one(1)), f(one(2)))
+
+
+def _tensors_as_keys(J: Any) -> Any:
+    f, a, b = J(lambda d, x: d.get(x, x) * 2), one(1), one(2)
+    yield from (f({a: one(9)}, a), f({a: one(9)}, b), f({b: one(8)}, b))
+
+
 def _large_arrays(J: Any) -> Any:
     table, some, held = (np.zeros(10_000) for _ in range(3))
     where = Some()
@@ -135,6 +162,8 @@ def _texts(J: Any) -> Any:
 
 def _classes_of_classes(J: Any) -> Any:
     class Meta(type):
+        number = 2.0
+
         def __instancecheck__(cls, other: Any) -> bool:
             return False
 
@@ -142,7 +171,9 @@ def _classes_of_classes(J: Any) -> Any:
         pass
 
     some = Some()
-    f = J(lambda x: x + 1 if isinstance(some, Kind) else x - 1)
+    f = J(lambda x: x * Kind.number + 1 if isinstance(some, Kind) else x * Kind.number)
+    yield f(one(1))
+    Meta.number = 3.0
     yield f(one(1))
     Meta.__instancecheck__ = lambda cls, other: True  # type: ignore[method-assign]
     yield f(one(1))
@@ -150,7 +181,8 @@ def _classes_of_classes(J: Any) -> Any:
 
 PROGRAMS = {f.__name__.strip("_"): f for f in (
     _pairs, _state, _containers, _container_of_the_module, _names, _leaves, _gradients,
-    _large_arrays, _texts, _classes_of_classes)}
+    _recorded, _layouts, _of_known_tensors, _tensors_as_keys, _large_arrays, _texts,
+    _classes_of_classes)}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -170,6 +202,20 @@ def test_calls_that_are_not_asked_go_to_native_code_at_once() -> None:
         compiled = ag.jit(f)
         compiled(one(1))
         assert compiled.versions.ready[0].flat is flat
+
+
+def test_a_name_given_to_an_argument_is_given_by_each_call() -> None:
+    def step(x: Any) -> Any:
+        x.name = "inner"
+        return x + 1
+
+    compiled = ag.jit(step)
+    for _ in range(2):
+        x = one(1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*changes the name of an argument")
+            compiled(x)
+        assert x.name == "inner"
 
 
 def test_arrays_too_large_to_compare_make_it_run_eagerly() -> None:

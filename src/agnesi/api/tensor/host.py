@@ -25,7 +25,7 @@ from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import is_followed
 from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.support.errors import GradientError, TraceError, at
-from agnesi.core.support.tracing import current_trace, is_known, is_tracing
+from agnesi.core.support.tracing import current_trace, is_known, is_tracing, told_of
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base import movement
@@ -345,6 +345,8 @@ def is_contiguous(self: Tensor) -> bool:
     bool
         True for what has no or one element.
     """
+    if self.array is None:
+        told_of(self, "layout", True)
     return is_row_major(self)
 
 

@@ -17,7 +17,7 @@ from agnesi.autodiff.recording import is_leaf
 from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
 
-NAME, LEAF, GRAD, IDENTITY = "name", "is_leaf", "grad", "identity"
+NAME, LEAF, GRAD, IDENTITY, LAYOUT = "name", "is_leaf", "grad", "identity", "layout"
 _IN_SIGNATURES = {NAME, LEAF}
 Facts = tuple[Any, ...]
 
@@ -69,6 +69,8 @@ class Assumptions:
         self._nests = any(c.kind not in (None, type(None)) for part in tree.children
                           for c in part.children)
         self._facts = facts_of(leaves, asked)
+        #: Which arguments require a gradient.
+        self.requiring = [isinstance(v, Tensor) and v.requires_grad for v in leaves[:tree.leaves]]
 
     def __bool__(self) -> bool:
         return bool(self.asked)
@@ -83,10 +85,14 @@ class Assumptions:
         return facts_of(leaves, self.asked) == self._facts and not self.breaks(leaves)
 
     def breaks(self, leaves: Sequence[Any]) -> bool:
-        """Return whether no trace fits a call: a gradient lies at an argument, or a tensor comes
-        twice or is known otherwise, too."""
+        """Return whether no trace fits a call: a gradient lies at an argument, that does not lie
+        in row-major order, or a tensor comes twice or is known otherwise, too."""
         if GRAD in self.asked and any(
                 isinstance(v, Tensor) and v._grad is not None for v in leaves):
+            return True
+        if LAYOUT in self.asked and any(
+                isinstance(v, Tensor) and v.array is not None and not v.array.flags.c_contiguous
+                for v in leaves):
             return True
         return IDENTITY in self.asked and self._are_shared(
             [v for v in leaves if isinstance(v, (Tensor, np.ndarray))])
@@ -123,6 +129,8 @@ def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: fr
     things: dict[int, Any] = {}
     if IDENTITY in asked or changes:
         things = {**reads.reached(), **{id(x): x for x, _ in trace.leaves.values()}}
+        things |= {id(k): k for t in tree.walk() if type(t.extra) is tuple for k in t.extra
+                   if isinstance(k, Tensor)}
     return Assumptions(asked, leaves, things, tree)
 
 

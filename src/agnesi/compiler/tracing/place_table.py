@@ -12,6 +12,8 @@ from agnesi.compiler.tracing.contents import Compared, Elements, Remembered, own
 from agnesi.compiler.tracing.lent_arrays import reads_elements
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.things import taking_elements
+from agnesi.core.tensor import Tensor
 
 #: Bytes of arrays whose elements are compared.
 _MAX_COMPARED_BYTES = 1 << 12
@@ -38,6 +40,8 @@ class PlaceTable:
         self._uses: dict[int, bool | None] = {}
         #: What owns the memory of all arrays that the function can reach.
         self._memory: dict[int, Any] = {}
+        #: Tensors that were met.
+        self._tensors: dict[int, Tensor] = {}
         #: Bytes of larger ones.
         self._remembered = 0
 
@@ -125,6 +129,16 @@ class PlaceTable:
                     f"Python or NumPy reads elements of {place.path}, an array of "
                     f"{place.array.nbytes} bytes", "Wrap it (ag.tensor), so that compiled code "
                     "reads it")
+
+    def reached(self) -> dict[int, Any]:
+        """Return the tensors, arrays and containers that the function has without being given
+        them, by identity."""
+        held = [p.value for p in self._all_places()]
+        keys = [k for v in self._met.values() if isinstance(v, dict) for k in v]
+        found = [*self._tensors.values(), *keys, *(a.array for a in self.arrays.values()), *held,
+                 *self._met.values()]
+        return {id(v): v for v in found if isinstance(v, (Tensor, np.ndarray))
+                or (taking_elements(v) is not None and not isinstance(v, (tuple, frozenset)))}
 
     def knows(self, value: Any) -> bool:
         """Return whether an object was there before the trace."""

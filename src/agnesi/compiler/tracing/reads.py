@@ -117,8 +117,6 @@ class Reads(PlaceTable):
         self.identifies = False
         #: Whether code makes text of things, and whether it uses NumPy.
         self._makes_text = self._uses_numpy = False
-        #: Tensors that were met.
-        self._tensors: dict[int, Tensor] = {}
         #: What is still to be looked into; None while nothing is.
         self._waiting: list[tuple[Any, str]] | None = None
 
@@ -145,9 +143,7 @@ class Reads(PlaceTable):
         atom = isinstance(value, SCALARS)
         if isinstance(value, Tensor):
             self._tensors[id(value)] = value
-        if isinstance(value, Tensor) and _FLAG in self._names and _FLAG not in self._assigned:
-            self._add((id(value), _FLAG), lambda: Answer(
-                f"{path}.{_FLAG}", lambda: (value.requires_grad,), tuple))
+            self._flag(value, path)
         if atom or id(value) in self._met:
             self._look_into(value, path)
             if not atom or not tells(type(value)) or id(value) in self._met:
@@ -188,6 +184,18 @@ class Reads(PlaceTable):
                 self._caches[id(value)] = value, value.cache_info()
             self._container(value, path)
             self._object(value, path)
+
+    def _flag(self, value: Tensor, path: str) -> None:
+        """Whether a tensor requires a gradient, if code asks for that of any."""
+        if _FLAG in self._names and _FLAG not in self._assigned:
+            self._add((id(value), _FLAG), lambda: Answer(
+                f"{path}.{_FLAG}", lambda: (value.requires_grad,), tuple))
+
+    def fact(self, value: Tensor, name: str) -> None:
+        """Code asks a tensor that it has for its name."""
+        if name == "name":
+            self._add((id(value), name), lambda: Answer(
+                "the name of a tensor", lambda: (value._name,), tuple))
 
     def _owned(self, owned: dict[str, Any], path: str) -> None:
         """The attributes of a function or module: those that code names."""
@@ -273,6 +281,8 @@ class Reads(PlaceTable):
         """An attribute that code may read of a class."""
         definition = self._definition(kind)
         definition.add(name)
+        if is_users(type(kind)):
+            self._definition(type(kind)).add(name)
         for part in definition.parts:
             if name in vars(part):
                 self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
@@ -438,16 +448,6 @@ class Reads(PlaceTable):
         finally:
             self.places = known
 
-    def reached(self) -> dict[int, Any]:
-        """Return the tensors, arrays and containers that the function has without being given
-        them, by identity."""
-        held = [p.value for p in self._all_places()]
-        keys = [k for v in self._met.values() if isinstance(v, dict) for k in v]
-        found = [*self._tensors.values(), *keys, *(a.array for a in self.arrays.values()), *held,
-                 *self._met.values()]
-        return {id(v): v for v in found if isinstance(v, (Tensor, np.ndarray))
-                or (taking_elements(v) is not None and not isinstance(v, (tuple, frozenset)))}
-
     @contextmanager
     def body(self) -> Iterator[None]:
         """Note the places that change within this block, which the plain function runs in each
@@ -493,7 +493,10 @@ class Reads(PlaceTable):
                sources: Callable[[], Iterable[Any]]) -> None:
         """The library asked an object something, which it found in its own dict and in lists."""
         path = self._paths.get(id(owner), type(owner).__name__)
-        self._add((id(owner), "answer"), lambda: Answer(path, ask, sources))
+        found = self._add((id(owner), "answer"), lambda: Answer(path, ask, sources)).value
+        for value in flatten(found)[0]:
+            if isinstance(value, Tensor):
+                self._flag(value, path)
 
     def _took(self, owner: Any, name: str) -> None:
         """Note where the value of an attribute comes from."""

@@ -129,6 +129,10 @@ class Trace:
         """A number that stands for what a use gives; None where Python gets the value."""
         return None if self.decisions is None else self.decisions.defer(x, use)
 
+    def refuse(self, why: str) -> None:
+        """End the trace: the function runs eagerly."""
+        raise OnlyEagerError(f"{why}, at {location(user_where(2))}", "Do that outside")
+
     def refuse_text(self, x: Tensor) -> None:
         """Text of a value that is not known yet is made by no trace of a whole function."""
         if self.decisions is not None:

@@ -33,16 +33,33 @@ def is_known(*xs: Any) -> bool:
     return not is_tracing() and all([x.array is not None for x in xs])
 
 
-def told_of(x: Any, fact: str) -> Any:
+def told_of(x: Any, fact: str, of_computed: bool = False) -> Any:
     """Return what is known of a symbol that is an argument of a traced function, where code asks
-    for a fact of it: its name, for example; None for others."""
+    for a fact of it: its name, for example; None for others.
+
+    :param of_computed: Whether the fact of what is computed depends on that of arguments.
+    """
+    trace = _outer_trace()
+    facts = getattr(trace, "facts", {}).get(id(x))
+    if facts is not None or (of_computed and hasattr(trace, "questions")):
+        trace.questions.add(fact)
+    elif x.array is not None and (reads := current_reads()) is not None:
+        reads.fact(x, fact)
+    return facts
+
+
+def refuse_change(x: Any, what: str) -> None:
+    """Refuse to trace a function that changes an argument otherwise than by its elements."""
+    trace = _outer_trace()
+    if id(x) in getattr(trace, "facts", ()):
+        trace.refuse(f"it changes {what} of an argument")
+
+
+def _outer_trace() -> Any:
     trace = current_trace()
     while getattr(trace, "around", None) is not None:
         trace = trace.around
-    facts = getattr(trace, "facts", {}).get(id(x))
-    if facts is not None:
-        trace.questions.add(fact)
-    return facts
+    return trace
 
 
 #: Leaves of traces that are over, and whose they were; they may be kept, but have no values.
