@@ -166,13 +166,13 @@ class Jit(Direct, Inspectable, Generic[P, R]):
     def _recorded(self, *args: Any, **keywords: Any) -> Any:
         """A native call that becomes an operation of the record, if that is all it takes."""
         version = self._noted
-        if version is None or keywords or is_tracing() or STATE.watch is not None or [
-                isinstance(v, Tensor) and v.requires_grad for v in args
-        ] != version.assumed.requiring:
+        direct = None if version is None else version.compiled.direct
+        if (version is None or direct is None or keywords or is_tracing()
+                or STATE.watch is not None):
             return self.dispatch(*args, **keywords)
-        direct = version.compiled.direct
-        if direct is None:
-            return self.dispatch(*args)
+        for v, requires in zip(args, version.assumed.requiring, strict=False):
+            if (isinstance(v, Tensor) and v.requires_grad) is not requires:
+                return self.dispatch(*args)
         found = direct(*args)
         if found is MISSED:
             return self.dispatch(*args)
