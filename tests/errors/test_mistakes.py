@@ -119,6 +119,10 @@ CASES: list[tuple[Any, str]] = [
     (lambda: list(data.DataLoader(range(4), batch_size=2, collate_fn=lambda: 1)),
      r"^DataLoader: .*; it is called as collate_fn\(samples\)"),
     (lambda: ag.function(["x"], V), r"^function: inputs must be symbolic variables, such as"),
+    (lambda: ag.linalg.cho_solve(ag.eye(2), V), r"c_and_lower must be the pair that cho_factor gi"),
+    (lambda: ag.linalg.lu_solve(ag.eye(3), V), r"lu_and_piv must be the pair that lu_factor gives"),
+    (lambda: ag.ones(3, requires_grad=True).register_hook(3), r"hook must be a function, not 3"),
+    (lambda: ag.corrcoef("a"), r"^corrcoef\('a'\): cannot make a tensor from 'a'"),
     # values and programs
     (lambda: ag.grad(lambda x: x > 0)(1.0), r"^grad: <lambda> must return a float or complex scal"),
     (lambda: ag.jit(ag.grad(lambda x: x.astype("int32").sum()))(V), r"must return a float or comp"),

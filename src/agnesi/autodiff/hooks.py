@@ -130,6 +130,7 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
     :returns: ``handle.remove()`` takes the hook off.
     :raises GradientError: If the tensor does not require grad, or a compiled function without the
         hook has computed its gradients before.
+    :raises TypeError: If the hook is no function.
 
     >>> x = ag.ones(2, requires_grad=True)
     >>> handle = x.register_hook(lambda g: g * 10)
@@ -137,6 +138,8 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
     >>> x.grad
     tensor([10., 10.])
     """
+    if not callable(hook):
+        raise TypeError(at(f"register_hook: hook must be a function, not {typed(hook)}"))
     if not self.requires_grad:
         raise GradientError(at(f"{typed(self)} does not require grad, so it will not have one"))
     return Handle(HOOKED.of(self), hook)

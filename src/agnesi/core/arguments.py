@@ -130,7 +130,8 @@ def of_keyword(error: Exception, function: Any, keywords: dict[str, Any]) -> Exc
     reason = getattr(error, "reason", str(error))
     if not isinstance(reason, str) or not reason.startswith("cannot make a tensor from"):
         return error
-    wrong = [name for name, value in keywords.items() if not _is_operand(value)]
+    wrong = [name for name, value in keywords.items()
+             if not _is_operand(value) and name not in _NO_OPERANDS]
     if len(wrong) != 1:
         return error
     found = type(error)(f"{wrong[0]}: {reason}")

@@ -16,7 +16,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast, common
@@ -136,6 +136,13 @@ def stacked(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         return a, b
     front = shapes.broadcast(a.shape[:-2], b.shape[:-2])
     return broadcast_to(a, (*front, *a.shape[-2:])), broadcast_to(b, (*front, *b.shape[-2:]))
+
+
+def factors_of(name: str, pair: Any, maker: str) -> Any:
+    """The two parts of a factorization as its function gives them."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(f"{name} must be the pair that {maker} gives, not {typed(pair)}")
+    return pair
 
 
 def of_columns(solve: Any, a: Tensor, b: Any) -> Tensor:

@@ -24,6 +24,7 @@ from agnesi.ops.linalg.base import (
     check_square,
     count,
     ensured,
+    factors_of,
     hermitian,
     matrix_pair,
     of_columns,
@@ -164,13 +165,14 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: TensorLike, *, out: Tensor | Non
     :param b: Of shape (n,) or (..., n, k).
     :returns: Of the shape of ``b``, broadcast.
     :raises ShapeError: If the sizes do not fit.
+    :raises TypeError: If the factor is no pair.
     :see: linalg.cho_factor, linalg.cholesky, linalg.solve
 
     >>> factor = ag.linalg.cholesky(ag.tensor([[4.0, 2.0], [2.0, 5.0]]))
     >>> ag.linalg.cho_solve((factor, True), ag.tensor([6.0, 7.0]))
     tensor([1., 1.])
     """
-    factor, lower = c_and_lower
+    factor, lower = factors_of("c_and_lower", c_and_lower, "cho_factor")
     factor, b = matrix_pair(factor, b)
     check_square(factor.shape)
     if not lower:

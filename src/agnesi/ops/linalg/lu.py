@@ -37,6 +37,7 @@ from agnesi.ops.linalg.base import (
     check_rows,
     check_square,
     count,
+    factors_of,
     matrix,
     matrix_pair,
     of_columns,
@@ -317,13 +318,14 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: TensorLike, trans: int = 0, *,
     :returns: Of the shape of ``b``, broadcast.
     :raises ValueError: If ``trans`` is another.
     :raises ShapeError: If the sizes do not fit.
+    :raises TypeError: If the factors are no pair.
     :see: linalg.lu_factor, linalg.solve
 
     >>> factors = ag.linalg.lu_factor(ag.tensor([[1.0, 2.0], [2.0, 8.0]]))
     >>> ag.linalg.lu_solve(factors, ag.tensor([3.0, 10.0]))
     tensor([1., 1.])
     """
-    factors, pivots = lu_and_piv
+    factors, pivots = factors_of("lu_and_piv", lu_and_piv, "lu_factor")
     factors, b = matrix_pair(factors, b)
     check_square(factors.shape)
     if trans not in (0, 1, 2):
