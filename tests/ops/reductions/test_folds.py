@@ -158,3 +158,14 @@ def test_running_extremes(name):
     ties = ag.tensor([2.0, 2.0, 1.0])
     slope = ag.grad(lambda x: ag.sum(ag.cummax(x).values))(ties)
     assert slope.tolist() == [1.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("extreme", [ag.max, ag.min])
+def test_gradients_of_extremes_that_are_nan_are_nan(extreme):
+    """As in PyTorch and JAX; what is the only element of its axis has all of the gradient."""
+    x = ag.tensor([[np.nan, 1.0], [2.0, 2.0]])
+    for wrap in (lambda f: f, ag.jit):
+        over_rows = wrap(ag.grad(lambda x: extreme(x, axis=1).sum()))(x)
+        np.testing.assert_array_equal(over_rows.numpy(), [[np.nan, np.nan], [0.5, 0.5]])
+        alone = wrap(ag.grad(lambda x: extreme(x[None], axis=0).sum()))(x)
+        assert alone.tolist() == [[1.0, 1.0], [1.0, 1.0]]

@@ -128,10 +128,16 @@ class Reduce(Op):
         return apply(reducer("add", self.axes, self.keepdims), t)
 
     def share(self, g: Tensor, y: Tensor, x: Tensor) -> Tensor:
-        """``g`` divided among the elements that are the extreme."""
+        """``g`` divided among the elements that are the extreme; NaN where that is NaN.
+
+        What is the only element has all of it.
+        """
+        if builtins.all(x.shape[axis] == 1 for axis in self.axes):
+            return g
         chosen = x == self.spread(y, x.shape)
         count = apply(reducer("add", self.axes, True), cast(chosen, x.dtype))
-        return select.where(chosen, g / count, 0)
+        rest = select.where(compare.equal(count, 0), np.nan, 0)
+        return select.where(chosen, g / count, rest)
 
     def others(self, x: Tensor) -> Tensor:
         """For each element, the product of the others along the axes; exact beside zeros."""
