@@ -37,6 +37,8 @@ from tests.saving.corpus import graphs, whole_programs
 TOGETHER = 100
 #: Seconds of work that a file may take to be refused or read, and its graph to be compiled and run.
 READING, RUNNING = 5, 60
+#: Seconds after which a graph with a loop that may never end is interrupted.
+ENDLESS = 5
 #: Bytes that reading a file may take, beyond what the process had, and running its graph.
 _READ_BYTES, _RUN_BYTES = 256 << 20, 3 << 30
 #: What may stand in the place of anything.
@@ -206,6 +208,15 @@ def followed(told: Any, message: str) -> bool:
 
 
 # -- attempts -------------------------------------------------------------------------------------
+class EndlessError(BaseException):
+    """A loop was interrupted, which may be right to go on for ever."""
+
+
+def interrupt(*_: Any) -> None:
+    """The handler of the signal that comes then."""
+    raise EndlessError
+
+
 class Limits:
     """Bounds on memory and time of what this process does."""
 
@@ -213,6 +224,7 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for end in (signal.SIGPROF, signal.SIGALRM):  # where it hangs is printed
             faulthandler.register(end, chain=True)
+        signal.signal(signal.SIGVTALRM, interrupt)
 
     @staticmethod
     def used() -> int:
@@ -300,7 +312,14 @@ def attempts(files: dict[str, list[File]], folder: Path, seeds: range, now: mmap
         if graph is not None and chance.random() < runs:
             now[:16] = struct.pack("qq", seed, 1)
             limits.set(_RUN_BYTES, RUNNING)
-            wrong, ran = run(graph, chance), ran + 1
+            loops = "While" in operations(file.told["rows"])  # no elements never sum to 100
+            signal.setitimer(signal.ITIMER_VIRTUAL, ENDLESS if loops else 0)
+            try:
+                wrong, ran = run(graph, chance), ran + 1
+            except EndlessError:
+                ran += 1
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         if wrong:
             failures.append(f"attempt {seed}, {name} in {file.name}: {done}: {wrong}")
     return failures, refused, ran
