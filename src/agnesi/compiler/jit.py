@@ -357,10 +357,11 @@ def jit(
     or prints it runs eagerly, with a warning that names the line.
 
     Results lie in memory of their own, also where the function returns or keeps an argument, or a
-    view of one or of other state, which are the same or share memory when it runs eagerly.
-    What neither results nor state
-    come from is not computed, but what eager code checks of it is (that an index is in range, a
-    matrix regular, ``ensure``): only bodies of loops and branches leave such checks out.
+    view of one or of other state, which are the same or share memory when it runs eagerly.  The
+    loss that a training step returns carries no gradient: the step has taken it.  What neither
+    results nor state come from is not computed, but what eager code checks of it is (that an index
+    is in range, a matrix regular, ``ensure``): only bodies of loops and branches leave such checks
+    out.
 
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; so is another one that changes alone, and several
