@@ -28,6 +28,7 @@ WITHOUT = {
     """,
     "cuts by sizes that must be known; tests/ops/base/test_movement.py": "chunk",
     "takes functions": "vectorize",
+    "takes what lu_factor gives; tests/api/test_torch_paths.py": "lu_unpack",
     "stops a program; tests/compiler": "ensure",
     "draws random numbers; tests/api/test_torch_names.py, tests/ops/random": """
         bernoulli binomial multinomial normal poisson rand_like randint_like randn_like randperm
@@ -45,6 +46,7 @@ WITHOUT_HERE = {
     """,
     "values decide the shape; tests/ops/linalg/test_scipy_names.py":
         "null_space orth subspace_angles",
+    "takes what lu_factor gives; tests/api/test_torch_paths.py": "lu_unpack",
     "tells of a library": "backend",
 }
 #: Special functions put together of others, which have samples; compared with SciPy's.

@@ -95,13 +95,6 @@ def strict(function: F, owner: type | None = None) -> F:
                           options.arguments(inner, args, keywords))
         try:
             return function(*args, **keywords)
-        except AttributeError as error:
-            if not is_accident(error) or in_user_code(error) or not method:
-                raise
-            better = _located(error, inner, _name(function, args, owner), args, keywords)
-            if better is None:
-                raise
-            raise better from error
         except EXPLAINED as error:
             told, mark, rest = str(error).partition("() ")
             unfit = mark and "argument" in rest and " " not in told and not _entered(error, code)
@@ -112,6 +105,13 @@ def strict(function: F, owner: type | None = None) -> F:
                     raise
                 raise better from better.__cause__
             text = _unbound(_name(function, args, owner), rest, inner, owner is not None)
+        except AttributeError as error:
+            if not is_accident(error) or in_user_code(error) or not method:
+                raise
+            better = _located(error, inner, _name(function, args, owner), args, keywords)
+            if better is None:
+                raise
+            raise better from error
         raise TypeError(at(_told(text, known)))
 
     found: Any = call
@@ -156,7 +156,7 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         found = TypeError(at(f"{name}: {reason}: {error}"))
     elif _of_library(error):
         found = type(error)(at(f"{name}: {error}"))
-    elif not ours(_caller()):
+    elif not ours(_caller()) and type(error).__module__ == "builtins":  # a library's says enough
         kind = ValueError if isinstance(error, ValueError) else TypeError
         found = kind(at(f"{name}: the arguments do not fit together: {error}; it is called "
                              f"as {_form(function, name)}"))

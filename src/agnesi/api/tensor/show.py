@@ -41,7 +41,7 @@ def symbolic(x: Tensor) -> str:
     """A tensor without its values: ``<matrix x: float32[batch, 3]>``."""
     kind = _KINDS[x.ndim] if x.ndim < 3 else f"tensor{x.ndim}"
     node = x.node
-    name = x.name or (node.op.name if node is not None and node.op is not None else "")
+    name = x._name or (node.op.name if node is not None and node.op is not None else "")
     sizes = ", ".join(map(str, x.shape))
     owner = left_over(x)
     kept = f", kept from {owner} without a value" if owner else ""

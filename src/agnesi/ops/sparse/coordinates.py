@@ -19,7 +19,7 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.compare import not_equal
 from agnesi.ops.base.convert import as_tensor, cast, pair
-from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.creation import checked_sizes, zeros
 from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import expand_dims, permute_dims, reshape
@@ -67,10 +67,12 @@ class COO:
 
     def __init__(self, indices: Any, values: Any, shape: Any, is_coalesced: bool = False) -> None:
         given = (indices, values, shape)
-        indices, self._values, self.shape = as_tensor(indices), as_tensor(values), tuple(shape)
+        self.shape: Any = ()
+        indices, self._values = as_tensor(indices), as_tensor(values)
         self._coalesced = is_coalesced
         self._lines: tuple[Tensor, Tensor, Tensor] | None = None
         try:
+            self.shape = checked_sizes(shape)
             self._indices = self._checked(indices)
         except (ValueError, TypeError, IndexError) as error:
             raise renamed_error(error, "sparse_coo_tensor", given) from None
