@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 from types import CodeType, ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ def spelt(name: str, where: Any, package: str) -> str:
     return written if other and _means(written, name, package) else name
 
 
+@functools.lru_cache(maxsize=64)  # a line in a loop may raise, and be caught, thousands of times
 def _called(code: CodeType, instruction: int) -> str:
     """The name in front of the parentheses of a call, or nothing where there is no call."""
     found, last = "", (0, 0)
