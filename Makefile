@@ -56,19 +56,19 @@ test: $(VENV)/.ready
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/lint-imports --no-logo
 	@{ $(TYPES); } > $(VENV)/types.log 2>&1 & types=$$!; \
-	$(VENV)/bin/python -m pytest -n 2; tests=$$?; \
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/types.log; exit $$((tests | types))
 
 test-quick: $(VENV)/.ready
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/lint-imports --no-logo
-	$(VENV)/bin/python -m pytest -n 2 $(QUICKLY)
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(QUICKLY)
 
 test-all: export AGNESI_EVERY_CASE = 1
 test-all: test test-scalar fuzz conformance
 
 test-scalar: $(VENV)/.ready
-	AGNESI_TARGET=scalar $(VENV)/bin/python -m pytest -n 2 tests
+	AGNESI_TARGET=scalar $(VENV)/bin/python -m pytest -n 2 --dist worksteal tests
 
 lint: $(VENV)/.ready
 	$(VENV)/bin/ruff check
