@@ -14,11 +14,14 @@ WRITTEN = eval("lambda x: (x @ x).exp().sum()")
 
 CASES = [
     (lambda: ag.jit(abs, optimizer="fastrun"), ValueError,
-     "optimizer must be one of ('None', 'fast_compile', 'fast_run'), not 'fastrun'"),
+     "jit(<built-in function abs>): optimizer must be one of ('None', 'fast_compile', 'fast_run'), "
+     "not 'fastrun'"),
     (lambda: ag.function([], ag.shared(1.0), optimizer="O3"), ValueError,
-     "optimizer must be one of ('None', 'fast_compile', 'fast_run'), not 'O3'"),
+     "function([], float64[]): optimizer must be one of ('None', 'fast_compile', 'fast_run'), not "
+     "'O3'"),
     (lambda: ag.jit(abs, exclude="fusion"), TypeError,
-     "exclude takes names and tags of rewrite rules in a list: write exclude=['fusion']"),
+     "jit(<built-in function abs>): exclude takes names and tags of rewrite rules in a list: write "
+     "exclude=['fusion']"),
     (lambda: ag.jit(lambda x: x * 2, include=["canonicalise"])(X), ValueError,
      "no rewrite rule has the name or tag 'canonicalise'; did you mean 'canonicalize'?"),
     (lambda: ag.jit(lambda x: x * 2, include=["zzz"])(X), ValueError,
@@ -34,3 +37,13 @@ CASES = [
 @pytest.mark.parametrize(("wrong", "kind", "text"), CASES)
 def test_texts(wrong: Any, kind: Any, text: str) -> None:
     check(wrong, kind, text)
+
+
+def test_the_text_is_the_same_after_hundreds_of_objects() -> None:
+    """A constructor that is written for many objects is no function of the user's."""
+    told = set()
+    for _ in range(300):
+        with pytest.raises(ValueError, match="optimizer") as caught:
+            ag.jit(abs, optimizer="fastrun")
+        told.add(str(caught.value))
+    assert len(told) == 1

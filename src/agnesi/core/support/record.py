@@ -71,6 +71,7 @@ def _constructor(cls: Any) -> Any:
     """``__init__`` for the fields of a class, with the class attributes as defaults."""
     fields = _in_order(cls)
     known = {f"_{n}": default for n, default in fields if default is not _NOTHING}
+    known["__name__"] = __name__  # what it raises is no function of the user's
     parameters, body = [], ""
     for name, default in fields:
         if _is_last(default) and "*" not in parameters:
