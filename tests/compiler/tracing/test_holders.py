@@ -7,6 +7,7 @@ import collections
 import contextvars
 import ctypes
 import functools
+import inspect
 import queue
 import random
 import string
@@ -15,6 +16,7 @@ import threading
 import types
 import warnings
 import weakref
+from inspect import stack as callers
 
 import numpy as np
 import pytest
@@ -344,3 +346,14 @@ def test_classes_that_code_without_a_name_made_have_no_module():
     assert not hasattr(kind, "__module__")
     assert [compiled() for _ in range(4)] == [1, 2, 3, 4] and kind.n == 4
     assert ag.jit(lambda x, k: x * k.n)(x, kind()).item() == 4
+
+
+def test_objects_of_a_module_do_not_ask_what_its_functions_do() -> None:
+    """``ag.stack`` beside a thing of ``inspect`` is no ``inspect.stack``."""
+    thing = inspect.signature(len).parameters["obj"]
+    step = ag.jit(lambda x: ag.stack([x, x]) if thing else x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert step(ag.ones(2)).shape == (2, 2)
+    with pytest.warns(RuntimeWarning, match="looks at its callers"):
+        ag.jit(lambda x: x * len(callers()))(ag.ones(2))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, ModuleType, UnionType
 from typing import Any, NamedTuple
@@ -76,6 +77,7 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
     "warnings": (_asks("the filters of warnings", "warn warn_explicit filters",
                        lambda m: tuple(m.filters)),),
 }
+_ALL_NAMES = frozenset().union(*(q.names for some in _QUESTIONS.values() for q in some))
 #: Modules under whose names others lie.
 _ALIASES = {"posix": "os", "nt": "os", "genericpath": "os", "posixpath": "os", "ntpath": "os",
             "_decimal": "decimal", "_locale": "locale"}
@@ -93,6 +95,14 @@ def home(value: Any) -> ModuleType | None:
     is_owner = isinstance(value, (type, FunctionType, BuiltinFunctionType))
     name = module_of(value if is_owner else type(value))
     return sys.modules.get(_ALIASES.get(name, name))
+
+
+def told_by(value: Any, names: AbstractSet[str]) -> frozenset[str]:
+    """The names by which code can ask a thing: a function's own, and those that a class has."""
+    if isinstance(value, (FunctionType, BuiltinFunctionType)):
+        return frozenset((value.__name__,))
+    kind = value if isinstance(value, type) else type(value)
+    return frozenset(n for n in _ALL_NAMES & names if hasattr(kind, n))
 
 
 def answers(module: Any, names: frozenset[str], imported: bool = False

@@ -156,7 +156,7 @@ class Reads(PlaceTable):
                                  "ag.random")
         self._met[id(value)] = value
         self._paths[id(value)] = path
-        self._ask(ambient.home(value), self._names)
+        self._ask(ambient.home(value), ambient.told_by(value, self._names))
         if isinstance(value, FunctionType):
             self._function(value, path)
         elif isinstance(value, MethodType):
