@@ -161,9 +161,11 @@ def test_running_extremes(name):
 
 
 @pytest.mark.parametrize("extreme", [ag.max, ag.min])
-def test_gradients_of_extremes_that_are_nan_are_nan(extreme):
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_gradients_of_extremes_that_are_nan_are_nan(extreme, dtype):
     """As in PyTorch and JAX; what is the only element of its axis has all of the gradient."""
-    x = ag.tensor([[np.nan, 1.0], [2.0, 2.0]])
+    x = ag.tensor(np.array([[np.nan, 1.0], [2.0, 2.0]], dtype))
+    assert ag.jvp(lambda x: extreme(x, axis=0), (x,), (x,))[1].dtype == dtype
     for wrap in (lambda f: f, ag.jit):
         over_rows = wrap(ag.grad(lambda x: extreme(x, axis=1).sum()))(x)
         np.testing.assert_array_equal(over_rows.numpy(), [[np.nan, np.nan], [0.5, 0.5]])

@@ -136,7 +136,7 @@ class Reduce(Op):
             return g
         chosen = x == self.spread(y, x.shape)
         count = apply(reducer("add", self.axes, True), cast(chosen, x.dtype))
-        rest = select.where(compare.equal(count, 0), np.nan, 0)
+        rest = cast(select.where(compare.equal(count, 0), np.nan, 0), x.dtype)
         return select.where(chosen, g / count, rest)
 
     def others(self, x: Tensor) -> Tensor:
