@@ -97,14 +97,6 @@ def home(value: Any) -> ModuleType | None:
     return sys.modules.get(_ALIASES.get(name, name))
 
 
-def told_by(value: Any, names: AbstractSet[str]) -> frozenset[str]:
-    """The names by which code can ask a thing: a function's own, and those that a class has."""
-    if isinstance(value, (FunctionType, BuiltinFunctionType)):
-        return frozenset((value.__name__,))
-    kind = value if isinstance(value, type) else type(value)
-    return frozenset(n for n in _ALL_NAMES & names if hasattr(kind, n))
-
-
 def answers(module: Any, names: frozenset[str], imported: bool = False
             ) -> Iterator[tuple[Any, Callable[[], Place]]]:
     """What code of some names asks through a module: keys and places; ``imported`` where it
@@ -125,6 +117,18 @@ def answers(module: Any, names: frozenset[str], imported: bool = False
             raise OnlyEagerError(f"it {question.told}")
         ask = functools.partial(question.ask, module)
         yield (name, question.told), functools.partial(Answer, question.told, ask, tuple)
+
+
+def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Callable[[], Place]]]:
+    """What code of some names asks through a thing: by a function's own, and those that its class
+    has; else as :func:`answers`."""
+    module = home(value)
+    if getattr(module, "__name__", "") not in _QUESTIONS:  # of nearly all things, in each trace
+        return iter(())
+    if isinstance(value, (FunctionType, BuiltinFunctionType)):
+        return answers(module, frozenset((value.__name__,)))
+    kind = value if isinstance(value, type) else type(value)
+    return answers(module, frozenset(n for n in _ALL_NAMES & names if hasattr(kind, n)))
 
 
 def printing() -> Iterator[tuple[Any, Callable[[], Place]]]:

@@ -55,6 +55,7 @@ from agnesi.compiler.tracing.places import (
     Function,
     Kind,
     Name,
+    Place,
     Slot,
     attributes,
     same,
@@ -156,7 +157,7 @@ class Reads(PlaceTable):
                                  "ag.random")
         self._met[id(value)] = value
         self._paths[id(value)] = path
-        self._ask(ambient.home(value), ambient.told_by(value, self._names))
+        self._note(ambient.answers_of(value, self._names))
         if isinstance(value, FunctionType):
             self._function(value, path)
         elif isinstance(value, MethodType):
@@ -362,21 +363,20 @@ class Reads(PlaceTable):
             self.meet(environment(), "the environment")
         names = attributes_of(code)
         self._uses_numpy = self._uses_numpy or module is np
-        self._ask(module, names)
+        self._note(ambient.answers(module, names))
         for name, value in ambient.plain(module, names):
             path, held = f"{module.__name__}.{name}", vars(module)
             self._add((id(held), name), functools.partial(Name, path, held, name, value))
             self.meet(value, path)
 
-    def _ask(self, module: Any, names: Iterable[str], imported: bool = False) -> None:
-        """The answers of the process's state that code asks by some names of a module."""
-        for key, place in ambient.answers(module, frozenset(names), imported):
+    def _note(self, answers: Iterable[tuple[Any, Callable[[], Place]]]) -> None:
+        """The answers of the process's state that code asks: keys and places."""
+        for key, place in answers:
             self._add(key, place)
 
     def kinship(self, kind: type, kinds: Any) -> None:
         """Code asks whether one class is another's: abstract ones may learn of it later."""
-        for key, place in ambient.kinships(kind, kinds):
-            self._add(key, place)
+        self._note(ambient.kinships(kind, kinds))
 
     def _imported(self, names: dict[str, Any], code: CodeType) -> None:
         """What code reads of modules that it imports when it runs."""
@@ -389,7 +389,7 @@ class Reads(PlaceTable):
                 continue
             if of_library(found):
                 self._environment(found, code)
-                self._ask(found, attributes_of(code), True)
+                self._note(ambient.answers(found, attributes_of(code), True))
             else:
                 self._module(found, found.__name__, code)
 
@@ -466,9 +466,8 @@ class Reads(PlaceTable):
         self._refill()
         self.parts.settle()
         self.parts.lent.check(place.array for place in self.arrays.values())
-        for key, printing in ambient.printing() if self._makes_text and (
-                self.arrays or self._uses_numpy) else ():
-            self._add(key, printing)
+        if self._makes_text and (self.arrays or self._uses_numpy):
+            self._note(ambient.printing())
         for key, place in self.given.items():
             if place.holds():
                 self._add(key, lambda p=place: p)  # type: ignore
