@@ -163,6 +163,15 @@ def passed(op: Op, t: Tensor | None, condition: Tensor) -> Tensor | None:
     return t if t is None or is_known(t, condition) else apply(op, t, condition)
 
 
+#: Operations that give places on an axis of their operand.
+_ORDERS = ("argsort", "topk", "argmax", "argmin")
+
+
+def _hands_on(op: Op) -> bool:
+    """Return whether all integers of an operation's result are some of its first operand's."""
+    return op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max")
+
+
 def span(node: Node) -> tuple[int, int] | None:
     """Bounds of the integers in a node, where its operations or its dtype tell."""
     found = _span(node)
@@ -188,9 +197,9 @@ def _span(node: Node) -> tuple[int, int] | None:
     if op.name == "chosen":
         n = node.inputs[0].shape[0]
         return (0, n - 1) if isinstance(n, int) else None
-    if op.name in ("argsort", "topk", "argmax", "argmin"):
+    if op.name in _ORDERS:
         return 0, node.inputs[0].shape[op.axis] - 1
-    if op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max"):
+    if _hands_on(op):
         return span(node.inputs[0])
     if op.name == "where":
         return _around(span(node.inputs[1]), span(node.inputs[2]))
@@ -213,11 +222,11 @@ def _are_places(node: Node, size: Any) -> bool:
     """Return whether a node's integers are places of an axis of that size, which need not be known.
     """
     while (op := node.op) is not None:
-        if op.name in ("chosen", "argsort", "topk", "argmax", "argmin"):
+        if op.name in ("chosen", *_ORDERS):
             return node.inputs[0].shape[getattr(op, "axis", 0)] is size
         if op.name == "arange":
             return (op.start, op.step) == (0, 1) and op.size is size
-        if not (op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max")):
+        if not _hands_on(op):
             return False
         node = node.inputs[0]
     return False
