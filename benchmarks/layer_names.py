@@ -26,7 +26,6 @@ PLACES = (
 #: What does not count, by reason.
 ASIDE = {
     "sizes that the first call tells: layers are made with all sizes": "Lazy\\w+ Uninitialized\\w+",
-    "one process and one device": "DataParallel",
     "quantised numbers": "scaled_\\w+ grouped_mm ScalingType SwizzleType",
     "a helper of PyTorch's own code": """
         factory_kwargs has_torch_function\\w* handle_torch_function boolean_dispatch

@@ -67,6 +67,7 @@ _lend()
 
 if TYPE_CHECKING:
     from agnesi import accelerator as accelerator
+    from agnesi import amp as amp
     from agnesi import autograd as autograd
     from agnesi import backends as backends
     from agnesi import cuda as cuda
@@ -164,6 +165,7 @@ if TYPE_CHECKING:
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
+    "amp": "agnesi.amp",
     "autograd": "agnesi.autograd",
     "accelerator": "agnesi.accelerator",
     "backends": "agnesi.backends",
@@ -182,7 +184,7 @@ _LATE = {
     "elementwise": "agnesi.api.custom.kernels:elementwise",
     "fft": "agnesi.api.fft",
     "fftconvolve": "agnesi.ops.convolution.convolve:fftconvolve",
-    "func": "agnesi.api.func",
+    "func": "agnesi.func",
     "Function": "agnesi.api.custom.forward_backward:Function",
     "function": "agnesi.compiler.function:function",
     "get_num_threads": "agnesi.compiler.control:get_num_threads",

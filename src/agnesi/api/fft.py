@@ -8,6 +8,7 @@ Examples
 tensor([1., 2., 3.])
 """
 
+from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.signal.fft import fft as fft
 from agnesi.ops.signal.fft import fft2 as fft2
@@ -36,3 +37,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_tell_missing(__name__)

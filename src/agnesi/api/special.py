@@ -14,6 +14,7 @@ tensor(2.5066283)
 """
 
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.base.arith import cbrt as cbrt
 from agnesi.ops.base.select import round as round
@@ -98,3 +99,4 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
+_tell_missing(__name__)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.api.custom.contexts import Function as Function
 from agnesi.api.custom.contexts import FunctionCtx as FunctionCtx
+from agnesi.api.torch.settings import inference_mode as inference_mode
+from agnesi.api.torch.settings import set_grad_enabled as set_grad_enabled
 from agnesi.autodiff import transforms as _transforms
 from agnesi.autodiff.recording import enable_grad as enable_grad
 from agnesi.autodiff.recording import no_grad as no_grad
 from agnesi.autograd import function as function
+from agnesi.autograd import functional as functional
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.core.tensor import Tensor
@@ -145,7 +149,13 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise _no_attribute("module 'agnesi.autograd'", name)
+
+
 _lend(__name__, """
-    variable
+    grad_mode variable
 """)
 _strictly(__name__)

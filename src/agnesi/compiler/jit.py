@@ -437,3 +437,19 @@ def _check_runs_once(function: Any) -> None:
     if code is not None and code.co_flags & _DEFERRED_CODE_FLAGS:
         raise TypeError(at(f"{code.co_name} is a generator or coroutine, whose call computes "
                            "nothing yet: compile the function that computes one step"))
+
+
+def _script(obj: Any, example_inputs: Any = None, **ignored: Any) -> Any:
+    """PyTorch's ``jit.script`` and ``jit.trace``: a compiled function, or a module with a compiled
+    ``forward``; one that is called again with other arguments is traced again."""
+    if isinstance(obj, type):
+        return obj
+    if hasattr(obj, "forward"):
+        obj.forward = jit(obj.forward)
+        return obj
+    return jit(obj)
+
+
+for _name, _found in (("script", _script), ("trace", _script), ("ignore", lambda f: f),
+                      ("export", lambda f: f), ("unused", lambda f: f)):
+    setattr(jit, _name, _found)

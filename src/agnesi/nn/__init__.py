@@ -184,6 +184,7 @@ from agnesi.nn.losses.regression import SmoothL1Loss as SmoothL1Loss
 from agnesi.nn.mixtures import Inception as Inception
 from agnesi.nn.mixtures import Maxout as Maxout
 from agnesi.nn.mixtures import MixtureOfExperts as MixtureOfExperts
+from agnesi.nn.parallel import DataParallel as DataParallel
 
 _BatchNorm = BatchNorm1d
 

@@ -20,10 +20,11 @@ from agnesi.core.support.exports import shown as _shown
 if TYPE_CHECKING:
     from agnesi.utils import checkpoint as checkpoint
     from agnesi.utils import data as data
+    from agnesi.utils import tensorboard as tensorboard
 else:
 
     def __getattr__(name: str) -> Any:
-        if name in ("checkpoint", "data"):
+        if name in ("checkpoint", "data", "tensorboard"):
             return import_module(f"agnesi.utils.{name}")
         raise _no_attribute("module 'agnesi.utils'", name)
 

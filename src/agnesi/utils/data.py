@@ -1,5 +1,6 @@
 """PyTorch's path to datasets and loaders, which :mod:`agnesi.data` has."""
 
+from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.data import BatchSampler as BatchSampler
@@ -21,4 +22,5 @@ def __dir__() -> list[str]:
     return _shown(__name__)
 
 
-_lend(__name__, "dataloader dataset sampler")
+_lend(__name__, "dataloader dataset distributed sampler")
+_tell_missing(__name__)

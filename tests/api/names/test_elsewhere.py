@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import importlib
 import pickle
 import re
 import traceback
@@ -25,6 +26,9 @@ OWNERS: dict[str, Any] = {
     "module 'agnesi.nn.functional'": nn.functional, "module 'agnesi.random'": ag.random,
     "module 'agnesi.optim.lr_scheduler'": optim.lr_scheduler,
     "module 'agnesi.symbolic'": symbolic,
+    **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
+        "autograd", "distributions", "fft", "func", "linalg", "nn.parallel", "nn.utils", "special",
+        "testing", "utils", "utils.data")},
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
 KNOWN: dict[str, Any] = {

@@ -8,12 +8,13 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import opcode
 import re
 import sys
 import warnings
 from itertools import islice
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -268,13 +269,35 @@ def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: st
         raise TypeError(at(f"{owner}{': ' * bool(owner)}{text}{how}")) from None
 
 
+_IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
+
+
 def no_attribute(owner: str, name: str, instance: object = None) -> AttributeError:
     """The error where a module, or an object of a class, has no such name; other libraries' names
     are told with what stands for them here."""
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
     told = hint(owner, name)
     text = f"{subject} has no attribute {name!r}{told}"
+    if told and _imports(sys._getframe(1)):  # which takes every AttributeError for its own
+        raise ImportError(f"cannot import {name!r}: {text}")
     if told:  # or Python would guess a name that is spelt alike
         return AttributeError(text, name=name, obj=None)
     return AttributeError(text) if instance is None else AttributeError(
         text, name=name, obj=instance)
+
+
+def _imports(frame: Any) -> bool:
+    """Return whether an attribute is asked for by ``from module import name``."""
+    while frame and frame.f_code.co_name in ("__getattr__", "missing"):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
+
+
+def tell_missing(name: str) -> None:
+    """Let a module without ``__getattr__`` tell of other libraries' names, as the others do."""
+    owner = f"module {name.replace('.api.', '.')!r}"
+
+    def missing(attribute: str) -> NoReturn:
+        raise no_attribute(owner, attribute)
+
+    sys.modules[name].__dict__["__getattr__"] = missing

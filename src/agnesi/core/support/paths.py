@@ -6,6 +6,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from agnesi.core.support.migration_hints import hint
+
 
 class Path(ModuleType):
     """A module without names of its own: it gives those of the module that lends its own."""
@@ -23,6 +25,19 @@ class Path(ModuleType):
         return dir(self.__dict__["_lender"])
 
 
+class Hints:
+    """Finds no module: imports of other libraries' paths fail with what stands for them here."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Raise where there is something to tell; it is asked last of all finders."""
+        if name.startswith("agnesi."):
+            parent, _, last = name.rpartition(".")
+            told = hint(f"module {parent!r}", last)
+            if told:
+                raise ModuleNotFoundError(f"there is no {name}{told}")
+
+
 def lend(lender: str, paths: str) -> None:
     """Let imports through paths below a module find the module's names; those that are longer come
     behind the shorter ones that they begin with."""
@@ -32,3 +47,6 @@ def lend(lender: str, paths: str) -> None:
         parent, _, last = name.rpartition(".")
         sys.modules[name] = Path(name, module)
         setattr(sys.modules[parent], last, sys.modules[name])
+
+
+sys.meta_path.append(Hints)

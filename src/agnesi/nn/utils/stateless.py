@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agnesi.api.functions import stack
+from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import at
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
+from agnesi.nn.base.tree import replaced
+
+_Given = Mapping[str, Tensor] | tuple[Mapping[str, Tensor], ...]
 
 
-def functional_call(module: Module, parameters: Mapping[str, Tensor], args: Any,
+def functional_call(module: Module, parameters: _Given, args: Any = (),
                     kwargs: Mapping[str, Any] | None = None) -> Any:
-    """Call a module with other tensors as parameters; it stays as it is.
+    """Call a module with other tensors as parameters or buffers; it stays as it is.
 
     Parameters
     ----------
     module : Module
         The module.
-    parameters : mapping of str to Tensor
-        By the names of ``named_parameters``; others stay.
+    parameters : mapping of str to Tensor, or tuple of such
+        By the names of ``named_parameters`` and ``named_buffers``; others stay.
     args : object or tuple
         The arguments.
     kwargs : mapping, optional
@@ -34,22 +40,65 @@ def functional_call(module: Module, parameters: Mapping[str, Tensor], args: Any,
     Raises
     ------
     KeyError
-        If a name is that of no parameter.
+        If a name is that of no parameter and no buffer.
 
     See Also
     --------
-    nn.Module.with_parameters
+    nn.Module.with_parameters, func.stack_module_state
 
     Examples
     --------
     >>> import agnesi as ag
     >>> net = ag.nn.Linear(2, 1, bias=False)
-    >>> call = ag.nn.utils.stateless.functional_call
-    >>> call(net, {"weight": ag.ones((1, 2))}, ag.ones(2))
+    >>> ag.func.functional_call(net, {"weight": ag.ones((1, 2))}, ag.ones(2))
     tensor([2.])
     """
+    named = dict(parameters) if isinstance(parameters, Mapping) else {
+        name: x for part in parameters for name, x in part.items()}
+    buffers = dict(module.named_buffers())
+    changed = {id(buffers[name]): named.pop(name) for name in [*named] if name in buffers}
     given = args if isinstance(args, tuple) else (args,)
-    return module.with_parameters(parameters)(*given, **(kwargs or {}))
+    return replaced(module.with_parameters(named), changed, Module)(*given, **(kwargs or {}))
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters of modules of one kind, and their buffers, each stacked along a first axis.
+
+    Parameters
+    ----------
+    models : sequence of Module
+        At least one.
+
+    Returns
+    -------
+    tuple of dict
+        Parameters and buffers by name, for :func:`functional_call` under ``vmap``.
+
+    Raises
+    ------
+    ValueError
+        If there is no module, or they are of different kinds.
+
+    See Also
+    --------
+    vmap, func.functional_call
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> nets = [ag.nn.Linear(2, 1) for _ in range(3)]
+    >>> weights, _ = ag.func.stack_module_state(nets)
+    >>> call = lambda w, x: ag.func.functional_call(nets[0], w, x)
+    >>> ag.vmap(call, (0, None))(weights, ag.ones(2)).shape
+    (3, 1)
+    """
+    if len({type(m) for m in models}) != 1:
+        raise ValueError(at("stack_module_state takes modules of one class, one or more"))
+    parameters, buffers = ([dict(of(m)) for m in models]
+                           for of in (Module.named_parameters, Module.named_buffers))
+    with no_grad():
+        return ({n: stack([p[n] for p in parameters]).requires_grad_() for n in parameters[0]},
+                {n: stack([b[n] for b in buffers]) for n in buffers[0]})
 
 
 def __dir__() -> list[str]:

@@ -21,6 +21,13 @@ _TEXTS = {
     "module 'agnesi.optim.lr_scheduler'": "layers.SCHEDULES",
     "module 'agnesi.random'": "numpy.RANDOM",
     "module 'agnesi.symbolic'": "theano.TENSOR theano.THEANO",
+    "module 'agnesi.autograd'": "modules.AUTOGRAD", "module 'agnesi.func'": "modules.FUNC",
+    "module 'agnesi.utils'": "modules.UTILS", "module 'agnesi.utils.data'": "modules.DATA",
+    "module 'agnesi.special'": "modules.SPECIAL", "module 'agnesi.linalg'": "modules.LINALG",
+    "module 'agnesi.fft'": "modules.FFT", "module 'agnesi.testing'": "modules.TESTING",
+    "module 'agnesi.distributions'": "modules.DISTRIBUTIONS",
+    "module 'agnesi.nn.utils'": "modules.NN_UTILS",
+    "module 'agnesi.nn.parallel'": "modules.PARALLEL",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
 }
 #: Which forms of names tell something where no text does.

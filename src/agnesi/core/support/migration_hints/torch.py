@@ -6,7 +6,7 @@ numbers, b bools.
 """
 
 TORCH = """
-compile : `ag.jit` around the whole step
+compile jit : `ag.jit` around the whole step
 one_hot : `ag.eye(classes)[labels]`
 svd : `ag.linalg.svd`
 expit : `ag.sigmoid`
@@ -152,7 +152,7 @@ AcceleratorError FatalError JITException ErrorReport : `RuntimeError`
 ParameterDict ModuleDict BufferDict : `{'name': value}`, a dict
 SymInt SymFloat SymBool : `ag.Dim`
 mps mtia xpu : nothing: there is one device, the CPU
-amp : `x.bfloat16()`, `x.half()`: precision follows from dtypes
+_dynamo _inductor : `ag.jit`, and `ag.jit(f).explain()`
 ao quantization : nothing: there are no quantized tensors; 16 bits are `ag.float16`
 multiprocessing : `ag.set_num_threads(n)` for threads; processes are Python's `multiprocessing`
 export onnx package : `ag.jit(f).c_function()`, or a pickle of the function

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute
 from agnesi.core.support.exports import shown as _shown
+from agnesi.cuda import amp as amp
 from agnesi.ops.random.generators import manual_seed
 
 

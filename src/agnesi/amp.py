@@ -1,0 +1,201 @@
+"""``agnesi.amp``: mixed precision as PyTorch's programs write it; dtypes of operands decide here.
+
+Examples
+--------
+>>> import agnesi as ag
+>>> with ag.amp.autocast("cuda", dtype=ag.float16):
+...     y = ag.ones(2) * 2
+>>> y.dtype
+dtype('float32')
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agnesi.api import functions as _F
+from agnesi.autodiff.recording import no_grad as _no_grad
+from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import at as _at
+from agnesi.core.support.exports import shown as _shown
+from agnesi.core.tensor import Tensor
+
+
+class autocast(contextlib.ContextDecorator):  # noqa: N801
+    """A region that PyTorch computes in fewer bits; here operands have their dtypes in it.
+
+    For GPUs, of which there are none, PyTorch leaves such a region as it is, and so does this one.
+    For "cpu" it warns: results have the dtype of the operands, which is never less precise.
+
+    :param device_type: What computes.
+    :param dtype: In what it would.
+    :type dtype: dtype, optional
+    :param enabled: Whether it does.
+    :param cache_enabled: Taken from PyTorch's calls.
+    :see: training.Trainer, Tensor.bfloat16
+
+    >>> with ag.amp.autocast("cpu", enabled=False):
+    ...     y = ag.ones(2)
+    """
+
+    def __init__(self, device_type: str = "cuda", dtype: Any = None, enabled: bool = True,
+                 cache_enabled: bool | None = None) -> None:
+        self.device_type, self.enabled = device_type, enabled and device_type == "cpu"
+        if self.enabled:
+            warnings.warn(_at("autocast: operands keep their dtypes; `model.to('bfloat16')` or "
+                              "training.Trainer(precision='bfloat16') compute in fewer bits"),
+                          stacklevel=2)
+
+    def __enter__(self) -> autocast:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is to be undone."""
+
+
+class GradScaler:
+    """Scales a loss so that gradients of few bits do not vanish, and leaves out steps of those
+    that overflow.
+
+    As PyTorch's, one for GPUs does nothing where there are none; ``GradScaler("cpu")`` scales.
+
+    :param device: What computes.
+    :param init_scale: The first factor.
+    :param growth_factor: By what it grows after ``growth_interval`` steps without an overflow.
+    :param backoff_factor: By what it falls at an overflow.
+    :param growth_interval: How many steps.
+    :param enabled: Whether it does anything.
+    :see: amp.autocast, optim.SGD
+
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> scaler, optimizer = ag.amp.GradScaler("cpu"), ag.optim.SGD([w], 0.5)
+    >>> scaler.scale((w * 3).sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> scaler.update()
+    >>> w
+    tensor([-0.5], requires_grad=True)
+    """
+
+    def __init__(self, device: str = "cuda", init_scale: float = 65536.0,
+                 growth_factor: float = 2.0, backoff_factor: float = 0.5,
+                 growth_interval: int = 2000, enabled: bool = True) -> None:
+        self._enabled = enabled and device == "cpu"
+        self._scale, self._growth, self._backoff = init_scale, growth_factor, backoff_factor
+        self._interval, self._steps = growth_interval, 0
+        #: Whether gradients overflowed, by the optimizers that were unscaled since the update.
+        self._overflows: dict[int, bool] = {}
+
+    def is_enabled(self) -> bool:
+        """Return whether it does anything.
+
+        :returns: False for what is not there.
+        """
+        return self._enabled
+
+    def get_scale(self) -> float:
+        """Return the factor.
+
+        :returns: 1.0 where it does nothing.
+        """
+        return self._scale if self._enabled else 1.0
+
+    def scale(self, outputs: Any) -> Any:
+        """Multiply losses.
+
+        :param outputs: A loss, or several.
+        :type outputs: Tensor or iterable of Tensor
+        :returns: Like them.
+        """
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            return outputs * self._scale
+        return type(outputs)(self.scale(x) for x in outputs)
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the gradients of an optimizer's parameters, before they are clipped for example.
+
+        :param optimizer: Whose.
+        :type optimizer: Optimizer
+        :raises RuntimeError: If that was done since the last update.
+        """
+        if not self._enabled:
+            return
+        if id(optimizer) in self._overflows:
+            raise RuntimeError(_at("GradScaler.unscale_ was called for this optimizer since the "
+                                   "last update()"))
+        gradients = [p.grad for p in _parameters(optimizer) if p.grad is not None]
+        with _no_grad():
+            for g in gradients:
+                g.mul_(1.0 / self._scale)
+            finite = all(bool(_F.isfinite(g).all()) for g in gradients)
+        self._overflows[id(optimizer)] = not finite
+
+    def step(self, optimizer: Any, *args: Any, **keywords: Any) -> Any:
+        """Take an optimizer's step, unless a gradient overflowed.
+
+        :param optimizer: The optimizer.
+        :type optimizer: Optimizer
+        :param args: What its ``step`` takes.
+        :param keywords: The same by name.
+        :returns: What its ``step`` gives, or None.
+        :rtype: object
+        """
+        if self._enabled and id(optimizer) not in self._overflows:
+            self.unscale_(optimizer)
+        if self._overflows.get(id(optimizer)):
+            return None
+        return optimizer.step(*args, **keywords)
+
+    def update(self, new_scale: float | None = None) -> None:
+        """Set the factor for the next step.
+
+        :param new_scale: The factor; by default it grows or falls as the steps went.
+        """
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        elif any(self._overflows.values()):
+            self._scale, self._steps = self._scale * self._backoff, 0
+        else:
+            self._steps += 1
+            if self._steps == self._interval:
+                self._scale, self._steps = self._scale * self._growth, 0
+        self._overflows.clear()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what is to be saved.
+
+        :returns: Numbers by name; empty where it does nothing.
+        :rtype: dict
+        """
+        return {} if not self._enabled else {
+            "scale": self._scale, "growth_factor": self._growth, "backoff_factor": self._backoff,
+            "growth_interval": self._interval, "_growth_tracker": self._steps}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from what was saved.
+
+        :param state_dict: As of :meth:`state_dict`.
+        :raises KeyError: If something is missing.
+        """
+        if self._enabled:
+            self._scale, self._growth = state_dict["scale"], state_dict["growth_factor"]
+            self._backoff = state_dict["backoff_factor"]
+            self._interval = state_dict["growth_interval"]
+            self._steps = state_dict["_growth_tracker"]
+
+
+def _parameters(optimizer: Any) -> Iterable[Tensor]:
+    return (p for group in optimizer.param_groups for p in group["params"])
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
+
+
+_strictly(__name__)

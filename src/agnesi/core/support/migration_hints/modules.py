@@ -1,0 +1,103 @@
+"""PyTorch's names of its smaller modules, by module.
+
+A line is ``names : what to use``, as in :mod:`agnesi.core.support.migration_hints.torch`.
+"""
+
+AUTOGRAD = """
+gradcheck gradgradcheck : `ag.testing.check_grads(f, args)`
+set_detect_anomaly detect_anomaly anomaly_mode : `ag.ensure(x, ag.isfinite(x).all())`
+forward_ad dual_level make_dual unpack_dual : `ag.jvp`
+profiler profile record_function : `ag.jit(f).explain()`
+graph saved_tensors_hooks save_on_cpu : `ag.checkpoint(f, x)`, which computes values again
+kineto_available is_multithreading_enabled set_multithreading_enabled : nothing: an inside of
+    PyTorch's
+"""
+
+UTILS = """
+benchmark bottleneck : `timeit`
+dlpack : `ag.from_dlpack`
+cpp_extension : `ag.Op`, `ag.op`
+_pytree : `ag.tree`
+hooks : `nn.Module.register_forward_hook`
+model_zoo : `ag.saving.load_file(path)`
+collect_env mobile_optimizer : nothing: an inside of PyTorch's
+"""
+
+DATA = """
+SubsetRandomSampler : `ag.data.RandomSampler(ag.data.Subset(dataset, indices))`
+DistributedSampler distributed : `ag.distributed.ShardedBatches`
+ChainDataset : an `ag.data.IterableDataset`, whose `__iter__` goes through all
+StackDataset : `ag.data.TensorDataset`
+default_convert : `ag.data.default_collate`
+get_worker_info : nothing: a dataset gives samples by their number, and workers share them out
+IterDataPipe MapDataPipe DFIterDataPipe datapipes : `ag.data.IterableDataset`, `ag.data.Dataset`
+"""
+
+FUNC = """
+functionalize : nothing: `ag.jit` takes code that changes tensors in place
+replace_all_batch_norm_modules_ : `nn.BatchNorm2d(n, track_running_stats=False)`
+debug_unwrap : `ag.print`
+"""
+
+SPECIAL = """
+airy_ai : `ag.special.airy(x)[0]`
+bessel_j0 bessel_j1 bessel_y0 bessel_y1 : `ag.special.j0`, `ag.special.j1`, `ag.special.y0`,
+    `ag.special.y1`
+modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 : `ag.special.i0`,
+    `ag.special.i1`, `ag.special.k0`, `ag.special.k1`
+scaled_modified_bessel_k0 scaled_modified_bessel_k1 : `ag.special.k0e`, `ag.special.k1e`
+spherical_bessel_j0 : `ag.special.spherical_jn(0, x)`
+chebyshev_polynomial_t chebyshev_polynomial_u : `ag.special.eval_chebyt(n, x)`,
+    `ag.special.eval_chebyu(n, x)`
+chebyshev_polynomial_v chebyshev_polynomial_w : `ag.special.eval_jacobi(n, a, b, x)`
+shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u : `ag.special.eval_sh_chebyt(n, x)`,
+    `ag.special.eval_sh_chebyu(n, x)`
+shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w : `ag.special.eval_jacobi(n, a, b, 2 *
+    x - 1)`
+hermite_polynomial_h hermite_polynomial_he : `ag.special.eval_hermite(n, x)`,
+    `ag.special.eval_hermitenorm(n, x)`
+laguerre_polynomial_l : `ag.special.eval_laguerre(n, x)`
+legendre_polynomial_p : `ag.special.eval_legendre(n, x)`
+"""
+
+LINALG = """
+matrix_exp : `ag.linalg.expm(x)`
+vander : `ag.vander(x, increasing=True)`
+cholesky_ex : `ag.linalg.cholesky(x)`, which raises where it fails
+inv_ex : `ag.linalg.inv(x)`, which raises where it fails
+solve_ex : `ag.linalg.solve(a, b)`, which raises where it fails
+lu_factor_ex : `ag.linalg.lu_factor(x)`
+ldl_factor ldl_factor_ex ldl_solve : `ag.linalg.lu_factor(a)`, `ag.linalg.lu_solve`
+householder_product : `ag.linalg.qr(x)`
+"""
+
+FFT = """
+hfft2 : `ag.fft.irfft2(ag.conj(x), norm='forward')`
+hfftn : `ag.fft.irfftn(ag.conj(x), norm='forward')`
+ihfft2 : `ag.conj(ag.fft.rfft2(x, norm='forward'))`
+ihfftn : `ag.conj(ag.fft.rfftn(x, norm='forward'))`
+"""
+
+DISTRIBUTIONS = """
+ExponentialFamily exp_family : `ag.distributions.Distribution`
+utils constraint_registry : `ag.distributions.transforms`, `ag.distributions.constraints`
+"""
+
+TESTING = """
+assert_close : `ag.testing.assert_allclose(x, y)`
+make_tensor : `ag.random.uniform(low, high, shape)`
+FileCheck : nothing: an inside of PyTorch's
+"""
+
+NN_UTILS = """
+prune : `x * mask` in `forward`, or `nn.utils.parametrize.register_parametrization(model, name, f)`
+skip_init : nothing: initial values are drawn when a layer is made
+convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format : nothing: compiled code
+    chooses how memory is laid out
+"""
+
+PARALLEL = """
+DistributedDataParallel : `ag.distributed.data_parallel(model, optimizer)`
+data_parallel parallel_apply replicate scatter gather : `ag.distributed.data_parallel(model,
+    optimizer)`
+"""
