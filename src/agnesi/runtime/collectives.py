@@ -30,6 +30,8 @@ JOBS = 64 * 64 * 8
 GIVE_WAY, GIVE_UP = -(1 << 40), -(1 << 40) - 1
 #: Bytes from which on results go past the caches.
 _STREAM_BYTES = 8 << 20
+#: Bytes of a part that are given, reduced and taken in turn; how far ahead memory is asked for.
+_CHUNK_BYTES, _AHEAD_BYTES = 1 << 10, 1 << 11
 #: Where control blocks begin, and bytes of one.
 CONTROLS, CONTROL = 4096, 8192
 #: Within a control block: the word that a process waits for, what it is to become, whose it is;
@@ -85,6 +87,7 @@ def source() -> str:
         "yields": str(_YIELD_SPINS), "polling": str(_POLLING_YIELD_SPINS),
         "naps": str(_SLEEP_SPINS),
         "text": str(TEXT_BYTES), "stream": str(_STREAM_BYTES),
+        "chunk": str(_CHUNK_BYTES), "ahead": str(_AHEAD_BYTES),
         "give.way": str(GIVE_WAY), "give.up": str(GIVE_UP),
         "patience": str(_MAX_SLEEPS), "monotonic": "6" if host.SYSTEM == "darwin" else "1"})
     for name, number in numbers.items():
@@ -96,24 +99,30 @@ def source() -> str:
         for i, (op, dtype) in enumerate(map(str.split, REDUCTIONS)):
             parts.append(_reduction(f"{table}{i}", op, dtype, table == "streams"))
     parts += [_declared(op, dtype) for op, dtype in map(str.split, REDUCTIONS)]
-    return "\n".join((text, *parts, _STREAM, support.dozing())) + support.relaxing()
+    parts += [_copy(False), _copy(True), support.dozing()]
+    return "\n".join((text, *parts)) + support.relaxing()
 
 
-#: Copies past the caches to where a line of them begins.
-_STREAM = """
-define internal void @stream(ptr %to, ptr %from, i64 %n) nounwind {
+def _copy(streaming: bool) -> str:
+    """``void (to, from, bytes)``: past the caches to a line of them, or of what is read once."""
+    name = "stream" if streaming else "draw"
+    how = "align 64, !nontemporal !{i32 1}" if streaming else "align 4"
+    ask = "" if streaming else _asked("%ahead", "i8", "%i")
+    return f"""
+define internal void @{name}(ptr %to, ptr %from, i64 %n) nounwind {{
 entry:
   %whole = and i64 %n, -64
+  %ahead = getelementptr i8, ptr %from, i64 {_AHEAD_BYTES}
   br label %head
 head:
   %i = phi i64 [0, %entry], [%i1, %body]
   %more = icmp ult i64 %i, %whole
   br i1 %more, label %body, label %rest
 body:
-  %a = getelementptr i8, ptr %from, i64 %i
+{ask}  %a = getelementptr i8, ptr %from, i64 %i
   %b = getelementptr i8, ptr %to, i64 %i
   %x = load <16 x i32>, ptr %a, align 4
-  store <16 x i32> %x, ptr %b, align 64, !nontemporal !{i32 1}
+  store <16 x i32> %x, ptr %b, {how}
   %i1 = add i64 %i, 64
   br label %head
 rest:
@@ -122,19 +131,29 @@ rest:
   %b1 = getelementptr i8, ptr %to, i64 %whole
   call void @llvm.memcpy.p0.p0.i64(ptr %b1, ptr %a1, i64 %left, i1 false)
   ret void
-}
+}}
 """
+
+
+def _asked(base: str, type_: str, i: str, lines: int = 1) -> str:
+    """Lines of memory are asked for that will be read once, so that slots stay in the caches."""
+    text = ""
+    for j in range(lines):
+        text += (f"  %ask{j} = getelementptr {type_}, ptr {base}, i64 {i}\n"
+                 f"  %ask{j}.at = getelementptr i8, ptr %ask{j}, i64 {64 * j}\n"
+                 f"  call void @llvm.prefetch.p0(ptr %ask{j}.at, i32 0, i32 0, i32 1)\n")
+    return text
 
 
 def _reduction(name: str, op: str, dtype: str, streaming: bool) -> str:
     """``void (to, table of sources, how many, elements)``: several vectors at once, then the rest.
 
     Sources are taken in their order, so that all processes find the same.  One that streams has a
-    second target behind the first, which begins at a line of the caches.
+    second target behind the first, which begins at a line of the caches, and asks for memory.
     """
     one = _TYPES[dtype]
     width = _VECTOR_BYTES // int(dtype[-2:]) * 8
-    second = "ptr %second, " if streaming else ""
+    second = "ptr %second, ptr %ahead, " if streaming else ""
     return (
         f"define internal void @{name}(ptr %to, {second}ptr %table, i64 %many, i64 %n) nounwind"
         f" {{\nentry:\n  %whole = and i64 %n, {-width * _VECTORS_IN_FLIGHT}\n  br label %v\n"
@@ -160,6 +179,7 @@ def _loop(name: str, type_: str, one: str, lines: int, op: str, first: tuple[str
     text = (f"{name}:\n  %{name}.i = phi i64 [{first[0]}, %{first[1]}], [%{name}.i1, %{name}.put]\n"
             f"  %{name}.more = icmp ult i64 %{name}.i, {end}\n"
             f"  br i1 %{name}.more, label %{name}.first, label %{after}\n{name}.first:\n"
+            + (_asked("%ahead", one, f"%{name}.i", lines) if streaming and lines > 1 else "")
             + values(f"{name}f", "%table") + f"  br label %{name}.head\n{name}.head:\n"
             f"  %{name}.q = phi i64 [1, %{name}.first], [%{name}.q1, %{name}.body]\n")
     for j in range(lines):

@@ -29,6 +29,8 @@ declare i32 @usleep(i32)
 declare i32 @clock_gettime(i32, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.umax.i64(i64, i64)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 
 @groups = global [256 x ptr] zeroinitializer, align 64
 
@@ -382,26 +384,34 @@ once:
 twice:
   %entry.at2 = getelementptr ptr, ptr @streams, i64 %how
   %function2 = load ptr, ptr %entry.at2
-  call void %function2(ptr %to, ptr %second, ptr %table, i64 %size, i64 %count)
+  %ahead = getelementptr i8, ptr %own, i64 {ahead}
+  call void %function2(ptr %to, ptr %second, ptr %ahead, ptr %table, i64 %size, i64 %count)
   ret void
 }
 
-; Where the part of process %q begins in a piece of %n bytes; parts begin at lines of the cache.
-define internal i64 @part(ptr %g, i64 %n, i64 %q) nounwind {
+; Bytes of a process's part in a piece of %n bytes: a multiple of lines of the cache.
+define internal i64 @share(ptr %g, i64 %n) nounwind {
   %size = call i64 @word(ptr %g, i64 {size})
   %up = add i64 %n, %size
   %up1 = sub i64 %up, 1
   %share = udiv i64 %up1, %size
   %share1 = add i64 %share, 63
   %even = and i64 %share1, -64
-  %far = mul i64 %even, %q
+  ret i64 %even
+}
+
+; Where byte %at of the part of process %q lies in a piece of %n bytes; its end, if there are fewer.
+define internal i64 @within(i64 %n, i64 %share, i64 %q, i64 %at) nounwind alwaysinline {
+  %skip = mul i64 %share, %q
+  %inside = call i64 @least(i64 %at, i64 %share)
+  %far = add i64 %skip, %inside
   %b = call i64 @least(i64 %far, i64 %n)
   ret i64 %b
 }
 
-; The parts of a piece that other processes reduce (%out false), or have reduced (%out true), these
-; past the caches where %streaming.
-define internal void @parts(ptr %g, i64 %parity, ptr %piece, i64 %n, i1 %out, i1 %streaming) nounwind {
+; Bytes %lo to %hi of the parts of a piece that other processes reduce (%out false), or have reduced
+; (%out true); past the caches where %streaming.
+define internal void @parts(ptr %g, i64 %parity, ptr %piece, i64 %n, i64 %share, i64 %lo, i64 %hi, i1 %out, i1 %streaming) nounwind {
 entry:
   %rank = call i64 @word(ptr %g, i64 {rank})
   %size = call i64 @word(ptr %g, i64 {size})
@@ -417,13 +427,14 @@ body:
   %own = icmp eq i64 %q, %rank
   br i1 %own, label %next, label %copy
 copy:
-  %begin = call i64 @part(ptr %g, i64 %n, i64 %q)
-  %end = call i64 @part(ptr %g, i64 %n, i64 %q1)
+  %begin = call i64 @within(i64 %n, i64 %share, i64 %q, i64 %lo)
+  %end = call i64 @within(i64 %n, i64 %share, i64 %q, i64 %hi)
   %length = sub i64 %end, %begin
   %private = getelementptr i8, ptr %piece, i64 %begin
+  %whose = select i1 %out, i64 %q, i64 %rank
+  %slot = call ptr @slot_of(ptr %g, i64 %whose, i64 %parity)
   br i1 %out, label %fetch, label %bring
 fetch:
-  %slot = call ptr @slot_of(ptr %g, i64 %q, i64 %parity)
   %far = add i64 %half, %begin
   %source = getelementptr i8, ptr %slot, i64 %far
   br i1 %streaming, label %past, label %through
@@ -434,11 +445,91 @@ through:
   call void @llvm.memcpy.p0.p0.i64(ptr %private, ptr %source, i64 %length, i1 false)
   br label %next
 bring:
-  %mine = call ptr @slot_of(ptr %g, i64 %rank, i64 %parity)
-  %target = getelementptr i8, ptr %mine, i64 %begin
+  %target = getelementptr i8, ptr %slot, i64 %begin
+  br i1 %streaming, label %once, label %again
+once:
+  call void @draw(ptr %target, ptr %private, i64 %length)
+  br label %next
+again:
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %private, i64 %length, i1 false)
   br label %next
 next:
+  br label %head
+done:
+  ret void
+}
+
+; Bytes %lo to %hi of the own part of a piece: the reduction, which goes to the result and, for the
+; others, into the slot of the next step.
+define internal void @own_part(ptr %g, i64 %how, i64 %item, i64 %parity, ptr %in, ptr %out, i64 %n, i64 %share, i64 %lo, i64 %hi, i1 %streaming) nounwind {
+entry:
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %begin = call i64 @within(i64 %n, i64 %share, i64 %rank, i64 %lo)
+  %end = call i64 @within(i64 %n, i64 %share, i64 %rank, i64 %hi)
+  %length = sub i64 %end, %begin
+  %count = udiv i64 %length, %item
+  %from = getelementptr i8, ptr %in, i64 %begin
+  %to = getelementptr i8, ptr %out, i64 %begin
+  %bytes = call i64 @word(ptr %g, i64 {slot})
+  %half = lshr i64 %bytes, 1
+  %other = xor i64 %parity, 1
+  %next.slot = call ptr @slot_of(ptr %g, i64 %rank, i64 %other)
+  %far = add i64 %half, %begin
+  %target = getelementptr i8, ptr %next.slot, i64 %far
+  br i1 %streaming, label %both, label %copied
+both:
+  call void @merge(ptr %g, i64 %how, i64 %parity, i64 %begin, ptr %from, ptr %to, ptr %target, i64 %count)
+  ret void
+copied:
+  call void @merge(ptr %g, i64 %how, i64 %parity, i64 %begin, ptr %from, ptr %to, ptr null, i64 %count)
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %to, i64 %length, i1 false)
+  ret void
+}
+
+; Bytes of piece number %k, if there is one.
+define internal i64 @piece_bytes(i64 %k, i64 %piece, i64 %bytes) nounwind alwaysinline {
+  %lo = mul i64 %k, %piece
+  %there = icmp ult i64 %lo, %bytes
+  %rest = sub i64 %bytes, %lo
+  %n = call i64 @least(i64 %rest, i64 %piece)
+  %found = select i1 %there, i64 %n, i64 0
+  ret i64 %found
+}
+
+; Between two steps: give the others what they reduce of piece k + 1, reduce the own part of piece k,
+; take what they have reduced of piece k - 1.  Past the caches a little of each in turn: memory is
+; read and written while lines come from another core.
+define internal void @turn(ptr %g, i64 %how, i64 %item, i64 %parity, ptr %in, ptr %out, i64 %k, i64 %piece, i64 %bytes, i1 %streaming) nounwind {
+entry:
+  %k0 = sub i64 %k, 1
+  %k2 = add i64 %k, 1
+  %n0 = call i64 @piece_bytes(i64 %k0, i64 %piece, i64 %bytes)
+  %n1 = call i64 @piece_bytes(i64 %k, i64 %piece, i64 %bytes)
+  %n2 = call i64 @piece_bytes(i64 %k2, i64 %piece, i64 %bytes)
+  %share0 = call i64 @share(ptr %g, i64 %n0)
+  %share1 = call i64 @share(ptr %g, i64 %n1)
+  %share2 = call i64 @share(ptr %g, i64 %n2)
+  %lo0 = mul i64 %k0, %piece
+  %lo1 = mul i64 %k, %piece
+  %lo2 = mul i64 %k2, %piece
+  %out0 = getelementptr i8, ptr %out, i64 %lo0
+  %out1 = getelementptr i8, ptr %out, i64 %lo1
+  %in1 = getelementptr i8, ptr %in, i64 %lo1
+  %in2 = getelementptr i8, ptr %in, i64 %lo2
+  %other = xor i64 %parity, 1
+  %longer = call i64 @llvm.umax.i64(i64 %share0, i64 %share1)
+  %longest = call i64 @llvm.umax.i64(i64 %longer, i64 %share2)
+  %chunk = select i1 %streaming, i64 {chunk}, i64 %longest
+  br label %head
+head:
+  %lo = phi i64 [0, %entry], [%hi, %body]
+  %hi = add i64 %lo, %chunk
+  %more = icmp ult i64 %lo, %longest
+  br i1 %more, label %body, label %done
+body:
+  call void @parts(ptr %g, i64 %other, ptr %in2, i64 %n2, i64 %share2, i64 %lo, i64 %hi, i1 false, i1 %streaming)
+  call void @own_part(ptr %g, i64 %how, i64 %item, i64 %parity, ptr %in1, ptr %out1, i64 %n1, i64 %share1, i64 %lo, i64 %hi, i1 %streaming)
+  call void @parts(ptr %g, i64 %parity, ptr %out0, i64 %n0, i64 %share0, i64 %lo, i64 %hi, i1 true, i1 %streaming)
   br label %head
 done:
   ret void
@@ -448,12 +539,11 @@ define internal i32 @all_reduce(ptr %g, i64 %how, i64 %item, ptr %in, ptr %out, 
 entry:
   %slot = call i64 @word(ptr %g, i64 {slot})
   %piece = lshr i64 %slot, 1
-  %rank = call i64 @word(ptr %g, i64 {rank})
-  %rank1 = add i64 %rank, 1
+  %p = call i64 @parity(ptr %g)
   %few = icmp ule i64 %bytes, %piece
   br i1 %few, label %small, label %large
 small:
-  %p = call i64 @parity(ptr %g)
+  %rank = call i64 @word(ptr %g, i64 {rank})
   %mine = call ptr @slot_of(ptr %g, i64 %rank, i64 %p)
   call void @llvm.memcpy.p0.p0.i64(ptr %mine, ptr %in, i64 %bytes, i1 false)
   %told = call i32 @step(ptr %g)
@@ -472,61 +562,23 @@ large:
   %odd = and i64 %address, 63
   %even = icmp eq i64 %odd, 0
   %streaming = and i1 %huge, %even
+  %n = call i64 @piece_bytes(i64 0, i64 %piece, i64 %bytes)
+  %share = call i64 @share(ptr %g, i64 %n)
+  call void @parts(ptr %g, i64 %p, ptr %in, i64 %n, i64 %share, i64 0, i64 %share, i1 false, i1 %streaming)
   br label %pieces
 pieces:
-  ; Turn k posts the parts of piece k that others reduce, and the own part of piece k - 1.
-  %k = phi i64 [0, %large], [%k1, %go.on]
-  %lo = mul i64 %k, %piece
-  %there = icmp ult i64 %lo, %bytes
-  %rest = sub i64 %bytes, %lo
-  %n = call i64 @least(i64 %rest, i64 %piece)
-  %input = getelementptr i8, ptr %in, i64 %lo
-  %output = getelementptr i8, ptr %out, i64 %lo
+  ; One turn for each piece, and one more in which the last one's results are taken.
+  %k = phi i64 [0, %large], [%k1, %turn]
   %q = call i64 @parity(ptr %g)
-  br i1 %there, label %post, label %turn
-post:
-  call void @parts(ptr %g, i64 %q, ptr %input, i64 %n, i1 false, i1 false)
-  br label %turn
-turn:
   %said = call i32 @step(ptr %g)
   %wrong = icmp ne i32 %said, 0
-  br i1 %wrong, label %fail, label %reduce.if
-reduce.if:
-  br i1 %there, label %reduce, label %collect.if
-reduce:
-  %begin = call i64 @part(ptr %g, i64 %n, i64 %rank)
-  %end = call i64 @part(ptr %g, i64 %n, i64 %rank1)
-  %length = sub i64 %end, %begin
-  %many = udiv i64 %length, %item
-  %from = getelementptr i8, ptr %input, i64 %begin
-  %to = getelementptr i8, ptr %output, i64 %begin
-  %other = xor i64 %q, 1
-  %next.slot = call ptr @slot_of(ptr %g, i64 %rank, i64 %other)
-  %far = add i64 %piece, %begin
-  %target = getelementptr i8, ptr %next.slot, i64 %far
-  br i1 %streaming, label %both, label %copied
-both:
-  call void @merge(ptr %g, i64 %how, i64 %q, i64 %begin, ptr %from, ptr %to, ptr %target, i64 %many)
-  br label %collect.if
-copied:
-  call void @merge(ptr %g, i64 %how, i64 %q, i64 %begin, ptr %from, ptr %to, ptr null, i64 %many)
-  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %to, i64 %length, i1 false)
-  br label %collect.if
-collect.if:
-  %first = icmp eq i64 %k, 0
-  br i1 %first, label %go.on.1, label %collect
-collect:
-  %lo0 = sub i64 %lo, %piece
-  %rest0 = sub i64 %bytes, %lo0
-  %n0 = call i64 @least(i64 %rest0, i64 %piece)
-  %output0 = getelementptr i8, ptr %out, i64 %lo0
-  call void @parts(ptr %g, i64 %q, ptr %output0, i64 %n0, i1 true, i1 %streaming)
-  br label %go.on.1
-go.on.1:
+  br i1 %wrong, label %fail, label %turn
+turn:
+  call void @turn(ptr %g, i64 %how, i64 %item, i64 %q, ptr %in, ptr %out, i64 %k, i64 %piece, i64 %bytes, i1 %streaming)
   %k1 = add i64 %k, 1
-  br i1 %there, label %go.on, label %done
-go.on:
-  br label %pieces
+  %left = mul i64 %k, %piece
+  %there = icmp ult i64 %left, %bytes
+  br i1 %there, label %pieces, label %done
 fail:
   ret i32 %said
 done:
