@@ -22,6 +22,7 @@ from tests.fuzz.cases import case, report
 from tests.fuzz.check import Slow, Unclear, check, watched
 from tests.fuzz.generator import program
 from tests.fuzz.oracles.exactly import agrees
+from tests.fuzz.oracles.nearby import continues
 from tests.fuzz.oracles.oracle import Spread, difference
 from tests.fuzz.oracles.wide import as_near
 from tests.fuzz.program import Body, Input, Program, Step
@@ -190,6 +191,15 @@ def test_what_narrow_floats_lose_is_told_by_wide_ones():
     assert as_near(lost, 0, np.array([2e-7], "float32"), eager, everywhere)
     assert not as_near(lost, 0, np.array([1e-3], "float32"), eager, everywhere)
     assert not as_near(lost, 0, np.array([np.nan], "float32"), eager, everywhere)
+
+
+def test_real_algebra_may_continue_what_a_zero_interrupts():
+    """x / x is 1 at all numbers but zero, and 1 is what real algebra says of it there."""
+    hidden = small(["ag.nan_to_num(x1 / x1)"], x1=np.array([0.0]))
+    everywhere = np.array([True])
+    assert continues(Case(hidden, BY_NAME["real algebra"]), 0, np.array([1.0]), everywhere)
+    assert not continues(Case(hidden, BY_NAME["real algebra"]), 0, np.array([2.0]), everywhere)
+    assert not continues(Case(hidden, JIT), 0, np.array([1.0]), everywhere)
 
 
 def test_every_way_fits_some_programs():

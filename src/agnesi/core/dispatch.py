@@ -455,12 +455,12 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
         _preserve(target)
     if MODE.get().watch is not None:
         MODE.get().watch(target)
+    if not target.array.flags.writeable:
+        raise ValueError(
+            f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
+            "and sliding_window_view do, and cannot be changed in place; change a copy"
+        )
     if value.array is not target.array:
-        if not target.array.flags.writeable:
-            raise ValueError(
-                f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
-                "and sliding_window_view do, and cannot be changed in place; change a copy"
-            )
         np.copyto(target.array, value.array)
     if flows:
         _assign_node(target, node)
