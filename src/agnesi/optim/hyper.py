@@ -10,6 +10,7 @@ from typing import Any, Self, overload
 import numpy as np
 
 from agnesi.autodiff.recording import ALIAS, no_grad
+from agnesi.compiler.tracing.decisions import asked_by_user
 from agnesi.core.dispatch import touch
 from agnesi.core.ir.node import Node
 from agnesi.core.support.errors import TraceError, at
@@ -65,8 +66,11 @@ class Hyper:
         if not is_tracing():
             other = _ASIDE.get()
             return cell.array.item() if other is None else other.get(id(cell), cell.array.item())
-        source = current_trace().node_of(cell)
-        return symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
+        trace = current_trace()
+        source = trace.node_of(cell)
+        found = symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
+        numbers = getattr(trace, "decisions", None) is not None and asked_by_user(1)
+        return found.item() if numbers else found
 
     def __set__(self, instance: Any, value: float) -> None:
         """Set the number in all groups of an optimizer."""

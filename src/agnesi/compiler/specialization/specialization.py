@@ -36,15 +36,17 @@ from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, und
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.tracing.numbers import Number, note_failure
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.reads import Reads
+from agnesi.compiler.tracing.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.trace import Trace, tracing
 from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import next_serial
 from agnesi.core.support.cached import cached_property
-from agnesi.core.support.config import STATE, WITNESSES, config
+from agnesi.core.support.config import MODE, STATE, WITNESSES, config
 from agnesi.core.support.errors import call_user
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tree import Tree, flatten
@@ -183,7 +185,7 @@ class Version:
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
-        drawn = states()
+        drawn, known, mode = states(), settings(), MODE.get()
         try:
             with taking(reads):
                 self._meet(reads, symbols)
@@ -197,12 +199,18 @@ class Version:
             self.effects.undo()
         except BaseException as error:
             undone(reads)
+            restored(known)
             note_failure(error, self.owner.versions, symbols)
             raise
         finally:
             for h in hidden:
                 h.undo()
         refuse_draws(drawn)
+        refuse_settings(known)
+        if STATE.recording is not self.recording:
+            MODE.set(mode)
+            raise OnlyEagerError("it leaves the recording of gradients changed",
+                                 "Write `with ag.no_grad():`")
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
         #: Results that are numbers of Python's.
         self.numbers = {id(v) for v in self.tensors if type(v) is Number}
@@ -385,7 +393,7 @@ class Version:
         """An expression for the result, of what the native function gave."""
         if self.plain:
             return found
-        if self.kept or self.cleared or self.effects:
+        if self.kept or self.cleared or self.effects or self.effects.said:
             return f"{text.name(self._finished)}({found})"
         numbers = count()
         leaves = [f"{found}[{next(numbers)}]" + ".array.item()" * (id(v) in self.numbers)
@@ -416,7 +424,7 @@ class Version:
     def _plain_result(self) -> bool:
         """Return whether the result is nothing, a tensor, or a tuple of tensors, and all there
         is."""
-        if self.effects or self.numbers:
+        if self.effects or self.effects.said or self.numbers:
             return False
         if not self.outputs:
             return self.tree.kind is type(None)
@@ -439,7 +447,7 @@ class Version:
         behind = found[len(self.tensors):]
         for (owner, _), grad in zip(self.kept, behind, strict=False):
             owner._grad = grad
-        if self.effects:
+        if self.effects or self.effects.said:
             self.effects.write(behind[len(self.kept):], given)
         for owner in self.cleared:
             owner._grad = None

@@ -37,8 +37,11 @@ class Module:
     """A module in which some functions are others."""
 
     def __init__(self, module: Any, functions: Mapping[str, Any]) -> None:
-        self.__dict__.update(vars(module))
         self.__dict__.update(functions)
+        self.__module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__module, name)
 
 
 class Replaced:

@@ -60,7 +60,10 @@ _MAX_DECISIONS_PER_LINE = 100
 MAX_BRANCHES = 8
 #: Functions between a use of a tensor and ``Decisions``.
 _ASKING = ("Trace.defer", "_deferred", "item", "_listed", "tolist", "_converted.<locals>.call",
-           "Trace.refuse_text", "__repr__", "__format__")
+           "Trace.refuse_text", "__repr__", "__format__", "Hyper.__get__",
+           "Reads.attribute", "_reading.<locals>.read", "ParameterGroup.__getitem__",
+           "Scheduler.get_last_lr", "Scheduler.get_last_lr.<locals>.<listcomp>",
+           "strict.<locals>.call")
 _WHOLE = ("int()", "use as an index")
 INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return a value that is "
            "only reported as a tensor")
@@ -146,14 +149,14 @@ class Decisions:
     def defer(self, x: Tensor, use: str) -> Number | None:
         """The number that stands for what a use gives; None where Python gets the value."""
         dtype = _NUMBERS[use](x.dtype)
-        if not self.numbers.allowed or dtype is None or not _is_one(x) or not _asked_by_user():
+        if not self.numbers.allowed or dtype is None or not _is_one(x) or not asked_by_user():
             return None
         self.numbers.used = True
         return number_of(x, dtype)
 
     def refuse_text(self, x: Tensor) -> None:
         """Raise if the user's code makes text of a computed value: each call makes its own."""
-        if _asked_by_user():
+        if asked_by_user():
             raise OnlyEagerError(f"Python makes text of a computed value ({typed(x)}) at "
                                  f"{location(user_where(3))}", TEXT_INSTEAD)
 
@@ -243,10 +246,10 @@ def _is_one(x: Tensor) -> bool:
     return is_static(x.shape) and product(x.shape) == 1
 
 
-def _asked_by_user() -> bool:
-    """Return whether the innermost code that is not of this file, of ``Trace`` or of ``host`` is
-    the user's: ours wants Python's numbers."""
-    frame: Any = sys._getframe(3)
+def asked_by_user(depth: int = 2) -> bool:
+    """Return whether the innermost code that does not just hand on a number is the user's; ours
+    wants Python's.  It is sought from some callers on."""
+    frame: Any = sys._getframe(depth + 1)
     while frame is not None and frame.f_code.co_qualname in _ASKING:
         frame = frame.f_back
     return frame is not None and not ours(frame.f_code.co_filename)

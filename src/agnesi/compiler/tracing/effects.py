@@ -101,6 +101,8 @@ class Effects:
     def __init__(self, reads: Reads, hidden: Sequence[Hidden], tree: Tree, leaves: Sequence[Any],
                  given: Any) -> None:
         places = [*reads.places.values(), *reads.given.values()]
+        #: What each call says.
+        self.said = reads.said
         self.written = [*_written(places), *(h.written() for h in hidden if h.is_written())]
         now, structure = flatten(given)
         self.tree = tree
@@ -173,6 +175,8 @@ class Effects:
         for i, value in self.arguments.items():
             new = value.of(next(results)) if type(value) is _Result else value
             _put(self.tree, given, i, new)
+        for say in self.said:
+            say()
 
 
 def undone(reads: Reads) -> None:

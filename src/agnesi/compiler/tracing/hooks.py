@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.tracing.places import HOOKED
+from agnesi.compiler.tracing.said import LOGS
 from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.undo import Block
 
@@ -97,11 +98,13 @@ class taking(Block):  # noqa: N801 - used as a function
     def begin(self) -> None:
         self._mode = switched(reads=self._reads)
         self._mode.__enter__()
+        LOGS.begin(self._reads)
 
     def end(self) -> None:
         mode, self._mode = self._mode, None
         if mode is not None:
             mode.undo()
         self._reads.parts.lent.give_back()
+        LOGS.end(self._reads)
         unhook(self._reads)
         self._reads.replaced.undo()

@@ -15,6 +15,7 @@ import operator
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +24,7 @@ import numpy as np
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
 from agnesi.compiler.tracing.lent_arrays import LentArray, stored_at
 from agnesi.compiler.tracing.obstacles import OnlyEagerError, missing_key
+from agnesi.compiler.tracing.said import print_, warn
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import dtypes
@@ -433,15 +435,6 @@ def _type(*args: Any, **keywords: Any) -> Any:
     return type(*args, **keywords)
 
 
-def _print(*args: Any, **keywords: Any) -> None:
-    """Print what is known; a computed value is known when the code has run."""
-    if any(isinstance(v, Tensor) and v.array is None for v in args):
-        raise OnlyEagerError(f"Python prints a computed value at {location(user_where(2))}",
-                             "Return the value and print it outside; ag.print prints from "
-                             "compiled code")
-    print(*args, **keywords)
-
-
 def _outside(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A function whose answer is another one in each call."""
 
@@ -498,7 +491,8 @@ _CLOCKS = {name: _outside("reads the clock")(getattr(time, name)) for name in (
     "process_time", "process_time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime")}
 STAND_INS.update({id(f): found for f, found in (
     (float, _converted(float, "float()")), (int, _converted(int, "int()")),
-    (isinstance, _isinstance), (issubclass, _issubclass), (type, _type), (print, _print),
+    (isinstance, _isinstance), (issubclass, _issubclass), (type, _type), (print, print_),
+    (warnings, Module(warnings, {"warn": warn})), (warnings.warn, warn),
     (math, Module(math, _IN_MATH)),
     (id, _identity), (open, _outside("opens a file")(open)),
     (input, _outside("waits for input")(input)),

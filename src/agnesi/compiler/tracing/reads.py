@@ -12,6 +12,7 @@ import builtins
 import functools
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -112,6 +113,9 @@ class Reads(PlaceTable):
         #: Attributes of functions and modules, with what they are of; names that code assigns.
         self._open: dict[int, tuple[dict[str, Any], str]] = {}
         self._assigned: set[str] = set()
+        #: What each call says, and the filters of warnings by which.
+        self.said: list[Callable[[], Any]] = []
+        self.filters = warnings.filters
         #: Functions that keep their results, and what they tell of that at first.
         self._caches: dict[int, tuple[Any, Any]] = {}
         #: Whether code compares the identity of what may be tensors or containers.
@@ -453,8 +457,10 @@ class Reads(PlaceTable):
         """Note the places that change within this block, which the plain function runs in each
         iteration.
         """
-        before = {id(p): p.now() for p in self._all_places()}
+        before, said = {id(p): p.now() for p in self._all_places()}, len(self.said)
         yield
+        if len(self.said) > said:
+            self.repeated = "what it prints"
         for place in self._all_places():
             now, then = place.now(), before.get(id(place), place.value)
             if not place.holds() and now is not then and not same(now, then):

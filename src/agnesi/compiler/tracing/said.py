@@ -1,0 +1,117 @@
+"""What a traced function says: prints, warnings and records of logs are told by each call.
+
+The trace itself says nothing.  It makes the texts, which are the same in all calls that its code
+serves: a text of a computed value lets the function run eagerly.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.core.support.config import STATE
+from agnesi.core.support.errors import location, ours, user_where
+from agnesi.core.support.tree import flatten
+from agnesi.core.tensor import Tensor
+
+INSTEAD = "Return the value and print it outside; ag.print prints from compiled code"
+#: What tells when and by whom a record of a log was made.
+_MOMENT = ("created", "msecs", "relativeCreated", "thread", "threadName", "taskName")
+
+
+def _say(repeat: Callable[[], Any]) -> None:
+    """Say something in each call, or now where no calls follow."""
+    reads = STATE.reads
+    if reads is None:
+        repeat()
+    else:
+        reads.said.append(repeat)
+
+
+def _refuse_computed(values: Any, what: str) -> None:
+    if any(isinstance(v, Tensor) and v.array is None for v in values):
+        raise OnlyEagerError(f"Python {what} a computed value at {location(user_where(3))}", INSTEAD)
+
+
+def print_(*args: Any, **keywords: Any) -> None:
+    """Print what is known; a computed value is known when the code has run."""
+    _refuse_computed(args, "prints")
+    if keywords.get("file") is not None:
+        print(*args, **keywords)
+        return
+    text = io.StringIO()
+    print(*args, **{**keywords, "file": text})
+    _say(functools.partial(print, text.getvalue(), end="", flush=keywords.get("flush", False)))
+
+
+def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None,
+         **keywords: Any) -> None:
+    """Warn at the user's line; where a filter makes it an error, that is raised in the trace."""
+    if STATE.reads is None or keywords or warnings.filters is not STATE.reads.filters:
+        warnings.warn(message, category, stacklevel + 1, source, **keywords)
+        return
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and (stacklevel > 1 or ours(frame.f_code.co_filename)):
+        frame, stacklevel = frame.f_back, stacklevel - 1
+    category = type(message) if isinstance(message, Warning) else category or UserWarning
+    told = {"message": message, "category": category, "filename": frame.f_code.co_filename,
+            "lineno": frame.f_lineno, "module": frame.f_globals.get("__name__"), "source": source}
+    with warnings.catch_warnings(record=True):
+        warnings.warn_explicit(**told, registry={})
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    _say(functools.partial(warnings.warn_explicit, **told, registry=registry))
+
+
+class _Logs:
+    """Loggers that hand their records to the traces of this process, while there are any."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._users: set[int] = set()
+        self._own: Any = None
+
+    def begin(self, user: Any) -> None:
+        """Listen for a trace; nothing where the program has no logs."""
+        logging: Any = sys.modules.get("logging")
+        with self._lock:
+            if logging is None or not hasattr(logging, "Logger"):
+                return
+            self._users.add(id(user))
+            if self._own is None:
+                self._own = logging.Logger.handle
+                logging.Logger.handle = functools.partialmethod(_handle, self._own)
+
+    def end(self, user: Any) -> None:
+        """Listen no longer; to be called again where it was interrupted."""
+        with self._lock:
+            self._users.discard(id(user))
+            if self._own is not None and not self._users:
+                sys.modules["logging"].Logger.handle = self._own  # type: ignore[attr-defined]
+                self._own = None
+
+
+LOGS = _Logs()
+
+
+def _handle(logger: Any, plainly: Any, record: Any) -> None:
+    reads = STATE.reads
+    if reads is None:
+        plainly(logger, record)
+        return
+    _refuse_computed([record.msg, *flatten(record.args)[0]], "logs")
+    reads.meet(logger, f"the logger {logger.name}")
+    _say(functools.partial(_log, logger, record))
+
+
+def _log(logger: Any, record: Any) -> None:
+    """Log a record anew, at this moment."""
+    logging: Any = sys.modules["logging"]
+    now = vars(logging.makeLogRecord({}))
+    logger.handle(logging.makeLogRecord(
+        {**vars(record), **{name: now[name] for name in _MOMENT if name in now}}))

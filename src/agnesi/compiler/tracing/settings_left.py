@@ -1,0 +1,71 @@
+"""Settings of the process that a traced function leaves changed, which compiled code would not."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.core.support.config import config
+
+
+class Setting(NamedTuple):
+    """A setting as it was: how to ask for it, and what makes it that again."""
+
+    told: str
+    ask: Callable[[], Any]
+    value: Any
+    restore: Callable[[Any], Any]
+
+
+def settings() -> list[Setting]:
+    """Return the settings that functions may change, as they are."""
+    return [Setting(told, ask, ask(), restore) for told, ask, restore in _settings()]
+
+
+def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]:
+    yield ("config.default_float", lambda: config.default_float,
+           lambda value: setattr(config, "default_float", value))
+    yield "NumPy's treatment of errors", np.geterr, lambda value: np.seterr(**value)
+    yield ("NumPy's options of printing", np.get_printoptions,
+           lambda value: np.set_printoptions(**value))
+    yield "Python's limit of recursion", sys.getrecursionlimit, sys.setrecursionlimit
+    yield "the current folder", _folder, os.chdir
+    yield "the filters of warnings", lambda: list(warnings.filters), _filter
+    decimal: Any = sys.modules.get("decimal")
+    if decimal is not None:
+        yield ("the context of decimal", lambda: repr(decimal.getcontext()),
+               lambda value, held=decimal.getcontext().copy(): decimal.setcontext(held))
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def _filter(filters: list[Any]) -> None:
+    warnings.filters[:] = filters  # type: ignore[index]
+    getattr(warnings, "_filters_mutated", lambda: None)()
+
+
+def restored(before: Iterable[Setting]) -> str:
+    """Restore all settings; return which one was another, or nothing."""
+    found = ""
+    for setting in before:
+        if setting.ask() != setting.value:
+            setting.restore(setting.value)
+            found = setting.told
+    return found
+
+
+def refuse_settings(before: Iterable[Setting]) -> None:
+    """Raise where a traced function leaves a setting changed; it is still to be changed then."""
+    if found := restored(before):
+        raise OnlyEagerError(f"it changes {found}", "Change that outside")
