@@ -126,20 +126,22 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """
         if self.versions.gives_up(given, tree):
             return self.function(*args, **keywords)
+        eager, version = False, None
         try:
             version, leaves = self.versions.of(given, tree, left)
         except OnlyEagerError as reason:
             self.versions.give_up(str(reason), reason.instead)
-            return self.function(*args, **keywords)
+            eager = True
         except OtherWayError:
             self.versions.disagree()
-            return self.function(*args, **keywords)
+            eager = True
         except OnceEagerError:
-            return self.function(*args, **keywords)
+            eager = True
         except Exception as error:
             if not self.versions.failed(error):
                 raise
-            version, leaves = None, ()
+        if eager:  # not above, where errors of the function would have those of the trace behind
+            return self.function(*args, **keywords)
         if version is None:
             return self._unlike_trace(self.function(*args, **keywords))
         tangled = version.tangled(leaves) or version.shares((args, keywords))

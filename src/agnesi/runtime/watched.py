@@ -28,7 +28,7 @@ CONTIGUOUS, LASTING_FLAGS = 0x1, 0x401
 _LOW = (1 << 32) - 1
 _WHERE_BLOCK, _WHERE_MASK = DATA_AT, (ALL_BITS, _LOW, ALL_BITS, 0)
 _KIND_BLOCK, _KIND_MASK = DTYPE_AT - 8, (0, ALL_BITS, LASTING_FLAGS, 0)
-CODE_AT, DEFAULTS_AT, KEYWORDS_AT, CLASS_TAG_AT = 48, 56, 64, 384
+CODE_AT, DEFAULTS_AT, KEYWORDS_AT, CLASS_NAME_AT, CLASS_TAG_AT = 48, 56, 64, 24, 384
 _MANAGED = 1 << 4
 _CLASS_TAG_BITS = (1 << 32) - 1
 
@@ -127,6 +127,12 @@ def class_tag(kind: type) -> Word | None:
     getattr(kind, "__init__", None)  # a look-up gives it one
     tag = ctypes.c_uint32.from_address(id(kind) + CLASS_TAG_AT).value
     return Word(id(kind), CLASS_TAG_AT, tag, _CLASS_TAG_BITS, keep=kind) if tag else None
+
+
+def class_name(kind: type) -> Word:
+    """A class is still called as it is."""
+    found = ctypes.c_uint64.from_address(id(kind) + CLASS_NAME_AT).value
+    return Word(id(kind), CLASS_NAME_AT, found, keep=kind)
 
 
 class _Part(ctypes.Structure):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, ModuleType, UnionType
@@ -53,7 +53,8 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
                      lambda _: (STATE.recording,)),),
     "datetime": (_asks("reads the clock", "now today utcnow"),),
     "decimal": (_asks("the context of decimal", "", _of_context),),
-    "gc": (_asks("asks the garbage collector", "isenabled get_count get_objects get_referrers"),),
+    "gc": (_asks("asks the garbage collector", """isenabled get_count get_objects
+        get_referrers enable disable collect freeze unfreeze set_threshold"""),),
     "glob": (_FILES,),
     "importlib": (_asks("imports by a text", "import_module reload"),),
     "inspect": (_asks("looks at its callers", "stack currentframe"),),
@@ -64,6 +65,7 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
     "os": (_FILES, _asks("the current folder", "getcwd", lambda m: (m.getcwd(),)),
            _asks("draws random bytes", "urandom getrandom")),
     "pathlib": (_FILES, _asks("the current folder", "cwd", lambda m: (str(m.Path.cwd()),))),
+    "pprint": (_asks("prints", "pprint pp"),),
     "secrets": (_asks("draws random numbers", ""),),
     "sys": (_asks("looks at its callers", "_getframe"),
             _asks("Python's limit of recursion", "getrecursionlimit",
@@ -73,6 +75,7 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
     "threading": (_asks("the thread", "current_thread get_ident get_native_id",
                         lambda m: (m.current_thread(), m.current_thread().name)),
                   _asks("the number of threads", "active_count", lambda m: (m.active_count(),))),
+    "traceback": (_asks("prints", "print_exc print_exception print_last print_stack print_tb"),),
     "uuid": (_asks("draws random numbers", "uuid1 uuid4"),),
     "warnings": (_asks("the filters of warnings", "warn warn_explicit filters",
                        lambda m: tuple(m.filters)),),
@@ -143,24 +146,54 @@ def printing() -> Iterator[tuple[Any, Callable[[], Place]]]:
             Answer, told, lambda: (repr(sys.modules["numpy"].get_printoptions()),), tuple)
 
 
-def plain(module: Any, names: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    """Numbers, words and containers of a library's module that code names."""
-    if module.__name__.partition(".")[0] not in _CONSTANT:
-        held = vars(module)
-        yield from ((name, held[name]) for name in sorted(names & held.keys())
-                    if type(held[name]) in _PLAIN and not name.startswith("__"))
+def is_plain(module: Any, value: Any) -> bool:
+    """Return whether what a library's module names is a number, word or container that may change.
+    """
+    return type(value) in _PLAIN and module.__name__.partition(".")[0] not in _CONSTANT
 
 
-#: Methods that tell the state of an object of a library's, by its class.
-_STATES = {("threading", "Event"): "is_set", ("_thread", "lock"): "locked"}
+class State(Answer):
+    """The state of an object of a library's, which a trace must not change."""
+
+    __slots__ = ("restore",)
+
+    def __init__(self, path: str, value: Any, ask: Callable[[Any], Any],
+                 restore: Callable[[Any, Any], Any]) -> None:
+        self.restore = functools.partial(restore, value)
+        super().__init__(path, lambda: (ask(value),), tuple)
+
+    def restored(self) -> bool:
+        """Restore the state; return whether it was another."""
+        if self.holds():
+            return False
+        self.restore(*self.value)
+        return True
 
 
-def state_of(value: Any) -> Callable[[], Any] | None:
-    """How to ask an object of a library's for its state."""
-    if module_of(type(value)) == "logging" and hasattr(value, "getEffectiveLevel"):
-        return lambda: (value.getEffectiveLevel(), value.disabled, value.manager.disable)
-    name = _STATES.get((module_of(type(value)), type(value).__name__))
-    return None if name is None else getattr(value, name)
+_LEVELS = (lambda log: (log.getEffectiveLevel(), log.disabled, log.manager.disable),
+           lambda log, before: None)
+_COUNT = lambda s: s._value, lambda s, count: setattr(s, "_value", count)
+#: How to ask objects of libraries for their state, and to restore it, by their classes.
+_STATES: dict[tuple[str, str], tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
+    ("threading", "Event"): (lambda e: e.is_set(), lambda e, was: e.set() if was else e.clear()),
+    ("_thread", "lock"): (lambda lock: lock.locked(),
+                          lambda lock, was: lock.acquire(False) if was else lock.release()),
+    ("threading", "Semaphore"): _COUNT, ("threading", "BoundedSemaphore"): _COUNT}
+
+
+def state_of(value: Any, path: str) -> Callable[[], State] | None:
+    """How to take down the state of an object of a library's."""
+    kind = module_of(type(value)), type(value).__name__
+    is_log = kind[0] == "logging" and hasattr(value, "getEffectiveLevel")
+    how = _LEVELS if is_log else _STATES.get(kind)
+    return None if how is None else functools.partial(State, path, value, *how)
+
+
+def refuse_states(places: Iterable[Place]) -> None:
+    """Restore all states; raise where one was another, for it is still to be changed then."""
+    changed = [p.path for p in places if isinstance(p, State) and p.restored()]
+    if changed:
+        raise OnlyEagerError(f"it changes {changed[0]}", "Change that outside")
 
 
 def kinships(kind: type, kinds: Any) -> Iterator[tuple[Any, Callable[[], Place]]]:

@@ -37,11 +37,14 @@ class Module:
     """A module in which some functions are others."""
 
     def __init__(self, module: Any, functions: Mapping[str, Any]) -> None:
-        self.__dict__.update(functions)
-        self.__module = module
+        self._module = module
+        #: By name, what stands for a function, and that: somebody may put another one there.
+        self._functions = {n: (getattr(module, n), f) for n, f in functions.items()}
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__module, name)
+        found = getattr(self._module, name)
+        own, stand_in = self._functions.get(name, (None, None))
+        return stand_in if own is found and stand_in is not None else found
 
 
 class Replaced:

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.places import MISSING, Place, describe_value, same
+from agnesi.compiler.tracing.places import MISSING, Place, attributes, describe_value, same
 from agnesi.core.support.exports import module_of
-from agnesi.runtime.watched import Entries, Items
+from agnesi.runtime.watched import Entries, Items, dict_pointer
 from agnesi.runtime.watched_contents import container_words, elements_words
 
+#: Bytes of objects' addresses that native code compares.
+_MAX_WORDS_BYTES = 1 << 12
 #: Objects that are nothing but their attributes.
 NAMESPACES = (SimpleNamespace, threading.local)
 
@@ -33,10 +35,15 @@ class Contents(Place):
         super().__init__(path, self.now())
 
     def now(self) -> Any:
-        return tuple(self.take(self.container))
+        return tuple(self.take(self._held))
+
+    @property
+    def _held(self) -> Any:
+        """The container; an owner may have put another one in the place of its attributes."""
+        return self.container if self.owner is None else attributes(self.owner)
 
     def put(self, value: Any) -> None:
-        container = self.container
+        container = self._held
         if isinstance(container, NAMESPACES):
             container = vars(container)
         kind: Any = next(k for k in _CONTAINERS if isinstance(container, k))
@@ -52,6 +59,9 @@ class Contents(Place):
 
     def records(self) -> Iterable[Any]:
         container = self.container
+        if self.owner is not None:
+            there = dict_pointer(self.owner, container)
+            return () if there is None else (there, Entries(container, self.value))
         if isinstance(container, list):
             return [Items(container, self.value)]
         if isinstance(container, threading.local):
@@ -68,7 +78,7 @@ class Contents(Place):
             return f"{self.path} had {len(self.value)} elements, now {len(now)}"
         pairs = zip(self.value, now, strict=True)
         i, a, b = next((i, a, b) for i, (a, b) in enumerate(pairs) if not same(a, b))
-        if isinstance(self.container, dict) and a[0] == b[0]:
+        if isinstance(self.container, dict) and same(a[0], b[0]):
             return f"{self.path}[{a[0]!r}] was {describe_value(a[1])}, now {describe_value(b[1])}"
         return f"{self.path}[{i}] was {describe_value(a)}, now {describe_value(b)}"
 
@@ -175,6 +185,31 @@ class Elements(Place):
 
     def change(self) -> str:
         return f"{self.path}, an array, holds other elements"
+
+
+class Objects(Elements):
+    """The objects in an array, whatever else they are."""
+
+    __slots__ = ()
+
+    def now(self) -> Any:
+        return self.array.dtype, self.array.shape, tuple(self.array.ravel().tolist())
+
+    def holds(self) -> bool:
+        now = self.now()
+        if now[:2] != self.value[:2] or not same(now[2], self.value[2]):
+            return False
+        self.value = now  # whose objects lie there: native code compares their addresses
+        return True
+
+    def records(self) -> Iterable[Any]:
+        found = self.array.tobytes()
+        if self.array.nbytes > _MAX_WORDS_BYTES or not self.holds():
+            return ()
+        return elements_words(self.array, found)
+
+    def undo(self, before: Any) -> None:
+        self.array.flat = before[2]
 
 
 class Remembered(Elements):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.tracing.ambient import State
 from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Entered
 from agnesi.compiler.tracing.places import MISSING, Definition, Function, Kind, Place, same
 from agnesi.compiler.tracing.reads import Reads
@@ -184,6 +185,9 @@ def undone(reads: Reads) -> None:
     for array in reads.arrays.values():
         if not array.holds():
             array.undo(array.value)
+    for place in reads.places.values():
+        if isinstance(place, State):
+            place.restored()
     for w in _written([*reads.places.values(), *reads.given.values()]):
         w.place.undo(w.before)
 

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.container_uses import Uses
-from agnesi.compiler.tracing.contents import Compared, Elements, Remembered, owner_of
+from agnesi.compiler.tracing.contents import (
+    Compared,
+    Elements,
+    Objects,
+    Remembered,
+    owner_of,
+)
 from agnesi.compiler.tracing.lent_arrays import reads_elements
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
@@ -91,9 +97,11 @@ class PlaceTable:
             return
         owner = owner_of(value)
         self._memory[id(owner)] = owner
-        if value.nbytes <= _MAX_COMPARED_BYTES:
+        if value.dtype.hasobject:
+            self.arrays[id(value)] = Objects(path, value)
+        elif value.nbytes <= _MAX_COMPARED_BYTES:
             self.arrays[id(value)] = Elements(path, value)
-        elif value.flags.writeable and not value.dtype.hasobject:
+        elif value.flags.writeable:
             self._remembered += value.nbytes
             if self._remembered <= _MAX_REMEMBERED_BYTES:
                 self.arrays[id(value)] = Remembered(path, value)

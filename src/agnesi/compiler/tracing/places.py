@@ -24,6 +24,7 @@ from agnesi.runtime.watched import (
     TYPE_AT,
     Entry,
     Word,
+    class_name,
     class_tag,
     dict_pointer,
     pointer,
@@ -252,14 +253,14 @@ class Kind(Place):
 class Definition(Place):
     """A class: its methods, and what was read of it."""
 
-    __slots__ = ("absent", "names", "order", "parts")
+    __slots__ = ("absent", "called", "names", "order", "parts")
 
     def __init__(self, path: str, kind: type) -> None:
         super().__init__(path, kind)
         self.names: dict[tuple[type, str], Any] = {}
         #: Names that were looked for and that no class has.
         self.absent: set[str] = set()
-        self.order = kind.__mro__
+        self.order, self.called = kind.__mro__, kind.__name__
         self.parts = [part for part in kind.__mro__ if not _is_builtin(part)]
         for part in self.parts:
             self.names.update({
@@ -284,6 +285,7 @@ class Definition(Place):
         return self.value
 
     def put(self, value: Any) -> None:
+        self.value.__name__ = self.called
         while (found := self._changed()) is not None:
             part, name = found
             if self.names.get(found, MISSING) is MISSING:
@@ -292,7 +294,8 @@ class Definition(Place):
                 type.__setattr__(part, name, self.names[found])
 
     def holds(self) -> bool:
-        return self.value.__mro__ == self.order and self._changed() is None
+        return (self.value.__mro__ == self.order and self.value.__name__ == self.called
+                and self._changed() is None)
 
     def _changed(self) -> tuple[type, str] | None:
         for (part, name), value in self.names.items():
@@ -308,9 +311,11 @@ class Definition(Place):
 
     def records(self) -> Iterable[Any]:
         tag = class_tag(self.value)
-        return [] if tag is None else [tag]
+        return [] if tag is None else [tag, class_name(self.value)]
 
     def change(self) -> str:
+        if self.value.__name__ != self.called:
+            return f"{self.called} is called {self.value.__name__} now"
         if self.value.__mro__ != self.order:
             return f"{self.path} has other bases"
         part, name = self._changed() or (self.value, "")

@@ -172,9 +172,8 @@ class Reads(PlaceTable):
                 self.meet(part, path)
         elif isinstance(value, Direct):
             self.meet(vars(value).get("function"), path)
-        elif (state := ambient.state_of(value)) is not None:
-            self._add((id(value), "state"), functools.partial(
-                Answer, path, lambda: (state(),), tuple))
+        elif (state := ambient.state_of(value, path)) is not None:
+            self._add((id(value), "state"), state)
         elif isinstance(value, RAW) or module_of(type(value)) == "array":
             self._add((id(value), "contents"), lambda: Raw(path, value))
         elif isinstance(value, ContextVar):
@@ -234,6 +233,8 @@ class Reads(PlaceTable):
         """
         if isinstance(value, np.ndarray):
             self.remember(value, path)
+            for i, inner in enumerate(value.ravel().tolist() if value.dtype.hasobject else ()):
+                self.meet(inner, f"{path}[{i}]")
         self.parts.look_into(value)
         key = id(value), "contents"
         place = self.places.get(key)
@@ -347,6 +348,7 @@ class Reads(PlaceTable):
     def _name(self, names: dict[str, Any], name: str, code: CodeType) -> None:
         value = names.get(name, MISSING)
         if isinstance(value, ModuleType) and is_library(getattr(value, "__file__", None) or ""):
+            self._add((id(names), name), lambda: Name(name, names, name, value))
             self._environment(value, code)
             return
         value = self.parts.lent.array_of(value)
@@ -368,10 +370,17 @@ class Reads(PlaceTable):
         names = attributes_of(code)
         self._uses_numpy = self._uses_numpy or module is np
         self._note(ambient.answers(module, names))
-        for name, value in ambient.plain(module, names):
-            path, held = f"{module.__name__}.{name}", vars(module)
-            self._add((id(held), name), functools.partial(Name, path, held, name, value))
-            self.meet(value, path)
+        held = vars(module)
+        for name in sorted(names & held.keys()):
+            path, value, key = f"{module.__name__}.{name}", held[name], (id(held), name)
+            if name.startswith("__") or key in self._told:
+                continue
+            self._told.add(key)
+            self._add(key, functools.partial(Name, path, held, name, value))
+            if isinstance(value, ModuleType):
+                self._environment(value, code)
+            elif ambient.is_plain(module, value):
+                self.meet(value, path)
 
     def _note(self, answers: Iterable[tuple[Any, Callable[[], Place]]]) -> None:
         """The answers of the process's state that code asks: keys and places."""
@@ -391,6 +400,8 @@ class Reads(PlaceTable):
                 continue
             if found is None:
                 continue
+            self._add((id(sys.modules), found.__name__), functools.partial(
+                Name, name, sys.modules, found.__name__, found))
             if of_library(found):
                 self._environment(found, code)
                 self._note(ambient.answers(found, attributes_of(code), True))
@@ -474,6 +485,7 @@ class Reads(PlaceTable):
         self.parts.lent.check(place.array for place in self.arrays.values())
         if self._makes_text and (self.arrays or self._uses_numpy):
             self._note(ambient.printing())
+        ambient.refuse_states(self.places.values())
         for key, place in self.given.items():
             if place.holds():
                 self._add(key, lambda p=place: p)  # type: ignore
