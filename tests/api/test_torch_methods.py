@@ -198,15 +198,17 @@ def test_hooks_that_cannot_be() -> None:
         with x.register_hook(wrong), pytest.raises(ag.GradientError, match=text):
             (x * 2).sum().backward()
 
+    y = ag.ones(2, requires_grad=True)
+
     @ag.jit
     def step() -> Any:
-        loss = (x * x).sum()
+        loss = (y * y).sum()
         loss.backward()
         return loss
 
     step()
     with pytest.raises(ag.GradientError, match="before the first call"):
-        x.register_hook(print)
+        y.register_hook(print)
 
 
 # -- types, devices, sizes --------------------------------------------------------------------

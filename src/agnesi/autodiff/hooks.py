@@ -16,7 +16,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import GradientError, at, shown
-from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor
 
 Hook = Callable[[Tensor], Any]
@@ -83,9 +83,10 @@ class Hooked:
         return self.leaves[id(x)][1]
 
     def compile(self, x: Tensor) -> None:
-        """Note that a compiled function computes the gradient of a parameter."""
+        """Note that a compiled function computes the gradient of a parameter; it looks itself
+        whether hooks are others if there ever were some."""
         compiled, key = self.compiled, id(x)
-        if key not in compiled:
+        if key not in compiled and key not in self.leaves:
             compiled[key] = weakref.ref(x, lambda _: compiled.pop(key, None))
 
     def among(self, nodes: Collection[Node]) -> list[Node]:
@@ -102,7 +103,10 @@ class Hooked:
         """The gradient that arrives at a node, as the hooks give it on."""
         hooks = [*self.nodes.get(node, {}).values()]
         if owner is not None and id(owner) in self.leaves:
-            hooks += self.leaves[id(owner)][1].values()
+            held = self.leaves[id(owner)][1]
+            if (reads := current_reads()) is not None:
+                reads.meet(held, f"the hooks of {typed(owner)}")
+            hooks += held.values()
         for hook in hooks:
             found = hook(g)
             if found is None:
@@ -122,8 +126,9 @@ HOOKED = Hooked()
 def register_hook(self: Tensor, hook: Hook) -> Handle:
     """Let a function see the tensor's gradient whenever one is computed, and change it.
 
-    In compiled functions it becomes part of the code, as all that it computes.  Hooks of parameters
-    are to be there when a function is first called that computes their gradients.
+    In compiled functions it becomes part of the code, as all that it computes, until it is another
+    one.  The first hook of a parameter is to be there when a function is first called that computes
+    its gradients.
 
     :param hook: It takes the gradient, and gives another one of that shape, or None.
     :type hook: callable

@@ -6,6 +6,7 @@ import abc
 import collections
 import contextlib
 import decimal
+import math
 import os
 import string
 import sys
@@ -204,7 +205,29 @@ def cleared() -> Iterator[None]:
     DEFAULTS.clear()
 
 
+def patched(x):
+    return x * ag.nn.functional.relu(-x) + math.sqrt(4) * np.floor(2.5)
+
+
+def replaced_module(x):
+    return x * math.pi
+
+
+def imported_module(x):
+    import agnesi_test_module
+
+    return x * agnesi_test_module.number
+
+
+sys.modules["agnesi_test_module"] = MODULE = types.ModuleType("agnesi_test_module")
+MODULE.number = 2.0  # type: ignore[attr-defined]
+
 CASES = [
+    (patched, change(ag.nn.functional, "relu", lambda x: x * 7)),
+    (patched, change(math, "sqrt", lambda x: 7.0)), (patched, change(np, "floor", lambda x: 7.0)),
+    (replaced_module, lambda: entry(globals(), "math", types.SimpleNamespace(pi=3.0))),
+    (imported_module, lambda: entry(sys.modules, "agnesi_test_module",
+                                    types.SimpleNamespace(number=3.0))),
     (precise, lambda: decimal.localcontext(prec=2)),
     (precision, lambda: decimal.localcontext(prec=9)),
     (registered, contextlib.contextmanager(register)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -179,10 +179,94 @@ def _classes_of_classes(J: Any) -> Any:
     yield f(one(1))
 
 
+def _objects_in_arrays(J: Any) -> Any:
+    array = np.array([1.0, [2.0], one(3)], object)
+    large, mixed = np.full(2000, 1.0, object), np.zeros(1, [("o", object), ("v", "f4")])
+    mixed["o"][0] = 1.0
+    f = J(lambda x: x * array[0] + array[1][0] + array[2] + large[7] + sum(mixed[0]))
+    yield f(one(1))
+    for held, i, value in ((array, 0, 5), (array[1], 0, 6.0), (array, 2, one(7)), (large, 7, 8.0),
+                           (mixed["o"], 0, 9.0), (mixed["v"], 0, 4.0)):
+        held[i] = value
+        yield from (f(one(1)), f(one(2)))
+
+
+class Pair(NamedTuple):
+    a: Any
+    k: float = 2.0
+
+    def product(self) -> Any:
+        return self.a * self.k * HELD["k"]
+
+
+def _classes_of_containers(J: Any) -> Any:
+    HELD["k"], before = 1.0, Pair.product
+    f = J(lambda p: p.product())
+    yield f(Pair(one(1)))
+    HELD["k"] = 5.0
+    yield f(Pair(one(1)))
+    Pair.product = lambda self: self.a  # type: ignore[method-assign]
+    yield f(Pair(one(1)))
+    Pair.product = before  # type: ignore[method-assign]
+
+
+def _attributes_as_a_whole(J: Any) -> Any:
+    class Named:
+        pass
+
+    some = Named()
+    some.k = 1.0
+    f = J(lambda x: x * sum(vars(some).values()) + len(type(some).__name__))
+    yield f(one(1))
+    some.__dict__ = {"z": 5.0}
+    yield f(one(1))
+    Named.__name__ = "AnotherName"
+    yield f(one(1))
+
+
+def _hooks_of_parameters(J: Any) -> Any:
+    w, factors = one(1, requires_grad=True), [2.0]
+    handle = w.register_hook(lambda g: g * factors[0])
+
+    def step() -> Any:
+        w.grad = None
+        (w * w).sum().backward()
+        return w.grad * 1
+
+    step = J(step)
+    yield step()
+    factors[0] = 3.0
+    yield step()
+    other = w.register_hook(lambda g: g + 1)
+    yield step()
+    handle.remove()
+    yield step()
+    other.remove()
+    yield step()
+
+
+def _rates_that_steps_read(J: Any) -> Any:
+    w = one(1, requires_grad=True)
+    optimizer = ag.optim.SGD([w], lr=0.5)
+    schedule = ag.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+
+    def step() -> Any:
+        w.grad = None
+        (w * w).sum().backward()
+        optimizer.step()
+        return optimizer.lr, [g["lr"] * 2 for g in optimizer.param_groups], schedule.get_last_lr()
+
+    step = J(step)
+    for _ in range(3):
+        yield from step()
+        schedule.step()
+
+
 PROGRAMS = {f.__name__.strip("_"): f for f in (
     _pairs, _state, _containers, _container_of_the_module, _names, _leaves, _gradients,
     _recorded, _layouts, _of_known_tensors, _tensors_as_keys, _large_arrays, _texts,
-    _classes_of_classes)}
+    _classes_of_classes, _objects_in_arrays, _classes_of_containers, _attributes_as_a_whole,
+    _hooks_of_parameters, _rates_that_steps_read)}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

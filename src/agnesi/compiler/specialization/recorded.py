@@ -15,6 +15,7 @@ from agnesi.autodiff.checkpoint import as_before
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
 from agnesi.autodiff.transforms import recording
+from agnesi.compiler.tracing.process.said import silent
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
 from agnesi.core.ir.node import Node, next_serial, toposort
@@ -95,7 +96,8 @@ def pullback_of(version: Any) -> Any:
             for i in arguments:
                 leaves[i] = alias(leaves[i])
             args, keywords = tree.build(leaves)
-            outputs, _ = flatten(owner.function(*args, **keywords))
+            with silent():
+                outputs, _ = flatten(owner.function(*args, **keywords))
             results = [current(v) for v in outputs if isinstance(v, Tensor)]
             inputs = [{current(leaves[i])} for i in arguments]
             inputs += _nodes_of(version, results)

@@ -28,7 +28,6 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.tracing.argument_facts import assumed, told
-from agnesi.compiler.tracing.chance import refuse_draws, states
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
@@ -36,17 +35,17 @@ from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, und
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.tracing.numbers import Number, note_failure
-from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.process.chance import refuse_draws, states
+from agnesi.compiler.tracing.process.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.reads import Reads
-from agnesi.compiler.tracing.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.trace import Trace, tracing
 from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.node import next_serial
 from agnesi.core.support.cached import cached_property
-from agnesi.core.support.config import MODE, STATE, WITNESSES, config
+from agnesi.core.support.config import STATE, WITNESSES, config
 from agnesi.core.support.errors import call_user
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tree import Tree, flatten
@@ -185,7 +184,7 @@ class Version:
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
-        drawn, known, mode = states(), settings(), MODE.get()
+        drawn, known = states(), settings()
         try:
             with taking(reads):
                 self._meet(reads, symbols)
@@ -207,10 +206,6 @@ class Version:
                 h.undo()
         refuse_draws(drawn)
         refuse_settings(known)
-        if STATE.recording is not self.recording:
-            MODE.set(mode)
-            raise OnlyEagerError("it leaves the recording of gradients changed",
-                                 "Write `with ag.no_grad():`")
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
         #: Results that are numbers of Python's.
         self.numbers = {id(v) for v in self.tensors if type(v) is Number}
@@ -227,6 +222,8 @@ class Version:
         reads.meet(self.owner.function, self.owner.name)
         for value, path in zip(arguments, self.argument_tree.paths("arguments"), strict=False):
             reads.meet(value, path)
+        for kind in {t.kind for t in self.argument_tree.walk() if t.kind is not None}:
+            reads.meet(kind, kind.__name__)
 
     def _take_places(self, reads: Reads, trace: Trace) -> None:
         """Store what must be unchanged for this specialization to serve: what the function read,

@@ -209,7 +209,8 @@ class Objects(Elements):
         return elements_words(self.array, found)
 
     def undo(self, before: Any) -> None:
-        self.array.flat = before[2]
+        for index, value in zip(np.ndindex(before[1]), before[2], strict=True):
+            self.array[index] = value
 
 
 class Remembered(Elements):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.ambient import State
 from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Entered
 from agnesi.compiler.tracing.places import MISSING, Definition, Function, Kind, Place, same
+from agnesi.compiler.tracing.process.ambient import State
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.things import tells
 from agnesi.core.ir.extents import Extent

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.tracing.places import HOOKED
-from agnesi.compiler.tracing.said import LOGS
+from agnesi.compiler.tracing.process.said import LOGS
 from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.undo import Block
 

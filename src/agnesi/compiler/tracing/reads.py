@@ -10,29 +10,26 @@ from __future__ import annotations
 
 import builtins
 import functools
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
-from importlib.util import resolve_name
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from agnesi.compiler.binding.call_stub import Direct
-from agnesi.compiler.tracing import ambient, hooks
-from agnesi.compiler.tracing.builtin_calls import Replaced, own_code
+from agnesi.compiler.tracing import hooks
+from agnesi.compiler.tracing.builtin_calls import STAND_INS, Replaced, own_code
 from agnesi.compiler.tracing.bytecode import (
     assigned_in,
     attributes_of,
     codes,
     compared_in,
     globals_of,
-    imports_of,
     makes_text,
 )
 from agnesi.compiler.tracing.container_uses import uses_at, uses_of
@@ -44,9 +41,9 @@ from agnesi.compiler.tracing.contents import (
     Kept,
     Raw,
 )
+from agnesi.compiler.tracing.module_reads import ModuleReads
 from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
 from agnesi.compiler.tracing.parts import Parts
-from agnesi.compiler.tracing.place_table import PlaceTable
 from agnesi.compiler.tracing.places import (
     MISSING,
     PLAIN,
@@ -56,11 +53,11 @@ from agnesi.compiler.tracing.places import (
     Function,
     Kind,
     Name,
-    Place,
     Slot,
     attributes,
     same,
 )
+from agnesi.compiler.tracing.process import ambient
 from agnesi.compiler.tracing.things import (
     HOLDERS,
     RAW,
@@ -75,7 +72,7 @@ from agnesi.compiler.tracing.things import (
     taking_elements,
     tells,
 )
-from agnesi.core.support.config import ENVIRONMENT_NAMES, environment, switched
+from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
@@ -93,7 +90,7 @@ _DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
 _FLAG = "requires_grad"
 
 
-class Reads(PlaceTable):
+class Reads(ModuleReads):
     """The places that a trace reads, of which objects tell within ``taking``."""
 
     def __init__(self, hidden: Iterable[Any] = (), lending: Any = None) -> None:
@@ -104,7 +101,6 @@ class Reads(PlaceTable):
         self.replaced = Replaced()
         #: Containers of which code uses single entries.
         self.parts = Parts(self, lending)
-        self._told: set[tuple[int, str]] = set()
         #: Things, by identity, of which another read tells nothing new.
         self._quiet: set[int] = set()
         #: Classes that code reads itself, and names of attributes in code.
@@ -120,8 +116,8 @@ class Reads(PlaceTable):
         self._caches: dict[int, tuple[Any, Any]] = {}
         #: Whether code compares the identity of what may be tensors or containers.
         self.identifies = False
-        #: Whether code makes text of things, and whether it uses NumPy.
-        self._makes_text = self._uses_numpy = False
+        #: Whether code makes text of things.
+        self._makes_text = False
         #: What is still to be looked into; None while nothing is.
         self._waiting: list[tuple[Any, str]] | None = None
 
@@ -159,6 +155,8 @@ class Reads(PlaceTable):
         if isinstance(value, generators()):
             raise OnlyEagerError(f"it draws from {path}, {described(value)} that is not of "
                                  "ag.random")
+        if value is print or value is warnings.warn:  # by a name that has no stand-in
+            raise OnlyEagerError(f"it says something by {path}")
         self._met[id(value)] = value
         self._paths[id(value)] = path
         self._note(ambient.answers_of(value, self._names))
@@ -167,13 +165,13 @@ class Reads(PlaceTable):
         elif isinstance(value, MethodType):
             self.meet(value.__self__, "self")
             self.meet(value.__func__, path)
+        elif (state := ambient.state_of(value, path)) is not None:
+            self._add((id(value), "state"), state)
         elif (parts := behind(value)) is not None:
             for part in parts:
                 self.meet(part, path)
         elif isinstance(value, Direct):
             self.meet(vars(value).get("function"), path)
-        elif (state := ambient.state_of(value, path)) is not None:
-            self._add((id(value), "state"), state)
         elif isinstance(value, RAW) or module_of(type(value)) == "array":
             self._add((id(value), "contents"), lambda: Raw(path, value))
         elif isinstance(value, ContextVar):
@@ -317,7 +315,7 @@ class Reads(PlaceTable):
             # What libraries keep for themselves may change; what users gave them counts.
             place = Cell(name, cell) if library else self._add(
                 ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
-            self._environment(place.value, code)
+            self._environment(place.value, code, True)
             if library and module_of(type(place.value)) in HOLDERS:
                 continue
             if library:
@@ -358,72 +356,8 @@ class Reads(PlaceTable):
             self._add((id(held), name), lambda: Name(name, held, name, held.get(name, MISSING)))
         if isinstance(value, ModuleType):
             self._module(value, name, code)
-        if value is not MISSING:
+        if value is not MISSING and id(value) not in STAND_INS:
             self.parts.use(value, name, lambda: uses_of(code, name), place)
-
-    def _environment(self, module: Any, code: CodeType) -> None:
-        """What code reads of a library's module: the state of the process, numbers and words."""
-        if not isinstance(module, ModuleType):
-            return
-        if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
-            self.meet(environment(), "the environment")
-        names = attributes_of(code)
-        self._uses_numpy = self._uses_numpy or module is np
-        self._note(ambient.answers(module, names))
-        held = vars(module)
-        for name in sorted(names & held.keys()):
-            path, value, key = f"{module.__name__}.{name}", held[name], (id(held), name)
-            if name.startswith("__") or key in self._told:
-                continue
-            self._told.add(key)
-            self._add(key, functools.partial(Name, path, held, name, value))
-            if isinstance(value, ModuleType):
-                self._environment(value, code)
-            elif ambient.is_plain(module, value):
-                self.meet(value, path)
-
-    def _note(self, answers: Iterable[tuple[Any, Callable[[], Place]]]) -> None:
-        """The answers of the process's state that code asks: keys and places."""
-        for key, place in answers:
-            self._add(key, place)
-
-    def kinship(self, kind: type, kinds: Any) -> None:
-        """Code asks whether one class is another's: abstract ones may learn of it later."""
-        self._note(ambient.kinships(kind, kinds))
-
-    def _imported(self, names: dict[str, Any], code: CodeType) -> None:
-        """What code reads of modules that it imports when it runs."""
-        for name in imports_of(code):
-            try:
-                found = sys.modules.get(resolve_name(name, names.get("__package__") or ""))
-            except ImportError:
-                continue
-            if found is None:
-                continue
-            self._add((id(sys.modules), found.__name__), functools.partial(
-                Name, name, sys.modules, found.__name__, found))
-            if of_library(found):
-                self._environment(found, code)
-                self._note(ambient.answers(found, attributes_of(code), True))
-            else:
-                self._module(found, found.__name__, code)
-
-    def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
-        """Read the attributes of a module that code may use, and those of modules in it."""
-        held = vars(module)
-        for name in {*code.co_names, *assigned_in(code)}:
-            value = held.get(name, MISSING)
-            if value is MISSING and name not in assigned_in(code):
-                continue
-            key = id(held), name
-            if isinstance(value, ModuleType):
-                if key in self._told or of_library(value):
-                    continue
-                self._told.add(key)
-                self._module(value, f"{path}.{name}", code)
-            self._add(key, lambda n=name, v=value: Name(f"{path}.{n}", held, n, v))  # type: ignore
-            if value is not MISSING:
-                self.meet(value, f"{path}.{name}")
 
     # -- what objects tell ------------------------------------------------------------------
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:

@@ -84,9 +84,12 @@ _ALL_NAMES = frozenset().union(*(q.names for some in _QUESTIONS.values() for q i
 #: Modules under whose names others lie.
 _ALIASES = {"posix": "os", "nt": "os", "genericpath": "os", "posixpath": "os", "ntpath": "os",
             "_decimal": "decimal", "_locale": "locale"}
-#: What the clock tells: where the module is a global name, calls of it are seen (``numbers.py``).
-_CLOCK = _asks("reads the clock", """time time_ns perf_counter perf_counter_ns monotonic
-    monotonic_ns process_time process_time_ns localtime gmtime ctime strftime""")
+#: What the clock tells, and what is said: where the module is a global name, calls of it are seen
+#: (``numbers.py``).
+_BY_LOCAL_NAMES = {
+    "time": _asks("reads the clock", """time time_ns perf_counter perf_counter_ns monotonic
+        monotonic_ns process_time process_time_ns localtime gmtime ctime strftime"""),
+    "warnings": _asks("warns", "warn warn_explicit")}
 #: Modules whose numbers and words nobody changes.
 _CONSTANT = frozenset(("agnesi", "math", "numpy", "scipy"))
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), tuple, list, dict, set)
@@ -100,10 +103,10 @@ def home(value: Any) -> ModuleType | None:
     return sys.modules.get(_ALIASES.get(name, name))
 
 
-def answers(module: Any, names: frozenset[str], imported: bool = False
+def answers(module: Any, names: frozenset[str], local: bool = False
             ) -> Iterator[tuple[Any, Callable[[], Place]]]:
-    """What code of some names asks through a module: keys and places; ``imported`` where it
-    imports that itself.
+    """What code of some names asks through a module: keys and places; ``local`` where no name of
+    its own module is that.
 
     Raises
     ------
@@ -113,8 +116,8 @@ def answers(module: Any, names: frozenset[str], imported: bool = False
     name = getattr(module, "__name__", "")
     name = _ALIASES.get(name, name)
     found = [q for q in _QUESTIONS.get(name, ()) if q.is_asked(names)]
-    if imported and name == "time" and _CLOCK.is_asked(names):
-        found.append(_CLOCK)
+    if local and name in _BY_LOCAL_NAMES and _BY_LOCAL_NAMES[name].is_asked(names):
+        found.append(_BY_LOCAL_NAMES[name])
     for question in found:
         if question.ask is None:
             raise OnlyEagerError(f"it {question.told}")
@@ -182,7 +185,8 @@ _STATES: dict[tuple[str, str], tuple[Callable[[Any], Any], Callable[[Any, Any], 
 
 
 def state_of(value: Any, path: str) -> Callable[[], State] | None:
-    """How to take down the state of an object of a library's."""
+    """How to take down the state of an object of a library's, or of a method's object."""
+    value = value.__self__ if isinstance(value, BuiltinFunctionType) else value
     kind = module_of(type(value)), type(value).__name__
     is_log = kind[0] == "logging" and hasattr(value, "getEffectiveLevel")
     how = _LEVELS if is_log else _STATES.get(kind)

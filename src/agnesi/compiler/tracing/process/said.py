@@ -11,10 +11,12 @@ import io
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import location, ours, user_where
 from agnesi.core.support.tree import flatten
@@ -34,9 +36,22 @@ def _say(repeat: Callable[[], Any]) -> None:
         reads.said.append(repeat)
 
 
-def _refuse_computed(values: Any, what: str) -> None:
+@contextmanager
+def silent() -> Iterator[None]:
+    """A block of a trace that runs again what each call has run: it says nothing more."""
+    said = getattr(STATE.reads, "said", [])
+    before = len(said)
+    yield
+    del said[before:]
+
+
+def _refuse_computed(nest: Any, what: str) -> None:
+    values = flatten(nest)[0]
+    if any(isinstance(v, Extent) for v in values):
+        raise UnknownSizeError("text of a size")
     if any(isinstance(v, Tensor) and v.array is None for v in values):
-        raise OnlyEagerError(f"Python {what} a computed value at {location(user_where(3))}", INSTEAD)
+        line = location(user_where(3))
+        raise OnlyEagerError(f"Python {what} a computed value at {line}", INSTEAD)
 
 
 def print_(*args: Any, **keywords: Any) -> None:
@@ -92,7 +107,7 @@ class _Logs:
         with self._lock:
             self._users.discard(id(user))
             if self._own is not None and not self._users:
-                sys.modules["logging"].Logger.handle = self._own  # type: ignore[attr-defined]
+                sys.modules["logging"].Logger.handle = self._own
                 self._own = None
 
 
@@ -104,7 +119,7 @@ def _handle(logger: Any, plainly: Any, record: Any) -> None:
     if reads is None:
         plainly(logger, record)
         return
-    _refuse_computed([record.msg, *flatten(record.args)[0]], "logs")
+    _refuse_computed((record.msg, record.args), "logs")
     reads.meet(logger, f"the logger {logger.name}")
     _say(functools.partial(_log, logger, record))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.core.support.config import config
+from agnesi.core.support.config import MODE, STATE, config
 
 
 class Setting(NamedTuple):
@@ -29,6 +29,8 @@ def settings() -> list[Setting]:
 
 
 def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]:
+    mode = MODE.get()
+    yield "whether gradients are recorded", lambda: STATE.recording, lambda value: MODE.set(mode)
     yield ("config.default_float", lambda: config.default_float,
            lambda value: setattr(config, "default_float", value))
     yield "NumPy's treatment of errors", np.geterr, lambda value: np.seterr(**value)
@@ -39,8 +41,9 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]
     yield "the filters of warnings", lambda: list(warnings.filters), _filter
     decimal: Any = sys.modules.get("decimal")
     if decimal is not None:
+        held = decimal.getcontext().copy()
         yield ("the context of decimal", lambda: repr(decimal.getcontext()),
-               lambda value, held=decimal.getcontext().copy(): decimal.setcontext(held))
+               lambda value: decimal.setcontext(held))
 
 
 def _folder() -> str:

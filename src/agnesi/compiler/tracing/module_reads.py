@@ -1,0 +1,101 @@
+"""What code reads of modules: those of the user, of Python and of libraries."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable
+from importlib.util import resolve_name
+from types import CodeType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of, imports_of
+from agnesi.compiler.tracing.place_table import PlaceTable
+from agnesi.compiler.tracing.places import MISSING, Name, Place
+from agnesi.compiler.tracing.process import ambient
+from agnesi.compiler.tracing.things import of_library
+from agnesi.core.support.config import ENVIRONMENT_NAMES, environment
+
+
+class ModuleReads(PlaceTable):
+    """The places that code reads by the names of modules."""
+
+    def __init__(self, hidden: Iterable[Any] = ()) -> None:
+        super().__init__(hidden)
+        self._told: set[tuple[int, str]] = set()
+        #: Whether code uses NumPy.
+        self._uses_numpy = False
+
+    def meet(self, value: Any, path: str) -> None:
+        """Look into something that the function can reach, and into all that it holds."""
+        raise NotImplementedError
+
+    def _environment(self, module: Any, code: CodeType, local: bool = False) -> None:
+        """What code reads of a library's module, perhaps by a local name: the state of the process,
+        and what it names there."""
+        if not isinstance(module, ModuleType):
+            return
+        if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
+            self.meet(environment(), "the environment")
+        names = attributes_of(code)
+        self._uses_numpy = self._uses_numpy or module is np
+        self._note(ambient.answers(module, names, local))
+        held = vars(module)
+        for name in sorted(names & held.keys()):
+            path, value, key = f"{module.__name__}.{name}", held[name], (id(held), name)
+            if name.startswith("__") or key in self._told:
+                continue
+            self._told.add(key)
+            self._add(key, functools.partial(Name, path, held, name, value))
+            if isinstance(value, ModuleType):
+                self._environment(value, code, local)
+            elif ambient.is_plain(module, value):
+                self.meet(value, path)
+
+    def _note(self, answers: Iterable[tuple[Any, Callable[[], Place]]]) -> None:
+        """The answers of the process's state that code asks: keys and places."""
+        for key, place in answers:
+            self._add(key, place)
+
+    def kinship(self, kind: type, kinds: Any) -> None:
+        """Code asks whether one class is another's: abstract ones may learn of it later."""
+        self._note(ambient.kinships(kind, kinds))
+
+    def _imported(self, names: dict[str, Any], code: CodeType) -> None:
+        """What code reads of modules that it imports when it runs."""
+        for name in imports_of(code):
+            try:
+                key = resolve_name(name, names.get("__package__") or "")
+            except ImportError:
+                continue
+            found = sys.modules.get(key)
+            if found is None:
+                continue
+            self._add((id(sys.modules), key), functools.partial(
+                Name, name, sys.modules, key, found))
+            if not isinstance(found, ModuleType):
+                self.meet(found, name)
+            elif of_library(found):
+                self._environment(found, code, True)
+            else:
+                self._module(found, found.__name__, code)
+
+    def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
+        """Read the attributes of a module that code may use, and those of modules in it."""
+        held = vars(module)
+        for name in {*code.co_names, *assigned_in(code)}:
+            value = held.get(name, MISSING)
+            if value is MISSING and name not in assigned_in(code):
+                continue
+            key = id(held), name
+            if isinstance(value, ModuleType):
+                if key in self._told or of_library(value):
+                    continue
+                self._told.add(key)
+                self._module(value, f"{path}.{name}", code)
+            self._add(key, lambda n=name, v=value: Name(f"{path}.{n}", held, n, v))  # type: ignore
+            if value is not MISSING:
+                self.meet(value, f"{path}.{name}")
