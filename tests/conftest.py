@@ -52,8 +52,8 @@ def native_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
     Processes that they start read the environment.
     """
-    room = request.path.relative_to(Path(__file__).parent).parts[0]
-    native = room in _NATIVE or request.node.get_closest_marker("native_plans")
+    package = request.path.relative_to(Path(__file__).parent).parts[0]
+    native = package in _NATIVE or request.node.get_closest_marker("native_plans")
     if settings.target == "native" or not native:
         yield
         return

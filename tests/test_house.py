@@ -95,15 +95,16 @@ def test_there_are_sources():
 def test_imports_by_name_go_down():
     """What import-linter cannot see: modules that are imported when a function runs."""
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    rooms = next(c for c in contract["tool"]["importlinter"]["contracts"] if c["name"] == "rooms")
-    level = {room.strip(): n for n, layer in enumerate(reversed(rooms["layers"]))
-             for room in layer.split("|")}
+    contracts = contract["tool"]["importlinter"]["contracts"]
+    packages = next(c for c in contracts if c["name"] == "packages")
+    level = {package.strip(): n for n, layer in enumerate(reversed(packages["layers"]))
+             for package in layer.split("|")}
     up = []
     for path in SOURCES:
-        room = path.relative_to(ROOT / "src/agnesi").parts[0]
+        package = path.relative_to(ROOT / "src/agnesi").parts[0]
         for target in re.findall(r'import_module\(f?"agnesi\.(\w+)',
                                  path.read_text(encoding="utf-8")):
-            if room in level and target != room and level[target] >= level[room]:
+            if package in level and target != package and level[target] >= level[package]:
                 up.append((name_of(path), target))
     assert up == []
 
@@ -124,10 +125,10 @@ def test_functions_are_short():
 def test_who_reads_data_of_tensors():
     """``x.data`` is PyTorch's, a tensor without history; the array that a tensor holds is
     ``x.array``, and code that reads the other is slow and never sees None."""
-    rooms = {"core", "ops", "autodiff", "rewrite", "schedule", "codegen", "compiler", "optim"}
+    packages = {"core", "ops", "autodiff", "rewrite", "schedule", "codegen", "compiler", "optim"}
     readers = {
         f"{name_of(path)}:{node.lineno}" for path, tree in trees().items()
-        if path.relative_to(ROOT / "src/agnesi").parts[0] in rooms
+        if path.relative_to(ROOT / "src/agnesi").parts[0] in packages
         for node in nodes(tree)
         if isinstance(node, ast.Attribute) and node.attr == "data"
         and not (isinstance(node.value, ast.Attribute) and node.value.attr == "ctypes")
@@ -163,9 +164,9 @@ def test_one_file_asks_about_the_machine():
 def test_who_asks_for_the_native_target():
     """Whoever compiles for it is given it, but for what this process calls itself."""
     asking = {name_of(p) for p in SOURCES if "machine.native()" in p.read_text(encoding="utf-8")}
-    room = "src/agnesi/compiler/"
-    assert {name for name in asking if not name.startswith(f"{room}devices/")} == {
-        f"{room}library/functions.py", f"{room}library/generated.py"}
+    package = "src/agnesi/compiler/"
+    assert {name for name in asking if not name.startswith(f"{package}devices/")} == {
+        f"{package}library/functions.py", f"{package}library/generated.py"}
     widths = {name_of(p) for p in SOURCES if "vector_bits" in p.read_text(encoding="utf-8")}
     assert widths == {"src/agnesi/core/target.py", "src/agnesi/runtime/machine.py",
                       "src/agnesi/compiler/devices/cpu/backend.py"}
@@ -227,15 +228,15 @@ def test_modules_classes_and_functions_have_docstrings():
     assert bare == []
 
 
-def test_architecture_names_files_and_rooms_that_exist():
+def test_architecture_names_files_and_packages_that_exist():
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/]+\.(?:py|ll|toml))`", text))
     assert len(named) > 30
     places = (ROOT / "src/agnesi", ROOT)
     assert [n for n in named if not any((p / n).exists() for p in places)] == []
-    rooms = {p.parent.name for p in (ROOT / "src/agnesi").glob("*/__init__.py")}
-    table = text[text.index("| room |"): text.index("Imports go one way")]
-    assert set(re.findall(r"`(\w+)`(?=,| \|)", table)) >= rooms
+    packages = {p.parent.name for p in (ROOT / "src/agnesi").glob("*/__init__.py")}
+    table = text[text.index("| package |"): text.index("Imports go one way")]
+    assert set(re.findall(r"`(\w+)`(?=,| \|)", table)) >= packages
 
 
 def test_texts_name_files_that_exist():

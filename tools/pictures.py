@@ -102,7 +102,7 @@ def file(path: str) -> str:
 
 
 def folder(path: str) -> str:
-    """Return the place of a source file in a picture of folders: its folder under the room."""
+    """Return the place of a source file in a picture of folders: its folder under the package."""
     return "/".join(path.split("/")[:-1][:2]) or path
 
 

@@ -23,7 +23,7 @@ LISTED = frozenset("""
     nn.functional.embedding_bag nn.functional.gumbel_softmax nn.functional.huber_loss
     nn.functional.normalize optim.Optimizer
 """.split())
-ROOMS = {
+MODULES = {
     "nn": (torch.nn, ag.nn), "nn.functional": (functional, ag.nn.functional),
     "nn.init": (init, ag.nn.init), "nn.utils": (utils, ag.nn.utils),
     "optim": (torch.optim, ag.optim), "optim.lr_scheduler": (lr_scheduler, ag.optim.lr_scheduler),
@@ -31,11 +31,11 @@ ROOMS = {
 
 
 def shared() -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any]]]:
-    for room, (theirs, ours) in ROOMS.items():
+    for module, (theirs, ours) in MODULES.items():
         for name in dir(theirs):
             a, b = getattr(theirs, name), getattr(ours, name, None)
             if name[0] != "_" and callable(a) and callable(b):
-                yield f"{room}.{name}", a, b
+                yield f"{module}.{name}", a, b
 
 
 def places(function: Callable[..., Any]) -> list[str] | None:

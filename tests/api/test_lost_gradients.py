@@ -105,11 +105,11 @@ FLAT = {"zeros_like", "ones_like", "empty_like", "spacing", "sign", "floor", "ce
 
 
 def _functions():
-    for room in (np, np.linalg, np.fft):
-        for name, function in vars(room).items():
+    for space in (np, np.linalg, np.fft):
+        for name, function in vars(space).items():
             if hasattr(function, "_implementation") or (
-                    room is np and isinstance(function, np.ufunc)):
-                yield f"{room.__name__}.{name}", function
+                    space is np and isinstance(function, np.ufunc)):
+                yield f"{space.__name__}.{name}", function
     for name, function in vars(scipy.special).items():
         if isinstance(function, np.ufunc):
             yield f"scipy.special.{name}", function

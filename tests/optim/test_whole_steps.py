@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.optim import optimizer as room
+from agnesi.optim import optimizer as module
 
 NAMES = ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop",
          "Rprop", "ASGD", "Lamb", "Lion", "Adafactor", "SparseAdam")
@@ -14,7 +14,7 @@ NAMES = ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelt
 
 def trained(name: str, waiting: int, monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
     """Parameters behind steps, of which one finds a gradient missing, one another rate."""
-    monkeypatch.setattr(room, "WAITING", waiting)
+    monkeypatch.setattr(module, "WAITING", waiting)
     rng = np.random.default_rng(0)
     ws = [ag.tensor(rng.standard_normal(s), requires_grad=True) for s in ((3, 2), (2,), (4, 5))]
     more = {"momentum": 0.9} if name == "SGD" else {}
@@ -48,8 +48,8 @@ def test_optimizers_of_users_stay_python() -> None:
 
     w = ag.tensor([1.0], requires_grad=True)
     tool = Mine([w], lr=0.1)
-    for _ in range(room.WAITING + 3):
+    for _ in range(module.WAITING + 3):
         tool.zero_grad()
         (w * w).sum().backward()
         tool.step()
-    assert len(seen) == room.WAITING + 3
+    assert len(seen) == module.WAITING + 3

@@ -59,9 +59,9 @@ MADE_OF_OTHERS = """
 ROWS = {"airy": "airy_ai", "airye": "airye_ai", "fresnel": "fresnel_s", "shichi": "shi"}
 
 
-def beside(room, name):
+def beside(package, name):
     """The module of another test."""
-    place = pathlib.Path(__file__).parents[1] / room / f"{name}.py"
+    place = pathlib.Path(__file__).parents[1] / package / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"{name}_beside", place)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

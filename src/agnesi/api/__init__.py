@@ -2,7 +2,7 @@
 
 In: the operations of ``ops`` and the transformations of ``autodiff`` and ``compiler``. Out: what
 ``import agnesi`` brings (``functions.py``) or loads at first use (``late.py``); a new public name
-has a line in one of them. Files such as ``agnesi/random.py`` stand for modules of this room in
+has a line in one of them. Files such as ``agnesi/random.py`` stand for modules of this package in
 import statements.
 
 - ``tensor/``: methods (``tensor/methods.py``), other array libraries (array API, DLPack:

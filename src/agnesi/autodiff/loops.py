@@ -1,6 +1,6 @@
 """Derivatives of scans, which are scans.
 
-They are given to the operation here, because taking a graph's derivative needs this room.
+They are given to the operation here, because taking a graph's derivative needs this package.
 """
 
 from __future__ import annotations

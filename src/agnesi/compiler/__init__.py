@@ -6,7 +6,7 @@ runs native code and falls back to Python where its guards do not hold.
 1. ``tracing/``: the function runs once on symbols, and a closed graph remains.
 2. ``specialization/``: which calls that graph serves, and which sizes are run-time values.
 3. ``compilation/``: the graph is rewritten, scheduled, emitted, compiled and bound
-   (``compilation/pipeline.py``, which joins the rooms of the back end).
+   (``compilation/pipeline.py``, which joins the packages of the back end).
 4. ``binding/``: from a Python call to the arguments of the native function.
 
 Beside these: ``library/`` (generated functions by name), ``reports/`` (``explain``, ``plan``),
@@ -26,7 +26,7 @@ whatever does not fit, is offered to the native code of the other specialization
 that the trace read holds another object of equal value, nothing is compiled; native code only
 learns the new address.
 
-The room is not called ``jit`` because ``agnesi.jit`` is the function.
+The package is not called ``jit`` because ``agnesi.jit`` is the function.
 
 What must hold: a compiled function has the results, effects and errors of the Python function.
 """

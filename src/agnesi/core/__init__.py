@@ -1,4 +1,4 @@
-"""The vocabulary of all rooms: tensors, nodes, operations, graphs, and how an operation runs.
+"""The vocabulary of all packages: tensors, nodes, operations, graphs, and how an operation runs.
 
 In: operations as ``ops`` declares them, and the values that users give. Out: ``Tensor`` (a handle:
 a value, a node of a graph, or both), ``Node`` (a value in single-assignment form), ``Op`` (the
@@ -12,7 +12,7 @@ What must hold:
   a change in place needs no operation of its own in a graph.
 - Operations are immutable; equal operations on equal inputs are the same computation, so merging
   duplicates is a lookup in a dictionary.
-- ``core`` imports no other room.
+- ``core`` imports no other package.
 """
 
 import time

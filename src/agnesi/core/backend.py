@@ -43,7 +43,7 @@ class Bound(Protocol):
         Runs it on storages and numbers that were made ready: what the program returns, which may
         not be there before :meth:`Backend.synchronize`, or ``MISSED``.
     direct : callable or None
-        The same for the user's own calls; what does not fit goes to the general way.
+        The same for the user's own calls; calls whose arguments do not fit take the general path.
     asked : callable or None
         The same, which returns ``MISSED`` where arguments do not fit.
     code : object

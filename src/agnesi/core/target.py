@@ -37,8 +37,8 @@ class Costs:
     row_bytes : int
         Bytes of a row that is kept between two sweeps of a loop nest, at most.
     far_row_bytes, ahead_bytes : int
-        Size of a buffer from which its rows come from beyond the caches, so that sums are taken row
-        by row; and from which reads far apart are prefetched.
+        Size of a buffer above which its rows are assumed not to be in a cache, so that sums are
+        taken row by row; and from which reads far apart are prefetched.
     reread_bytes, sums_bytes : int
         Size of rows from which summing them on the way costs less than reading them again, and of
         the sums of a part, which stay in the second-level cache.
@@ -85,8 +85,8 @@ class Target:
     costs : Costs
         From how much work something pays.
     exclude : frozenset of str
-        Passes of the scheduler that count on what its code does not do: "memory_reuse", say, on
-        loops that read a row before they write it.
+        Passes of the scheduler that assume behavior which its code lacks: "memory_reuse", say,
+        that loops read a row before they write it.
 
     Examples
     --------

@@ -353,7 +353,7 @@ def test_a_way_that_is_left_has_changed_nothing():
 
 
 def test_what_the_other_way_does_neither_fails_nor_runs_nor_prints(capsys):
-    ag.print("x")  # what opens its room
+    ag.print("x")  # what loads its package
     capsys.readouterr()
 
     def told(x):

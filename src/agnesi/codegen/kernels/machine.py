@@ -12,8 +12,8 @@ class Machine:
     """Vector width, registers and caches of a processor for one element size, and the price of
     code.
 
-    ``code`` is the share of the run time as which each accumulator counts, ``shared`` says that
-    convolutions share functions.
+    ``code`` is the penalty for code per accumulator, a fraction of the run time; ``shared`` says
+    that convolutions share functions.
     """
 
     lanes: int

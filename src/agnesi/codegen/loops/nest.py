@@ -125,7 +125,7 @@ class _Nest:
         outer = self.shape.outer
         if any(a.extent == 0 for a in self.shape.axes):
             return
-        if self.shape.across is not None and self.b.module.policy.turned_blocks:
+        if self.shape.across is not None and self.b.module.policy.transposed_blocks:
             emit_transposed(self, root, begin, end)
             return
         if outer and outer[0] not in self.shape.ordered:
@@ -211,7 +211,7 @@ class _Nest:
         price = cost(values)
         sums = any(axis in v.free for v in reductions(values))
         wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
-        if not self.b.module.policy.wide_turns:
+        if not self.b.module.policy.wide_iterations:
             wide = min(wide, 2 * native if sums else native)
         length = guess(axis.extent)
         enough = 2 * length
@@ -290,7 +290,7 @@ class _Nest:
             return False
         if cost(values) >= _MIN_MASKED_INSTRUCTIONS:
             return True
-        return module.policy.masked_turns and all(
+        return module.policy.masked_loops and all(
             v.param[1].terms.get(axis, 0) in (0, 1) and not v.args
             for v in walk(list(values)) if v.op == "load"
         )

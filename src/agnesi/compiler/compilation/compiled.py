@@ -101,7 +101,7 @@ def _can_compile() -> bool:
 
 
 def _own_rules() -> bool:
-    """Return whether the user has rewrite rules; where nobody loaded the room of rules there are
+    """Return whether the user has rewrite rules; where nobody loaded ``agnesi.rewrite`` there are
     none."""
     custom_rules = getattr(sys.modules.get("agnesi.rewrite"), "custom_rules", None)
     return custom_rules is not None and custom_rules()

@@ -10,26 +10,31 @@ the compile cache; ``core/support/host.py`` alone asks the system about the mach
 convolution without a kernel of its own is a loop nest; what a target has no code for is refused by
 name.  A *backend* makes code for a target and runs it.  The folder ``cpu`` has two: "native", and
 "scalar", with one lane, one thread and loops in the place of tiles, which shares little with the
-native one and so tells in which of them a mistake is.
+native one, so that results that differ reveal a mistake in one of them.
 
 A tensor whose elements are on another device (``core/storage/placed.py``) has a ``Storage`` in the
 place of an array.  Dispatch hands operations on it to the executor (``executor.py``), which
-compiles them for the device, one by one or as a jitted function; whatever else looks for its
-elements fails and tells to copy.
+compiles them for the device, one by one or as a jitted function; whatever else needs its elements
+raises an error that asks for a copy.
 
-To add one, such as ``emulated``:
+To add a target for processors, such as ``scalar``: a function like ``scalar()`` in
+``cpu/backend.py``, a line in the table below, and a choice of ``target`` in
+``core/support/settings.py``.  What the native target finds out about a processor is in
+``runtime/machine.py`` (vector width), ``core/support/host.py`` (caches) and ``Target.registers``;
+what its instructions cost is in ``codegen/kernels/machine.py``.
 
-1. A folder with a module ``backend``, and a function in it that gives a value with a ``target``:
-   ``Target(bits, cpu=..., features=..., name=..., threads=...)``, where ``kinds`` names the
-   kernels that there is code for ("nest" is enough), ``exclude`` the passes of the scheduler that
-   count on what the code does not do, and ``costs`` from what size on things pay.
-2. Code: ``key()``, ``emit(kernels)`` to a text that is kept on disk, ``load(text)``, ``bind(code,
-   call)`` to what has ``launch(*arguments)`` and ``present()``; ``begin`` and ``prepare`` may do
-   nothing.
+To add a device, such as ``emulated``:
+
+1. A folder with a module ``backend``, and a function in it that returns a ``Backend``.  Its
+   ``target`` is ``Target(bits, cpu=..., features=..., name=..., threads=...)``, where ``kinds``
+   names the kernels that there is code for ("nest" is enough), ``exclude`` the passes of the
+   scheduler that assume what the code does not do, and ``costs`` from what size on things pay.
+2. Code: ``key()``, ``emit`` to a text that is kept on disk, ``load``, and ``bind`` to what
+   ``core.backend.Bound`` lists (``launch``, ``direct``, ``asked``, ``code``, ``states``,
+   ``present``); ``begin`` and ``prepare`` may do nothing.
 3. Memory: ``allocate(shape, dtype)`` gives an array whose ``device`` is the folder's name,
    ``copy(source, target)`` goes to the host and back, ``synchronize()`` waits.
-4. A line in the table below; one more backend of ``cpu`` is also a choice of ``target`` in
-   ``core/support/settings.py``.  ``tests/compiler/devices`` shows what to check.
+4. A line in the table below.  ``tests/compiler/devices`` shows what to check.
 """
 
 from __future__ import annotations
@@ -41,21 +46,21 @@ from agnesi.core.backend import BACKENDS, DEVICES, Backend
 
 #: Where the backend of each name is made: a module of this folder, and a function there.  The
 #: folder has the name of the device.
-_PLACES = {
+_FACTORIES = {
     "native": "cpu.backend:native",
     "scalar": "cpu.backend:scalar",
     "emulated": "emulated.backend:emulated",
 }
 
 
-def _made(place: str) -> Backend:
-    module, _, name = place.partition(":")
+def _made(factory: str) -> Backend:
+    module, _, name = factory.partition(":")
     found: Backend = getattr(import_module(f"{__name__}.{module}"), name)()
     return found
 
 
 def register() -> None:
     """Register all backends by name; none is loaded yet."""
-    DEVICES[:] = {place.partition(".")[0] for place in _PLACES.values()} - {"cpu"}
-    for name, place in _PLACES.items():
-        BACKENDS[name] = functools.cache(functools.partial(_made, place))
+    DEVICES[:] = {place.partition(".")[0] for place in _FACTORIES.values()} - {"cpu"}
+    for name, factory in _FACTORIES.items():
+        BACKENDS[name] = functools.cache(functools.partial(_made, factory))

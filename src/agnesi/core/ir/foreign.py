@@ -68,12 +68,12 @@ class Call:
         the units of work from ``begin`` to ``end``, of so many; the arguments are in the table.
         Threads share them.
     over : int, optional
-        The operand whose elements the result has before.
+        The operand with which the result is initialized.
     tells : Told, optional
         What it finds out besides (``schedule/transforms/bounds_checks.py``).
     when : {"", "early", "late"}
-        Whether it begins what goes on beside the program, so that it runs as soon as its operands
-        are there; or waits for that, so that all runs before it that does not need its results.
+        "early" starts work that goes on beside the program: it runs as soon as its operands are
+        there.  "late" waits for such work: all that does not need its results runs before it.
     leave : str
         ``library:function`` without arguments, which is called if the program stops at any place.
     """

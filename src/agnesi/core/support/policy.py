@@ -31,19 +31,19 @@ class CompilePolicy:
     shared_functions : bool
         Whether costly functions are called, and not written where they are needed.
     code_weight : float
-        The share of a product's run time as which each accumulator in its code counts.
+        Penalty for the size of a product's code, per accumulator: a fraction of its run time.
     short_epilogues : bool
         Whether what follows a product is always written once for a tile, in a loop.
     few_rows : bool
         Whether products of run-time sizes have code of their own for few rows.
-    turned_blocks : bool
-        Whether operands that lie across are turned block by block.
+    transposed_blocks : bool
+        Whether operands that are strided along the vector axis are transposed in blocks.
     row_sums : bool
-        Whether sums over rows from afar are taken row by row.
-    wide_turns : bool
-        Whether an iteration of a loop takes several registers.
-    masked_turns : bool
-        Whether one masked loop does for all iterations, where that costs little.
+        Whether sums over rows that are far apart in memory are taken row by row.
+    wide_iterations : bool
+        Whether an iteration of a loop fills several vector registers.
+    masked_loops : bool
+        Whether one masked loop replaces a main loop and its remainder, where that costs little.
     lane_sums : bool
         Whether LLVM's own functions sum up the lanes of a vector.
     straight_steps : int
@@ -59,10 +59,10 @@ class CompilePolicy:
     code_weight: float = 0.001
     short_epilogues: bool = False
     few_rows: bool = True
-    turned_blocks: bool = True
+    transposed_blocks: bool = True
     row_sums: bool = True
-    wide_turns: bool = True
-    masked_turns: bool = False
+    wide_iterations: bool = True
+    masked_loops: bool = False
     lane_sums: bool = True
     straight_steps: int = 24
 
@@ -79,8 +79,8 @@ FAST_RUN = CompilePolicy("fast_run", ("canonicalize", "stabilize", "specialize")
 FAST_COMPILE = CompilePolicy(
     "fast_compile", ("canonicalize", "memory"), opt_level=0, library_products=True,
     shared_kernels=True, shared_functions=True, code_weight=0.006, short_epilogues=True,
-    few_rows=False, turned_blocks=False, row_sums=False, wide_turns=False, masked_turns=True,
-    lane_sums=False, straight_steps=12,
+    few_rows=False, transposed_blocks=False, row_sums=False, wide_iterations=False,
+    masked_loops=True, lane_sums=False, straight_steps=12,
 )
 #: Rewrites nothing, and compiles as quickly as ``fast_compile``.
 NONE = replace(FAST_COMPILE, optimizer="None", stages=())

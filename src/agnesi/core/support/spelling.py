@@ -48,7 +48,7 @@ def _called(code: CodeType, instruction: int) -> str:
 def _means(written: str, name: str, package: str) -> bool:
     """Return whether a public name is another one of the function of that name."""
     home: Any = sys.modules.get(package)
-    rooms = [room for room in vars(home).values() if isinstance(room, (ModuleType, type))
-             and str(getattr(room, "__name__", "")).startswith((package, "Tensor"))]
-    return any(getattr(vars(room).get(written), "__name__", "").rstrip("_") == name
-               for room in (home, *rooms))
+    spaces = [space for space in vars(home).values() if isinstance(space, (ModuleType, type))
+             and str(getattr(space, "__name__", "")).startswith((package, "Tensor"))]
+    return any(getattr(vars(space).get(written), "__name__", "").rstrip("_") == name
+               for space in (home, *spaces))

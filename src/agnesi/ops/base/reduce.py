@@ -44,7 +44,7 @@ class Reduce(Op):
     """Combine the elements along axes by a scalar operation; the dtype stays.
 
     Of no elements there is no extreme, unless it is to be combined with another number
-    (``combined``): then it is the number that every other one beats.
+    (``combined``): then it is the identity element, such as -inf for max.
     """
 
     kind: str
@@ -130,7 +130,7 @@ class Reduce(Op):
     def share(self, g: Tensor, y: Tensor, x: Tensor) -> Tensor:
         """``g`` divided among the elements that are the extreme; NaN where that is NaN.
 
-        What is the only element has all of it.
+        A single element gets the whole gradient.
         """
         if builtins.all(x.shape[axis] == 1 for axis in self.axes):
             return g

@@ -1,4 +1,4 @@
-"""The normal distribution and its kin of the error function, with stable tails."""
+"""The normal distribution and functions related to the error function, with stable tails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions: of and over nothing, of reductions, of broadcasts; what is still leaves the sum.
+"""Rules for empty, nested and broadcast reductions; loop-invariant factors move out of sums.
 
 A sum of a sum of computed values stays in two steps, so that the rows of the inner one share a
 kernel with what else is computed from them.

@@ -1,7 +1,7 @@
 """Privatization: ordered sums into few targets go to several copies in turn, to break the chain.
 
-With one copy each sum waits until the one before it is through memory, where a place comes up
-again soon.
+Repeated additions to one address would each wait for the latency from store to load.  All of this
+is within one thread: it is no parallelism.
 """
 
 from __future__ import annotations

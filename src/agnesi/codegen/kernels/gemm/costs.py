@@ -11,10 +11,10 @@ from agnesi.codegen.kernels.tilesearch import COPY_CYCLES, SET_STRIDE_BYTES, tal
 from agnesi.codegen.kernels.tiling import Panel, Piece, Rows, pieces_of
 from agnesi.core.support.record import record
 
-_TRANSPOSE_CYCLES = 0.45  # cycles to pack one element that lies the other way
-_TURNED_FAR = 0.75  # one that comes from memory
+_TRANSPOSE_CYCLES = 0.45  # cycles to pack one transposed element
+_FAR_TRANSPOSE_CYCLES = 0.75  # one that comes from memory
 _GATHER_CYCLES = 2.0
-#: Cache lines in one set that may be counted on.
+#: Ways of a cache set that operands may fill.
 _USABLE_WAYS = 6
 _ALL_ROWS = 1 << 20
 #: Cycles to read a byte from beyond the first-level cache.
@@ -58,7 +58,8 @@ def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
 
 
 def tiles_of_runs(spec: GemmSpec, machine: Machine) -> Cut:
-    """The widest tiles of all rows, or high ones, so that B is read once, or seldom."""
+    """The widest tiles that span all rows, so that B is read once; tall ones where registers do not
+    suffice."""
     vectors = min((machine.registers - 1) // (spec.m + 1), 4)
     if vectors:
         return _tile_cut(spec, machine, vectors, spec.m, True)
@@ -131,7 +132,7 @@ def pack_cost(spec: GemmSpec, machine: Machine) -> float:
     if spec.b_strides[1] == 1:
         return COPY_CYCLES * spec.k * spec.n
     far = spec.k * spec.n * spec.itemsize > machine.l2 // 2
-    turned = _TURNED_FAR if far else _TRANSPOSE_CYCLES
+    turned = _FAR_TRANSPOSE_CYCLES if far else _TRANSPOSE_CYCLES
     return (turned if spec.b_strides[0] == 1 else _GATHER_CYCLES) * spec.k * spec.n
 
 

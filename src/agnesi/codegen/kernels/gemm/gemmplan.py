@@ -40,8 +40,8 @@ class GemmPlan(Paneled):
     ahead: int = 0  # lines of B, or panels where vectors run along k, that tiles prefetch
     block_tiles: int = 1  # row tiles whose A stays near while all panels pass, in strips
     merged: int = 1  # row chunks in a row that one thread does as one
-    calls: bool = False  # whether tiles call the memory of their epilogue near
-    early: bool = False  # whether the tile of the panel before does that
+    calls: bool = False  # whether tiles prefetch the memory of their epilogue
+    early: bool = False  # whether the tile of the previous panel does
     abreast: int = 1  # rows that are done at once where zeros are skipped
     pack_from: int = 0  # of a run-time number of rows, how many pay for packing B
     few: GemmPlan | None = None  # the plan for few rows, or for few columns if it is transposed

@@ -35,14 +35,14 @@ from agnesi.core.support.record import replace
 from agnesi.core.target import Target
 
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
-_CALLS_FROM = 64  # k from which a tile takes longer than memory
+_CALLS_FROM = 64  # the smallest k at which a tile is bound by computation
 #: Lines of B to prefetch.
 _PREFETCH_LINES = 12
 _READ_TILES = 12  # of rows, which read panels of B well where they lie
 #: Where B comes from memory: bytes of a line of B in one work unit.
 _RUN_BYTES = 8192
-#: Lines of B at a time, twice as many where they are read once; no more than the processor sees as
-#: streams.
+#: Lines of B at a time, twice as many where they are read once: limited by the number of streams
+#: that the hardware prefetches.
 _RUN_LINES = 16
 #: Rows of A, at most.
 _MAX_RUN_ROWS = 80
@@ -60,15 +60,16 @@ _L1_PANEL_SHARE, _L2_TILES_SHARE = 0.5, 0.4
 _MIN_CACHED_K = 128
 #: Rows of a work unit, or of several at once.
 _STRIP_ROWS = 512
-#: Second-level caches that results fill which are computed row of tiles by row of tiles.
+#: Size of a result, in second-level caches, from which one row of tiles is finished at a time.
 _MIN_FLAT_L2 = 8
 #: Vectors of a line of such results.
 _MIN_FLAT_VECTORS = 8
 _MIN_STRIP_K = 1024  # k from which A in whole lines goes in strips, although B would do
 _MAX_FEW_ROWS = 40  # rows, or columns, of a run-time number that have a plan of their own
 _MIN_UNITS = 4  # work units of a large product
-_LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL_TILE_ROWS  # of one, and where a thread does its units as one
-#: What is left of columns in the last panel, and more than how many that are.
+#: Rows of a work unit, at least; and where a thread merges its units into one.
+_LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL_TILE_ROWS
+#: The piece for the remaining columns of the last panel, and the number that they exceed.
 Rest = tuple[Piece, int]
 _TARGET_UNITS = 32  # work units to aim for, so that shares among threads are even
 
@@ -102,7 +103,7 @@ def plan(
         spec = spec.transposed()
     if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and _streams(spec, machine):
         return _stream_plan(spec, swapped, machine)
-    if _turns_rows(spec, machine):
+    if _transposes_rows(spec, machine):
         spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
     cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or policy.short_epilogues)
     dots = _dot_plan(spec, swapped, machine)
@@ -146,7 +147,7 @@ def _better_transposed(spec: GemmSpec) -> bool:
     return spec.m > 1 and spec.c_strides[0] == 1 and (spec.n == 1 or spec.c_strides[1] != 1)
 
 
-def _turns_rows(spec: GemmSpec, machine: Machine) -> bool:
+def _transposes_rows(spec: GemmSpec, machine: Machine) -> bool:
     """Return whether lanes run along rows, whose number is known, because columns are not
     contiguous.
     """

@@ -1,8 +1,8 @@
 """Gather from and scatter-add into rows, by indices.
 
-Places are int32 or int64, negative ones count from the end, and those out of range become the
-nearest element; reading tells of them.  Rows that share places are done some at a time, with places
-made ready once.
+Indices are int32 or int64, negative ones count from the end, and those out of range are clamped;
+only gathers report them.  Rows that share indices are done some at a time, with indices made ready
+once.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def take_module(name: str, target: Target) -> str:
 
 
 def add_module(name: str, target: Target) -> str:
-    """The same for ``name``, the dtypes of elements and places: rows of results have ``n``
-    elements, those of the first operand, which are added to them, ``m``."""
+    """The same for ``name``, the dtypes of elements and indices: rows of results have ``n``
+    elements, source rows, whose elements are added to them, ``m``."""
     dtype, places = name.split()
     module = Module(target)
     Places(task(module), TYPES[dtype], places, True).write()
@@ -146,7 +146,7 @@ class Places:
             self._rows([row.index], room)
 
     def _rows(self, rows: Sequence[Value], room: Value) -> None:
-        """Rows with the same places; those that follow are called for meanwhile."""
+        """Rows with the same indices; the next rows are prefetched meanwhile."""
         b = self.b
         lines = [(b.gep(self.type, self.source, b.mul(row, self.read)),
                   b.gep(self.type, self.target, b.mul(row, self.written))) for row in rows]
@@ -158,9 +158,9 @@ class Places:
         def several(i: Value) -> None:
             following = b.add(b.mul(self.n, i64(len(rows))), i)
             for source, target in lines:
-                self._call(target if self.adds else source, following)
+                self._prefetch(target if self.adds else source, following)
                 if not self.adds:
-                    self._call(target, b.add(i, i64(_PREFETCH_ELEMENTS)))
+                    self._prefetch(target, b.add(i, i64(_PREFETCH_ELEMENTS)))
             for k in range(_INDICES_AT_ONCE):
                 one(b.add(i, i64(k)))
 
@@ -179,7 +179,7 @@ class Places:
                 for k in range(_INDICES_AT_ONCE):
                     one(b.add(i, i64(k)))
                 return
-            self._call(self.target, b.add(i, i64(_PREFETCH_ELEMENTS)))
+            self._prefetch(self.target, b.add(i, i64(_PREFETCH_ELEMENTS)))
             n = self.n if self.index == "i64" else b.cast("trunc", self.n, self.index)
             beyond = b.icmp("uge", self._given(i, _INDICES_AT_ONCE), b.splat(n, _INDICES_AT_ONCE))
             strange, plain, done = b.label("strange"), b.label("plain"), b.label("done")
@@ -217,7 +217,7 @@ class Places:
         with b.loop(whole, last) as turn:
             one(turn.index)
 
-    def _call(self, row: Value, i: Value) -> None:
+    def _prefetch(self, row: Value, i: Value) -> None:
         """Prefetch memory that may lie beyond a row's end."""
         address = self.b.value("ptr", f"getelementptr {self.type}, {row}, {i}")
         prefetch(self.b, address, near=True)

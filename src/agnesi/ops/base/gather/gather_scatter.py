@@ -1,8 +1,9 @@
-"""Places that tensors of indices name: reading them, writing them, and adding up, as compiled.
+"""Gather, scatter and scatter-add by tensors of indices, as they are compiled.
 
-The public functions are in ``index`` and ``scatter``.  What they record becomes the operations of
-this file when it is compiled, with indices whose range is checked first; should such a check come
-too late, places are cut to the nearest element, so that no other memory is ever touched.
+The public functions are in ``index`` and ``scatter`` (``ops/indexing/scatter.py`` has
+``index_add``).  What they record becomes the operations of this file when it is compiled, with a
+check that indices are in range.  Indices are clamped, too, in case the check runs later, so that no
+other memory is ever touched.
 """
 
 from __future__ import annotations
@@ -310,9 +311,9 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
               over: int | None = None) -> Call | None:
     """How the function of a library does an operation at places of the last axis of ``x``.
 
-    ``given`` is the operand that is read; places come behind it.  Threads share the rows; of one
-    row they share the places that are read, while sums into one row are those of one unit.  What
-    is none of this is a loop nest.
+    ``given`` is the operand that is read; indices follow it.  Threads share the rows.  A gather
+    from a single row is split over its indices, a scatter-add into a single row is one unit.  In
+    all other cases there is no call (None), and the operation becomes a loop nest.
     """
     (axis, *others), (index, *_) = op.axes, indices
     if others or op.at != axis or not is_static((*x.shape, *index.shape)):
