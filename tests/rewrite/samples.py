@@ -96,6 +96,11 @@ SAMPLES = {
         lambda x, y, c: x - scattered(0, y), lambda x, y, c: scattered(0, y) * c[0] + x,
         lambda x, y, c: x - (y * 3 + scattered(scattered(0, y), x) / c[1]) * c[0],
         lambda x, y, c: x + -scattered(0, y) * 2.0,
+        lambda x, y, c: x - ag.where(x[0, 0] > 0, scattered(0, y) * c[0], 0.0),
+    ],
+    "chosen_rows": [
+        lambda x, y, c: ag.where(x[0, 0] > 0, scattered(scattered(0, y), x) * y[1, 2], 0.0),
+        lambda x, y, c: ag.where(x[:1, :1] < y[0, 0], scattered(0, y), 0.0),
     ],
     "side_by_side": [
         lambda x, y, c: beside(x, 0, 4, 8) + beside(y, 4, 8, 8),

@@ -93,8 +93,8 @@ class DataParallel(Shares):
 
     def _begin(self, bucket: list[Tensor]) -> Callable[[], Tensor]:
         """Begin the sum of weighted gradients; the function that gives it."""
-        rows = [reshape(dense(p.grad), (-1,)) for p in bucket]
-        flat = self.weighted(rows[0] if len(rows) == 1 else concat(rows))
+        rows = [reshape(self.weighted(dense(p.grad)), (-1,)) for p in bucket]
+        flat = rows[0] if len(rows) == 1 else concat(rows)
         if self.compress and flat.dtype.kind == "f" and flat.dtype.itemsize > 2:
             halves = Pending("all_gather", cast(flat, _HALF), self.group, self.overlap)
             return lambda: _sum(cast(halves.result(), flat.dtype), axis=0)

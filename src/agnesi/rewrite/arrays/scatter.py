@@ -10,6 +10,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import ADD, SUBTRACT, add, divide, multiply, negative
 from agnesi.ops.base.creation import spread_constant
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import WHERE, where
 from agnesi.ops.indexing.join import Concat
 from agnesi.rewrite.pattern import CONSTANT, LEAF, is_number
 from agnesi.rewrite.rules import Book
@@ -20,7 +21,7 @@ rewriter = BOOK.rewriter
 _MAX_SUM_DEPTH = 16
 #: Terms among which a scattered one is looked for.
 _MAX_SEARCHED_TERMS = 64
-_LINEAR = frozenset(("add", "subtract", "negative", "divide", "multiply"))
+_LINEAR = frozenset(("add", "subtract", "negative", "divide", "multiply", "where"))
 
 
 def _is(node: Node, name: str) -> bool:
@@ -100,7 +101,17 @@ def _parts(node: Node, depth: int) -> _Sum | None:
             return None
         by = divide if _is(node, "divide") else multiply
         return _taken_apart(first, depth - 1).scaled(lambda t: by(t, number))
-    return None
+    return _chosen(node, depth) if _is(node, "where") else None
+
+
+def _chosen(node: Node, depth: int) -> _Sum | None:
+    """What one condition chooses for all elements, where there are zeros else."""
+    condition, value, other = node.inputs
+    chosen = _one_number(condition)
+    if chosen is None or value.shape != node.shape or not is_number(other, 0):
+        return None
+    zero = spread_constant((), 0, value.dtype)
+    return _taken_apart(value, depth - 1).scaled(lambda t: where(chosen, t, zero))
 
 
 @rewriter("specialize", ops=[ADD, SUBTRACT], tags=("scatter", "memory"), operands=[CONSTANT, LEAF])
@@ -130,6 +141,15 @@ def added_to_scattered(node: Node) -> Tensor | None:
         ):
             return _Sum(scattered=[(second, symbol(second.inputs[1]))]).onto(symbol(first))
     return None
+
+
+@rewriter("specialize", ops=[WHERE], tags=("scatter", "memory"))
+def chosen_rows(node: Node) -> Tensor | None:
+    """What is scattered into zeros is scaled and chosen before, in the places that it names."""
+    terms = _parts(node, _MAX_SUM_DEPTH) if _has_scattered(node.inputs[1]) else None
+    if terms is None or not terms.scattered or terms.dense:
+        return None
+    return terms.onto(spread_constant(node.shape, 0, node.dtype))
 
 
 # -- terms that lie side by side ----------------------------------------------------------------
