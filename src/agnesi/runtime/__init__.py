@@ -19,9 +19,9 @@ In: IR text and the table that a function is called by. Out: addresses, and a bu
   ``native/entry.ll``, is one function compiled once for all.
 - ``pool.py``: buffers that are kept when freed; another thread touches the pages of an arena while
   code is generated. Calls that would pass ``ag.limit_memory`` wait for those of other threads.
-- ``turns.py``, ``native/turns.ll``: calls that run without Python's lock exclude each other by the
-  memory that they write and share it with readers; all locks at once or none, so there is no
-  deadlock.
+- ``state_locks.py``, ``native/state_locks.ll``: calls that run without Python's lock exclude each
+  other by the memory that they write and share it with readers; all locks at once or none, so
+  there is no deadlock.
 - ``threads.py``, ``native/threads.ll``: the threads. ``native/interrupts.ll``: a call that a
   signal's handler ends has changed nothing, or is completed first where that takes less than a
   second; else the error has a note. Eager work that takes long (``Op.work``) runs in a thread

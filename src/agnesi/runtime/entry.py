@@ -21,7 +21,7 @@ from agnesi.core.ir.foreign import address
 from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
-from agnesi.runtime.turns import lock_list, memory_owner
+from agnesi.runtime.state_locks import lock_list, memory_owner
 from agnesi.runtime.watched import Watched, c_array, checks, lying, pointer
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
@@ -227,8 +227,8 @@ class Context(ctypes.Structure):
         ("counter_offset", ctypes.c_int64),
         ("change", ctypes.c_int64),
         ("watched", ctypes.c_void_p),
-        ("turn_count", ctypes.c_int64),
-        ("turns", ctypes.c_void_p),
+        ("lock_count", ctypes.c_int64),
+        ("locks", ctypes.c_void_p),
         ("apart_count", ctypes.c_int64),
         ("aparts", ctypes.c_void_p),
     )
@@ -491,7 +491,7 @@ def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard
     keep.append(found)
     table.checks = ctypes.addressof(found)
     uses = [(memory_owner(s.array), s.written) for s in states]
-    table.turn_count, table.turns = lock_list(uses, keep)
+    table.lock_count, table.locks = lock_list(uses, keep)
 
 
 def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:

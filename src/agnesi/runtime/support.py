@@ -61,8 +61,8 @@ INTERRUPTED = -(1 << 31)
 #: About the cycles between two polls, where no counter of cycles may be read.
 _POLL_CYCLES = 300_000
 _KEPT_SHARE = 4  # a quarter of the memory may wait in the pool
-#: Gets an entry for each thread that waits for a turn, whenever turns are given back
-#: (``native/turns.ll``); and seconds after which such a thread looks again all the same.
+#: Gets an entry for each thread that waits for a lock, whenever locks are given back
+#: (``native/state_locks.ll``); and seconds after which such a thread looks again all the same.
 _PASSED: SimpleQueue[None] = SimpleQueue()
 _PASS = _PASSED.put
 _WAIT_SECONDS = 0.05
@@ -177,7 +177,7 @@ def source(waiting: str = "") -> str:
         "elsewhere": str(ELSEWHERE),
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
-    files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "turns",
+    files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "state_locks",
              "entry")
     text = "\n".join(read_native(name) for name in files)
     for name, value in values.items():
@@ -291,7 +291,7 @@ def _set_main_thread(code: machine.Code) -> None:
 def _after_fork(code: machine.Code) -> None:
     _set_main_thread(code)
     for name in ("platform_reset", "threads_reset", "blas_reset", "pool_reset",
-                 "turns_reset"):
+                 "locks_reset"):
         _call(code, name)
 
 
@@ -355,7 +355,7 @@ def _note_torn(error: BaseException) -> None:
 
 
 def _await_turn(nothing: None) -> None:
-    """Wait until turns are given back, or a little; a handler of signals may raise here."""
+    """Wait until locks are given back, or a little; a handler of signals may raise here."""
     with contextlib.suppress(Empty):
         _PASSED.get(timeout=_WAIT_SECONDS)
 

@@ -130,7 +130,7 @@ class _Text:
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
            recording: bool, unseen: Sequence[Any] = (), hidden: Sequence[Any] = (),
-           turns: Any = None, computed: Sequence[Any] = (), fits: Any = None,
+           locks: Any = None, computed: Sequence[Any] = (), fits: Any = None,
            written: Sequence[Any] = ()) -> Any:
     """A function of arguments with this shape.
 
@@ -149,8 +149,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     :type unseen: sequence of Place
     :param hidden: Whose values follow the leaves.
     :type hidden: sequence of Place
-    :param turns: What threads do one after the other, from reading places to writing them.
-    :type turns: Turns, optional
+    :param locks: What threads do one after the other, from reading places to writing them.
+    :type locks: StateLocks, optional
     :param computed: What computes further leaves.
     :type computed: sequence of Computed
     :param fits: What else leaves have to be.
@@ -174,8 +174,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         leaves += text.leaves(keywords, "named")
     else:
         text.require("not named")
-    if turns is not None:
-        text.write(f"with {text.name(turns)}.again():")
+    if locks is not None:
+        text.write(f"with {text.name(locks)}.again():")
         text.write("    while True:")
         text.otherwise, text.indent = "break", " " * 8
     for place in hidden:
@@ -198,7 +198,7 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     text.write(f"found = {text.name(native)}({', '.join(leaves)})")
     text.require("found is not MISSED")
     text.write(f"return {finish(text, 'found')}")
-    if turns is not None:
+    if locks is not None:
         text.indent = ""
         text.write(f"return {general_name}(({all_given}), more, named)")
     head = "".join(f"{name}=MISSED, " for name in given) + ("/, " if given else "")

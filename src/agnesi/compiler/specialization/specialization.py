@@ -128,7 +128,7 @@ class Version:
             slow=owner.ask_others if self.flat else missed,
         )
         self._callers: dict[Any, tuple[Any, Any]] = {}
-        self._turns: tuple[Any, Any] | None = None
+        self._locks: tuple[Any, Any] | None = None
 
     def _updates(self, nodes: list[Any], trace: Trace, symbols: Sequence[Any],
                  inputs: Sequence[Any]) -> list[Any]:
@@ -367,24 +367,24 @@ class Version:
         if known is not native:
             call = caller(self.argument_tree, self.statics, native, otherwise,
                           self._result_expression, self.recording, self.unseen,
-                          list(self.hidden.values()), self.turns, self.computed,
+                          list(self.hidden.values()), self.locks, self.computed,
                           self.assumed.fits if self.assumed else None,
                           self.assumed.written(self.effects.places()))
             self._callers[otherwise] = native, call
         return call
 
     @property
-    def turns(self) -> Any:
+    def locks(self) -> Any:
         """The locks of the places that are written, or None where Python's lock suffices."""
         bound, places = self.compiled.bound, self.effects.places()
         if bound is None or not self.compiled.recipe.long or not places:
             return None
-        if self._turns is None or self._turns[0] is not bound:
-            from agnesi.runtime.turns import Turns, memory_owner
+        if self._locks is None or self._locks[0] is not bound:
+            from agnesi.runtime.state_locks import StateLocks, memory_owner
 
             states = ((memory_owner(s.array), s.written) for s in bound.states)
-            self._turns = bound, Turns([*((p.holder, True) for p in places), *states])
-        return self._turns[1]
+            self._locks = bound, StateLocks([*((p.holder, True) for p in places), *states])
+        return self._locks[1]
 
     def _result_expression(self, text: Any, found: str) -> str:
         """An expression for the result, of what the native function gave."""
@@ -544,9 +544,9 @@ class Version:
         own = leaves[: self.argument_tree.leaves + len(self.hidden)]
         before = as_they_are(self, own) if self.records else None
         values: list[Any] = list(self.statics)
-        turns = self.turns
-        with nullcontext() if turns is None else turns.again():
-            if turns is not None:
+        locks = self.locks
+        with nullcontext() if locks is None else locks.again():
+            if locks is not None:
                 if not self.valid():
                     return MISSED
                 leaves = self._present(leaves)

@@ -64,8 +64,8 @@ class Lent:
     stable: Callable[..., dict[Any, Any]] = staticmethod(lambda roots, ends, since, exclude: {})
     #: Told the most threads that compiled code may use from now on, 0 for all cores.
     threads: Callable[[int], None] = staticmethod(lambda most: None)
-    #: A block that no compiled call begins which uses an array's memory: ``turn(array)``.
-    turn: Callable[[Any], Any] = nullcontext
+    #: A block that no compiled call begins which uses an array's memory: ``lock(array)``.
+    lock: Callable[[Any], Any] = nullcontext
     #: What gives gradients of a declared expression: ``gradients(y)(wrt)``; None for all else.
     gradients: Callable[[Any], Any] = staticmethod(lambda y: None)
 

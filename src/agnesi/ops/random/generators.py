@@ -36,7 +36,7 @@ _UINT32 = dtypes.uint32
 
 
 #: Under which streams are advanced.
-TURNS = Lock()
+LOCK = Lock()
 
 
 def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np.ndarray:
@@ -171,7 +171,7 @@ class Generator:
         :returns state, places: The state before, and a uint32 number for each element.
         """
         source = self._source()
-        with LENT.turn(source.state.array), TURNS.lock:
+        with LENT.lock(source.state.array), LOCK.lock:
             state = copy(source.state)
 
             def draw(size: Size) -> Tensor:
@@ -197,7 +197,7 @@ class Generator:
             drawn = apply(op, self.state)
             self._advance(words)
             return drawn
-        with LENT.turn(self.state.array), TURNS.lock:  # the numbers are made side by side
+        with LENT.lock(self.state.array), LOCK.lock:  # the numbers are made side by side
             state = wrap(self.state.array.copy())
             assign(self.state, apply(Advance(words), self.state))
         return apply(op, state)
@@ -219,7 +219,7 @@ def default_generator() -> Generator:
     True
     """
     if not _DEFAULT:
-        with TURNS.lock:
+        with LOCK.lock:
             if not _DEFAULT:
                 first = Generator()
                 first.state = wrap(start(config.seed, LINEAGE.places))

@@ -31,7 +31,7 @@
   i64, ptr, i64,        ; 29 tensors that the body writes, offset of their counters of changes
   i64,                  ; 32 the number that they got last
   ptr,                  ; 33 what else must be as it was, a %Watched (or null)
-  i64, ptr,             ; 34 memory that calls take turns with, %Turned
+  i64, ptr,             ; 34 locks of memory, %Use
   i64, ptr              ; 36 arguments that must not overlap states, %Apart
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
@@ -1529,11 +1529,11 @@ go:
   %python.at = getelementptr %Context, ptr %context, i64 0, i32 12
   %python = load i64, ptr %python.at
   %shared = icmp ne i64 %python, 0
-  %turns.at = getelementptr %Context, ptr %context, i64 0, i32 34
-  %turns = load i64, ptr %turns.at
-  %turn.at = getelementptr %Context, ptr %context, i64 0, i32 35
-  %turn = load ptr, ptr %turn.at
-  %took = call i32 @turns_take(i64 %turns, ptr %turn, i1 %shared)
+  %locks.at = getelementptr %Context, ptr %context, i64 0, i32 34
+  %locks = load i64, ptr %locks.at
+  %lock.at = getelementptr %Context, ptr %context, i64 0, i32 35
+  %lock = load ptr, ptr %lock.at
+  %took = call i32 @locks_take(i64 %locks, ptr %lock, i1 %shared)
   switch i32 %took, label %simply [ i32 1, label %carefully
                                     i32 -1, label %wait ]
 simply:
@@ -1554,7 +1554,7 @@ carefully:
   %holds = icmp eq i32 %took, 1
   br i1 %holds, label %give, label %leave
 give:
-  call void @turns_give(i64 %turns, ptr %turn)
+  call void @locks_give(i64 %locks, ptr %lock)
   br label %leave
 leave:
   %safe.left = icmp eq ptr %safe, inttoptr (i64 1 to ptr)
@@ -1563,7 +1563,7 @@ safely:
   ret ptr %safe
 wait:
   call void @put_table(ptr %block)
-  %waited = call i1 @turns_wait()
+  %waited = call i1 @locks_wait()
   br i1 %waited, label %again, label %stop
 again:                                        ; all may be different now
   %later = musttail call ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %names)

@@ -1,8 +1,8 @@
 """Locks of compiled state: threads that use memory which a call changes run one after the other.
 
-A turn belongs to memory, whichever tensors lie in it, or to an object whose attributes are changed.
-Native code takes and gives turns (``native/turns.ll``); this module makes them, and takes them for
-code in Python.
+A lock belongs to memory, whichever tensors lie in it, or to an object whose attributes are changed.
+Native code takes and gives locks (``native/state_locks.ll``); this module makes them, and takes
+them for code in Python.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from agnesi.core.support.undo import Block
 from agnesi.runtime import support
 
 
-class Turn(ctypes.Structure):
-    """The turn of some memory or object: how many calls write it now, and how many read it."""
+class StateLock(ctypes.Structure):
+    """The lock of some memory or object: how many calls write it now, and how many read it."""
 
     _fields_ = (("writers", ctypes.c_int64), ("readers", ctypes.c_int64))
 
 
-class _Turned(ctypes.Structure):
-    _fields_ = (("turn", ctypes.c_void_p), ("writes", ctypes.c_int64))
+class _Use(ctypes.Structure):
+    _fields_ = (("lock", ctypes.c_void_p), ("writes", ctypes.c_int64))
 
 
 class _Held(ctypes.Structure):
-    _fields_ = (("taken", ctypes.c_int64), ("count", ctypes.c_int64), ("turns", ctypes.c_void_p))
+    _fields_ = (("taken", ctypes.c_int64), ("count", ctypes.c_int64), ("locks", ctypes.c_void_p))
 
 
-#: The turns in use, by the ids of what they belong to, which whoever uses them keeps alive.
-_TURNS: WeakValueDictionary[int, Turn] = WeakValueDictionary()
+#: The locks in use, by the ids of what they belong to, which whoever uses them keeps alive.
+_LOCKS: WeakValueDictionary[int, StateLock] = WeakValueDictionary()
 
 
 def memory_owner(array: np.ndarray) -> Any:
@@ -49,36 +49,36 @@ def memory_owner(array: np.ndarray) -> Any:
 def lock_list(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, int]:
     """Return how many locks a call takes, and the address of native code's list of them.
 
-    ``uses`` are what the turns belong to, and whether it is written.
+    ``uses`` are what the locks belong to, and whether it is written.
     """
     writes: dict[int, tuple[Any, bool]] = {}
     for thing, written in uses:
         writes[id(thing)] = thing, written or writes.get(id(thing), (None, False))[1]
-    turns = [_TURNS.setdefault(key, Turn()) for key in writes]
-    records = (_Turned * len(turns))(*[
-        _Turned(ctypes.addressof(t), written)
-        for t, (_, written) in zip(turns, writes.values(), strict=True)
+    locks = [_LOCKS.setdefault(key, StateLock()) for key in writes]
+    records = (_Use * len(locks))(*[
+        _Use(ctypes.addressof(t), written)
+        for t, (_, written) in zip(locks, writes.values(), strict=True)
     ])
-    keep += [turns, records, [thing for thing, _ in writes.values()]]
-    return len(turns), ctypes.addressof(records)
+    keep += [locks, records, [thing for thing, _ in writes.values()]]
+    return len(locks), ctypes.addressof(records)
 
 
-class Turns(Block):
-    """A ``with`` block that has turns; the same object may be entered by one thread at a time.
+class StateLocks(Block):
+    """A ``with`` block that has locks; the same object may be entered by one thread at a time.
 
-    :param uses: What the turns belong to, and whether it is written.
+    :param uses: What the locks belong to, and whether it is written.
     :type uses: iterable of (object, bool)
     """
 
     def __init__(self, uses: Iterable[tuple[Any, bool]]) -> None:
         self._held = _Held()
         self._keep: list[Any] = []
-        self._held.count, self._held.turns = lock_list(uses, self._keep)
+        self._held.count, self._held.locks = lock_list(uses, self._keep)
 
-    def again(self) -> Turns:
-        """The same turns, for another block."""
-        new = Turns.__new__(Turns)
-        new._held = _Held(0, self._held.count, self._held.turns)
+    def again(self) -> StateLocks:
+        """The same locks, for another block."""
+        new = StateLocks.__new__(StateLocks)
+        new._held = _Held(0, self._held.count, self._held.locks)
         new._keep = self._keep
         return new
 
@@ -98,8 +98,8 @@ def _functions() -> tuple[Any, Any]:
     if not _FOUND:
         code = support.native()
         _FOUND.append((
-            ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address("turns_begin")),
-            ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address("turns_end")),
+            ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address("locks_begin")),
+            ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address("locks_end")),
         ))
     return _FOUND[0]
 
@@ -107,13 +107,13 @@ def _functions() -> tuple[Any, Any]:
 _FOUND: list[tuple[Any, Any]] = []
 
 
-LENT.turn = lambda array: Turns([(memory_owner(array), True)])
+LENT.lock = lambda array: StateLocks([(memory_owner(array), True)])
 
 
 def _begin_again() -> None:
-    """In a forked process nobody else has turns."""
-    for turn in _TURNS.values():
-        turn.writers = turn.readers = 0
+    """In a forked process nobody else has locks."""
+    for lock in _LOCKS.values():
+        lock.writers = lock.readers = 0
 
 
 at_fork(in_child=_begin_again)

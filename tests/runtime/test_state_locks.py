@@ -1,4 +1,4 @@
-"""Threads that use what a compiled call changes take turns, and nobody waits for ever."""
+"""Threads that use what a compiled call changes wait for each other, and nobody waits for ever."""
 
 import os
 import signal
@@ -23,8 +23,8 @@ def one_thread():
     ag.set_num_threads(1)
     yield
     ag.set_num_threads(before)
-    assert support.variable("turn_count").value == 0
-    assert support.variable("turn_waiters").value == 0
+    assert support.variable("lock_thread_count").value == 0
+    assert support.variable("lock_waiters").value == 0
 
 
 def at_once(*functions, calls=60):

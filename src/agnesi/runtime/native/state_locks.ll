@@ -1,27 +1,27 @@
-; Turns: who writes memory that outlasts the call has it alone, who reads it shares it with readers.
+; Locks: who writes memory that outlasts the call has it alone, who reads it shares it with readers.
 ;
-; A call takes all of its turns at once or none, and waits with none in its hands, so nobody waits in
-; a circle.  Everything here happens under the GIL.  A call out of a call that has turns, from a
+; A call takes all of its locks at once or none, and waits with none in its hands, so nobody waits in
+; a circle.  Everything here happens under the GIL.  A call out of a call that has locks, from a
 ; callback or a handler of signals, belongs to that one and takes none.
 
-%Turn = type {i64, i64}                       ; how many calls write the memory now, and how many read it
-%Turned = type {ptr, i64}                     ; a turn, and whether it is to write
+%Lock = type {i64, i64}                       ; how many calls write the memory now, and how many read it
+%Use = type {ptr, i64}                        ; a lock, and whether it is to write
 
-@turn_threads = internal global [256 x i64] zeroinitializer ; the threads that have turns
-@turn_count = global i64 0                    ; how many these are
-@turn_waiters = global i64 0
+@lock_threads = internal global [256 x i64] zeroinitializer ; the threads that have locks
+@lock_thread_count = global i64 0             ; how many these are
+@lock_waiters = global i64 0
 
-; Where a thread is among those that have turns; -1 if it is not.
-define internal i64 @turn_place(i64 %thread) nounwind {
+; Where a thread is among those that have locks; -1 if it is not.
+define internal i64 @lock_place(i64 %thread) nounwind {
 entry:
-  %count = load i64, ptr @turn_count
+  %count = load i64, ptr @lock_thread_count
   br label %test
 test:
   %i = phi i64 [0, %entry], [%i1, %look]
   %more = icmp ult i64 %i, %count
   br i1 %more, label %look, label %none
 look:
-  %at = getelementptr i64, ptr @turn_threads, i64 %i
+  %at = getelementptr i64, ptr @lock_threads, i64 %i
   %other = load i64, ptr %at
   %mine = icmp eq i64 %other, %thread
   %i1 = add i64 %i, 1
@@ -32,8 +32,8 @@ none:
   ret i64 -1
 }
 
-; Whether no other call has a turn that stands in the way.
-define internal i1 @turns_free(i64 %count, ptr %list) nounwind {
+; Whether no other call has a lock that stands in the way.
+define internal i1 @locks_free(i64 %count, ptr %list) nounwind {
 entry:
   br label %test
 test:
@@ -41,12 +41,12 @@ test:
   %more = icmp ult i64 %i, %count
   br i1 %more, label %look, label %yes
 look:
-  %turned = getelementptr %Turned, ptr %list, i64 %i
-  %turn = load ptr, ptr %turned
-  %writes.at = getelementptr %Turned, ptr %turned, i64 0, i32 1
+  %use = getelementptr %Use, ptr %list, i64 %i
+  %lock = load ptr, ptr %use
+  %writes.at = getelementptr %Use, ptr %use, i64 0, i32 1
   %writes = load i64, ptr %writes.at
-  %writers = load i64, ptr %turn
-  %readers.at = getelementptr %Turn, ptr %turn, i64 0, i32 1
+  %writers = load i64, ptr %lock
+  %readers.at = getelementptr %Lock, ptr %lock, i64 0, i32 1
   %readers = load i64, ptr %readers.at
   %reading = icmp eq i64 %writes, 0
   %others = select i1 %reading, i64 0, i64 %readers
@@ -60,8 +60,8 @@ no:
   ret i1 false
 }
 
-; Count a call among the writers and readers of its turns, or out.
-define internal void @turns_mark(i64 %count, ptr %list, i64 %step) nounwind {
+; Count a call among the writers and readers of its locks, or out.
+define internal void @locks_mark(i64 %count, ptr %list, i64 %step) nounwind {
 entry:
   br label %test
 test:
@@ -69,13 +69,13 @@ test:
   %more = icmp ult i64 %i, %count
   br i1 %more, label %mark, label %done
 mark:
-  %turned = getelementptr %Turned, ptr %list, i64 %i
-  %turn = load ptr, ptr %turned
-  %writes.at = getelementptr %Turned, ptr %turned, i64 0, i32 1
+  %use = getelementptr %Use, ptr %list, i64 %i
+  %lock = load ptr, ptr %use
+  %writes.at = getelementptr %Use, ptr %use, i64 0, i32 1
   %writes = load i64, ptr %writes.at
   %reading = icmp eq i64 %writes, 0
-  %readers.at = getelementptr %Turn, ptr %turn, i64 0, i32 1
-  %number.at = select i1 %reading, ptr %readers.at, ptr %turn
+  %readers.at = getelementptr %Lock, ptr %lock, i64 0, i32 1
+  %number.at = select i1 %reading, ptr %readers.at, ptr %lock
   %before = load i64, ptr %number.at
   %after = add i64 %before, %step
   %some = call i64 @llvm.smax.i64(i64 %after, i64 0) ; a forked child has begun anew
@@ -86,14 +86,14 @@ done:
   ret void
 }
 
-; Take turns: 1 if they are taken, 0 if there is nothing to take, -1 if another call has one; with
+; Take locks: 1 if they are taken, 0 if there is nothing to take, -1 if another call has one; with
 ; %keep false none is taken, for a call during which no other thread runs.
-define i32 @turns_take(i64 %count, ptr %list, i1 %keep) nounwind {
+define i32 @locks_take(i64 %count, ptr %list, i1 %keep) nounwind {
 entry:
   %used = icmp ne i64 %count, 0
   br i1 %used, label %look, label %nothing
 look:
-  %threads = load i64, ptr @turn_count
+  %threads = load i64, ptr @lock_thread_count
   %quiet = icmp eq i64 %threads, 0
   %idle = xor i1 %keep, true
   %skip = and i1 %quiet, %idle
@@ -101,22 +101,22 @@ look:
 who:
   %ident = call ptr @api_get(i64 28)
   %me = call i64 %ident()
-  %place = call i64 @turn_place(i64 %me)
+  %place = call i64 @lock_place(i64 %me)
   %inside = icmp sge i64 %place, 0
   %many = icmp uge i64 %threads, 256
   %aside = or i1 %inside, %many
   br i1 %aside, label %nothing, label %ask
 ask:
-  %free = call i1 @turns_free(i64 %count, ptr %list)
+  %free = call i1 @locks_free(i64 %count, ptr %list)
   br i1 %free, label %open, label %busy
 open:
   br i1 %keep, label %take, label %nothing
 take:
-  call void @turns_mark(i64 %count, ptr %list, i64 1)
-  %at = getelementptr i64, ptr @turn_threads, i64 %threads
+  call void @locks_mark(i64 %count, ptr %list, i64 1)
+  %at = getelementptr i64, ptr @lock_threads, i64 %threads
   store i64 %me, ptr %at
   %more = add i64 %threads, 1
-  store i64 %more, ptr @turn_count
+  store i64 %more, ptr @lock_thread_count
   ret i32 1
 nothing:
   ret i32 0
@@ -124,29 +124,29 @@ busy:
   ret i32 -1
 }
 
-; Give turns back, and let those who wait look again.
-define void @turns_give(i64 %count, ptr %list) nounwind {
+; Give locks back, and let those who wait look again.
+define void @locks_give(i64 %count, ptr %list) nounwind {
 entry:
   %type = alloca ptr
   %value = alloca ptr
   %traceback = alloca ptr
-  call void @turns_mark(i64 %count, ptr %list, i64 -1)
+  call void @locks_mark(i64 %count, ptr %list, i64 -1)
   %ident = call ptr @api_get(i64 28)
   %me = call i64 %ident()
-  %place = call i64 @turn_place(i64 %me)
+  %place = call i64 @lock_place(i64 %me)
   %known = icmp sge i64 %place, 0
   br i1 %known, label %leave, label %pass
 leave:
-  %threads = load i64, ptr @turn_count
+  %threads = load i64, ptr @lock_thread_count
   %fewer = sub i64 %threads, 1
-  %last.at = getelementptr i64, ptr @turn_threads, i64 %fewer
+  %last.at = getelementptr i64, ptr @lock_threads, i64 %fewer
   %last = load i64, ptr %last.at
-  %at = getelementptr i64, ptr @turn_threads, i64 %place
+  %at = getelementptr i64, ptr @lock_threads, i64 %place
   store i64 %last, ptr %at
-  store i64 %fewer, ptr @turn_count
+  store i64 %fewer, ptr @lock_thread_count
   br label %pass
 pass:
-  %waiters = load i64, ptr @turn_waiters
+  %waiters = load i64, ptr @lock_waiters
   %some = icmp sgt i64 %waiters, 0
   br i1 %some, label %fetch, label %done
 fetch:                                        ; the call may have failed
@@ -176,20 +176,20 @@ done:
   ret void
 }
 
-; Wait until turns are given back, or a little; whether no error came meanwhile.
-define i1 @turns_wait() nounwind {
+; Wait until locks are given back, or a little; whether no error came meanwhile.
+define i1 @locks_wait() nounwind {
 entry:
-  %before = load i64, ptr @turn_waiters
+  %before = load i64, ptr @lock_waiters
   %more = add i64 %before, 1
-  store i64 %more, ptr @turn_waiters
+  store i64 %more, ptr @lock_waiters
   %handler = call ptr @api_get(i64 34)
   %call = call ptr @api_get(i64 21)
   %none = call ptr @api_get(i64 16)
   %answer = call ptr %call(ptr %handler, ptr %none)
-  %now = load i64, ptr @turn_waiters
+  %now = load i64, ptr @lock_waiters
   %less = sub i64 %now, 1
   %left = call i64 @llvm.smax.i64(i64 %less, i64 0)
-  store i64 %left, ptr @turn_waiters
+  store i64 %left, ptr @lock_waiters
   %failed = icmp eq ptr %answer, null
   br i1 %failed, label %no, label %yes
 yes:
@@ -200,23 +200,23 @@ no:
 }
 
 ; In the child of a fork: no other thread is there, though the one that forked may be in a call.
-define void @turns_reset() nounwind {
+define void @locks_reset() nounwind {
 entry:
   %ident = call ptr @api_get(i64 28)
   %me = call i64 %ident()
-  %place = call i64 @turn_place(i64 %me)
+  %place = call i64 @lock_place(i64 %me)
   %inside = icmp sge i64 %place, 0
   %count = zext i1 %inside to i64
-  store i64 %me, ptr @turn_threads
-  store i64 %count, ptr @turn_count
-  store i64 0, ptr @turn_waiters
+  store i64 %me, ptr @lock_threads
+  store i64 %count, ptr @lock_thread_count
+  store i64 0, ptr @lock_waiters
   ret void
 }
 
-%Held = type {i64, i64, ptr}                  ; whether they are taken, how many, the turns
+%Held = type {i64, i64, ptr}                  ; whether they are taken, how many, the locks
 
-; Take turns for code in Python; -1, with an error set, if a handler of signals raised it meanwhile.
-define i32 @turns_begin(ptr %held) nounwind {
+; Take locks for code in Python; -1, with an error set, if a handler of signals raised it meanwhile.
+define i32 @locks_begin(ptr %held) nounwind {
 entry:
   %count.at = getelementptr %Held, ptr %held, i64 0, i32 1
   %count = load i64, ptr %count.at
@@ -224,14 +224,14 @@ entry:
   %list = load ptr, ptr %list.at
   br label %try
 try:
-  %took = call i32 @turns_take(i64 %count, ptr %list, i1 true)
+  %took = call i32 @locks_take(i64 %count, ptr %list, i1 true)
   switch i32 %took, label %done [ i32 1, label %note
                                   i32 -1, label %wait ]
 note:
   store i64 1, ptr %held
   br label %done
 wait:
-  %waited = call i1 @turns_wait()
+  %waited = call i1 @locks_wait()
   br i1 %waited, label %try, label %stop
 stop:
   ret i32 -1
@@ -239,7 +239,7 @@ done:
   ret i32 0
 }
 
-define void @turns_end(ptr %held) nounwind {
+define void @locks_end(ptr %held) nounwind {
 entry:
   %taken = load i64, ptr %held
   %none = icmp eq i64 %taken, 0
@@ -250,7 +250,7 @@ give:
   %count = load i64, ptr %count.at
   %list.at = getelementptr %Held, ptr %held, i64 0, i32 2
   %list = load ptr, ptr %list.at
-  call void @turns_give(i64 %count, ptr %list)
+  call void @locks_give(i64 %count, ptr %list)
   br label %done
 done:
   ret void
