@@ -15,7 +15,7 @@ from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.programs import begins_program
-from agnesi.core.public import higher, keyworded
+from agnesi.core.public import higher, keyworded, renamed
 from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree
@@ -31,6 +31,7 @@ Function = Callable[..., Any]
 
 
 @higher
+@renamed(in_dims="in_axes", out_dims="out_axes", chunk_size="")
 @keyworded
 def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, *,
          randomness: str = "different") -> Function:

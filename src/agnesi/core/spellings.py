@@ -12,7 +12,7 @@ from typing import Any
 
 from agnesi.core.dispatch import assign
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import at, ours, warn
+from agnesi.core.support.errors import PACKAGE, at, ours, warn
 
 #: What others call a parameter of ours.
 _NAMES = {
@@ -109,9 +109,20 @@ REFUSED: dict[str, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
 _SAID: set[str] = set()
 
 
+def _is_pytorchs(frame: Any) -> bool:
+    """Return whether code is of a program that has imported PyTorch, or us under its name."""
+    return "torch" in sys.modules or getattr(
+        frame.f_globals.get("torch"), "__name__", "") == PACKAGE
+
+
 def warn_of(name: str, keyworded: bool = False) -> None:
-    """Say once that the answer is NumPy's, in a program that has imported PyTorch."""
-    if keyworded or name in _SAID or "torch" not in sys.modules:
+    """Say once that the answer is NumPy's, in a program of PyTorch's words."""
+    frame: Any = sys._getframe(1)
+    if keyworded or name in _SAID:
+        return
+    while frame.f_back is not None and ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    if not _is_pytorchs(frame):
         return
     _SAID.add(name)
     _, here, there = WATCHED[name]
@@ -130,9 +141,10 @@ def watched(function: Any, name: str) -> Any:
         return function
 
     def look(*args: Any, **keywords: Any) -> Any:
-        if not keywords and len(args) >= least and "torch" in sys.modules and name not in _SAID \
-                and not ours(sys._getframe(2).f_code.co_filename):
-            warn_of(name)
+        if not keywords and len(args) >= least and name not in _SAID:
+            frame = sys._getframe(2)
+            if _is_pytorchs(frame) and not ours(frame.f_code.co_filename):
+                warn_of(name)
         return function(*args, **keywords)
 
     return look

@@ -10,6 +10,7 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Size
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
+from agnesi.ops.linalg.spectral.eigh import eigvalsh
 
 
 class Constraint:
@@ -25,6 +26,11 @@ class Constraint:
     tensor([ True, False])
     """
 
+    #: The smallest and the largest number, where these are the condition; None for none.
+    bounds: tuple[Any, Any] | None = None
+    #: The condition on each number, and how many axes belong to one value, where it is such a one.
+    base: tuple[Constraint, int] | None = None
+
     def __init__(self, told: str, check: Callable[[Tensor], Tensor], event_dim: Size = 0) -> None:
         self.told, self.check, self.event_dim = told, check, event_dim
 
@@ -36,11 +42,18 @@ def _whole(x: Tensor) -> Tensor:
     return F.floor(x) == x
 
 
+def _between(told: str, check: Callable[[Tensor], Tensor], low: Any, high: Any) -> Constraint:
+    found = Constraint(told, check)
+    found.bounds = (low, high)
+    return found
+
+
 real = Constraint("real", lambda x: x == x)
 real_vector = Constraint("a vector of real numbers", lambda x: (x == x).all(-1), 1)
-positive = Constraint("positive", lambda x: x > 0)
-nonnegative = Constraint("not negative", lambda x: x >= 0)
-unit_interval = Constraint("in [0, 1]", lambda x: (x >= 0) & (x <= 1))
+positive = _between("positive", lambda x: x > 0, 0.0, None)
+nonnegative = _between("not negative", lambda x: x >= 0, 0.0, None)
+unit_interval = _between("in [0, 1]", lambda x: (x >= 0) & (x <= 1), 0.0, 1.0)
+positive_integer = Constraint("a whole number above 0", lambda x: (x >= 1) & _whole(x))
 boolean = Constraint("0 or 1", lambda x: (x == 0) | (x == 1))
 nonnegative_integer = Constraint("a whole number, not negative", lambda x: (x >= 0) & _whole(x))
 simplex = Constraint("a vector of numbers that are not negative and sum up to 1",
@@ -56,6 +69,20 @@ lower_cholesky = Constraint(
     lambda x: (F.tril(x) == x).all((-2, -1)) & (F.diagonal(x, 0, -2, -1) > 0).all(-1), 2)
 
 
+lower_triangular = Constraint("a lower triangle",
+                              lambda x: (F.tril(x) == x).all((-2, -1)), 2)
+square = Constraint("a square matrix",
+                    lambda x: F.full(x.shape[:-2], x.shape[-1] == x.shape[-2]), 2)
+symmetric = Constraint("a symmetric matrix",
+                       lambda x: (F.abs(x - x.mT) < 1e-6).all((-2, -1)), 2)
+positive_semidefinite = Constraint(
+    "a symmetric matrix without negative eigenvalues",
+    lambda x: symmetric.check(x) & (eigvalsh(x) >= -1e-6).all(-1), 2)
+corr_cholesky = Constraint(
+    "the Cholesky factor of a matrix of correlations",
+    lambda x: lower_cholesky.check(x) & (F.abs((x * x).sum(-1) - 1) < 1e-5).all(-1), 2)
+
+
 def interval(low: Any, high: Any) -> Constraint:
     """Numbers between two bounds, both included.
 
@@ -67,7 +94,99 @@ def interval(low: Any, high: Any) -> Constraint:
     >>> ag.distributions.constraints.interval(0, 2).check(ag.tensor(3.0))
     tensor(False)
     """
-    return Constraint("within its bounds", lambda x: (x >= low) & (x <= high))
+    return _between("within its bounds", lambda x: (x >= low) & (x <= high), low, high)
+
+
+def half_open_interval(low: Any, high: Any) -> Constraint:
+    """Numbers between two bounds, of which the first is included.
+
+    :param low, high: The bounds.
+    :type low, high: number or Tensor
+    :returns: Of numbers.
+    :see: Constraint
+
+    >>> ag.distributions.constraints.half_open_interval(0, 2).check(ag.tensor(2.0))
+    tensor(False)
+    """
+    return _between("within its bounds", lambda x: (x >= low) & (x < high), low, high)
+
+
+def integer_interval(low: Any, high: Any) -> Constraint:
+    """Whole numbers between two bounds, both included.
+
+    :param low, high: The bounds.
+    :type low, high: number or Tensor
+    :returns: Of numbers.
+    :see: Constraint
+
+    >>> ag.distributions.constraints.integer_interval(0, 2).check(ag.tensor(1.5))
+    tensor(False)
+    """
+    return Constraint("a whole number within its bounds",
+                      lambda x: (x >= low) & (x <= high) & _whole(x))
+
+
+def greater_than(low: Any) -> Constraint:
+    """Numbers above a bound.
+
+    :param low: The bound.
+    :type low: number or Tensor
+    :returns: Of numbers.
+    :see: Constraint
+
+    >>> ag.distributions.constraints.greater_than(2).check(ag.tensor(2.0))
+    tensor(False)
+    """
+    return _between("above its bound", lambda x: x > low, low, None)
+
+
+def greater_than_eq(low: Any) -> Constraint:
+    """Numbers that are not below a bound.
+
+    :param low: The bound.
+    :type low: number or Tensor
+    :returns: Of numbers.
+    :see: Constraint
+
+    >>> ag.distributions.constraints.greater_than_eq(2).check(ag.tensor(2.0))
+    tensor(True)
+    """
+    return _between("not below its bound", lambda x: x >= low, low, None)
+
+
+def less_than(high: Any) -> Constraint:
+    """Numbers below a bound.
+
+    :param high: The bound.
+    :type high: number or Tensor
+    :returns: Of numbers.
+    :see: Constraint
+
+    >>> ag.distributions.constraints.less_than(2).check(ag.tensor(2.0))
+    tensor(False)
+    """
+    return _between("below its bound", lambda x: x < high, None, high)
+
+
+def independent(base_constraint: Constraint, reinterpreted_batch_ndims: Size) -> Constraint:
+    """A condition on each number of a value with axes.
+
+    :param base_constraint: The condition.
+    :param reinterpreted_batch_ndims: How many axes, the last ones.
+    :returns: Of values.
+    :see: Constraint
+
+    >>> positive = ag.distributions.constraints.positive
+    >>> ag.distributions.constraints.independent(positive, 1).check(ag.tensor([1.0, -1.0]))
+    tensor(False)
+    """
+    axes = tuple(range(-reinterpreted_batch_ndims, 0))
+    found = Constraint(f"with all numbers {base_constraint.told}",
+                       lambda x: base_constraint.check(x).all(axes) if axes
+                       else base_constraint.check(x),
+                       base_constraint.event_dim + reinterpreted_batch_ndims)
+    found.base = (base_constraint, reinterpreted_batch_ndims)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -192,6 +192,44 @@ class Poisson(Distribution):
         return F.xlogy(value, self.rate) - self.rate - F.lgamma(value + 1)
 
 
+@described(">>> ag.distributions.NegativeBinomial(3, 0.5).mean\ntensor(3.)",
+           total_count="array_like\n    At how many failures the trials end; not negative.")
+class NegativeBinomial(_Chance):
+    """The number of successes before some failures."""
+
+    arg_constraints: ClassVar = {**_Chance.arg_constraints, "total_count": C.nonnegative}
+    support: Any = C.nonnegative_integer
+    total_count: Tensor
+
+    def __init__(self, total_count: TensorLike, probs: TensorLike | None = None,
+                 logits: TensorLike | None = None, validate_args: bool | None = None) -> None:
+        self._chance(probs, logits, validate_args, total_count=total_count)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._shape(sample_shape)
+        failures: Any = F.broadcast_to(self.total_count.detach(), shape)
+        rates = random.standard_gamma(failures, dtype=self._type) * F.exp(self.logits.detach())
+        return F.astype(random.poisson(rates, shape), self._type)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * F.exp(self.logits)
+
+    @property
+    def mode(self) -> Tensor:
+        return F.clip(F.floor((self.total_count - 1) * F.exp(self.logits)), min=0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean / F.sigmoid(-self.logits)
+
+    def log_prob(self, value: Any) -> Tensor:
+        value, n, odds = self._value(value), self.total_count, self.logits
+        ways = F.lgamma(n + value) - F.lgamma(1 + value) - F.lgamma(n)
+        ways = F.where(n + value == 0, 0, ways)
+        return ways - n * F.softplus(odds) - value * F.softplus(-odds)
+
+
 class _Categories(Distribution):
     """A distribution of categories, given by weights or by logits on the last axis."""
 
@@ -303,6 +341,20 @@ class OneHotCategorical(_Categories):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._listed(self._vectors(F.arange(self._count)), expand)
+
+
+@described(">>> D = ag.distributions\n"
+           ">>> D.OneHotCategoricalStraightThrough(ag.tensor([0.0, 3.0])).rsample()\n"
+           "tensor([0., 1.])",
+           probs="array_like, optional\n    Weights of shape (..., n), which need not sum up to 1.",
+           logits="array_like, optional\n    Their logarithms, in their place.")
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """One of n categories, as a vector with a 1 whose gradient is that of the probabilities."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
 @described(">>> ag.distributions.Multinomial(4, ag.tensor([1.0, 3.0])).mean\ntensor([1., 3.])",

@@ -1,271 +1,102 @@
-"""Smooth functions with inverses, and distributions of what they make of others' draws."""
+"""Smooth functions with inverses, and those that take real numbers to what a constraint allows."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
-from agnesi.api import functions as F
-from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.options import Size
+from agnesi.core.support.errors import at as _at
 from agnesi.core.support.exports import shown as _shown
-from agnesi.core.tensor import Tensor
-from agnesi.distributions.base import Distribution, described
-from agnesi.ops.base.convert import as_tensor
+from agnesi.distributions import constraints as _constraints
+from agnesi.distributions.constraints import Constraint as _Constraint
+from agnesi.distributions.scalar_transforms import AffineTransform as AffineTransform
+from agnesi.distributions.scalar_transforms import ComposeTransform as ComposeTransform
+from agnesi.distributions.scalar_transforms import ExpTransform as ExpTransform
+from agnesi.distributions.scalar_transforms import PowerTransform as PowerTransform
+from agnesi.distributions.scalar_transforms import SigmoidTransform as SigmoidTransform
+from agnesi.distributions.scalar_transforms import SoftplusTransform as SoftplusTransform
+from agnesi.distributions.scalar_transforms import TanhTransform as TanhTransform
+from agnesi.distributions.scalar_transforms import Transform as Transform
+from agnesi.distributions.scalar_transforms import (
+    TransformedDistribution as TransformedDistribution,
+)
+from agnesi.distributions.vector_transforms import AbsTransform as AbsTransform
+from agnesi.distributions.vector_transforms import CatTransform as CatTransform
+from agnesi.distributions.vector_transforms import CorrCholeskyTransform as CorrCholeskyTransform
+from agnesi.distributions.vector_transforms import (
+    CumulativeDistributionTransform as CumulativeDistributionTransform,
+)
+from agnesi.distributions.vector_transforms import IndependentTransform as IndependentTransform
+from agnesi.distributions.vector_transforms import LowerCholeskyTransform as LowerCholeskyTransform
+from agnesi.distributions.vector_transforms import (
+    PositiveDefiniteTransform as PositiveDefiniteTransform,
+)
+from agnesi.distributions.vector_transforms import ReshapeTransform as ReshapeTransform
+from agnesi.distributions.vector_transforms import SoftmaxTransform as SoftmaxTransform
+from agnesi.distributions.vector_transforms import StackTransform as StackTransform
+from agnesi.distributions.vector_transforms import StickBreakingTransform as StickBreakingTransform
+from agnesi.distributions.vector_transforms import identity_transform as identity_transform
+
+#: Which transforms reach what is no interval.
+_SHAPED: dict[int, type[Transform]] = {
+    id(_constraints.simplex): StickBreakingTransform,
+    id(_constraints.lower_cholesky): LowerCholeskyTransform,
+    id(_constraints.corr_cholesky): CorrCholeskyTransform,
+    id(_constraints.positive_definite): PositiveDefiniteTransform,
+    id(_constraints.positive_semidefinite): PositiveDefiniteTransform,
+}
 
 
-class Transform:
-    """A smooth function with an inverse; a subclass gives both, and the logarithm of the slope.
+def biject_to(constraint: _Constraint) -> Transform:
+    """The transform that takes all real numbers, one to one, to those that a constraint allows.
 
-    :see: distributions.TransformedDistribution
+    :param constraint: One of ``distributions.constraints``.
+    :type constraint: Constraint
+    :returns: From real numbers.
+    :raises NotImplementedError: If there is none.
+    :see: distributions.transform_to
 
-    >>> t = ag.distributions.transforms.ExpTransform()
-    >>> t.inv(t(ag.tensor(2.0))).round()
-    tensor(2.)
+    >>> ag.distributions.biject_to(ag.distributions.constraints.positive)(0.0)
+    tensor(1.)
     """
-
-    #: How many axes at the end belong to one value.
-    event_dim = 0
-    #: 1 where it rises, -1 where it falls; a tensor where places differ.
-    sign: Any = 1
-
-    def __call__(self, x: Any) -> Tensor:
-        return self._call(as_tensor(x))
-
-    def inv(self, y: Any) -> Tensor:
-        """The inverse transform.
-
-        :param y: The value.
-        :type y: array_like
-        :returns: Of its shape.
-        """
-        return self._inverse(as_tensor(y))
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Tensor:
-        """The logarithm of the absolute slope.
-
-        :param x, y: A value, and what it is taken to.
-        :type x, y: array_like
-        :returns: Of their shape, without the axes of an event.
-        """
-        return self._slope(as_tensor(x), as_tensor(y))
-
-    def _call(self, x: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
-        raise NotImplementedError
-
-
-_T = ">>> T = ag.distributions.transforms\n"
-
-
-@described(_T + ">>> T.ExpTransform()(0.0)\ntensor(1.)")
-class ExpTransform(Transform):
-    """The exponential."""
-
-    def __init__(self) -> None:
-        """Nothing is to be said."""
-
-    def _call(self, x: Tensor) -> Tensor:
-        return F.exp(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return F.log(y)
-
-    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
-        return x
-
-
-@described(_T + ">>> T.SigmoidTransform()(0.0)\ntensor(0.5)")
-class SigmoidTransform(Transform):
-    """The logistic function."""
-
-    def __init__(self) -> None:
-        """Nothing is to be said."""
-
-    def _call(self, x: Tensor) -> Tensor:
-        return F.sigmoid(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return F.log(y) - F.log1p(-y)
-
-    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
-        return -F.softplus(-x) - F.softplus(x)
-
-
-@described(_T + ">>> T.TanhTransform()(0.0)\ntensor(0.)")
-class TanhTransform(Transform):
-    """The hyperbolic tangent."""
-
-    def __init__(self) -> None:
-        """Nothing is to be said."""
-
-    def _call(self, x: Tensor) -> Tensor:
-        return F.tanh(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return F.atanh(y)
-
-    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
-        return 2 * (math.log(2) - x - F.softplus(-2 * x))
-
-
-@described(_T + ">>> T.SoftplusTransform()(0.0)\ntensor(0.6931472)")
-class SoftplusTransform(Transform):
-    """The smooth ramp ``log(1 + exp(x))``."""
-
-    def __init__(self) -> None:
-        """Nothing is to be said."""
-
-    def _call(self, x: Tensor) -> Tensor:
-        return F.softplus(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return F.log(-F.expm1(-y)) + y
-
-    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
-        return -F.softplus(-x)
-
-
-def _alike(value: Any, x: Tensor) -> Tensor:
-    """A parameter; Python numbers have the dtype of what they are for."""
-    number = isinstance(value, (int, float))
-    return as_tensor(value, x.dtype) if number and x.dtype.kind in "fV" else as_tensor(value)
-
-
-@described(_T + ">>> T.AffineTransform(1.0, 2.0)(3.0)\ntensor(7.)",
-           loc="array_like\n    What is added.",
-           scale="array_like\n    The factor, which is not 0.",
-           event_dim="int\n    How many axes at the end belong to one value.")
-class AffineTransform(Transform):
-    """A factor and a constant."""
-
-    def __init__(self, loc: TensorLike, scale: TensorLike, event_dim: Size = 0) -> None:
-        self.loc: Any
-        self.scale: Any
-        self.loc, self.scale, self.event_dim = loc, scale, event_dim
-        self.sign = F.sign(F.asarray(scale))
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
-
-    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
-        found = F.broadcast_to(F.log(F.abs(_alike(self.scale, x))), x.shape)
-        return F.sum(found, tuple(range(-self.event_dim, 0))) if self.event_dim else found
-
-
-@described(_T + ">>> T.PowerTransform(2.0)(3.0)\ntensor(9.)",
-           exponent="array_like\n    The exponent, which is not 0.")
-class PowerTransform(Transform):
-    """A power of positive numbers."""
-
-    def __init__(self, exponent: TensorLike) -> None:
-        self.exponent: Any = exponent
-        self.sign = F.sign(F.asarray(exponent))
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x**self.exponent
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y ** (1 / self.exponent)
-
-    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
-        return F.log(F.abs(_alike(self.exponent, x) * y / x))
-
-
-@described(_T + ">>> T.ComposeTransform([T.ExpTransform(), T.AffineTransform(1.0, 2.0)])(0.0)\n"
-           "tensor(3.)", parts="sequence of Transform\n    The first one first.")
-class ComposeTransform(Transform):
-    """Several, one after the other."""
-
-    def __init__(self, parts: Sequence[Transform]) -> None:
-        self.parts = list(parts)
-        self.event_dim = max((t.event_dim for t in self.parts), default=0)
-        self.sign = math.prod((t.sign for t in self.parts), start=F.asarray(1.0))
-
-    def _call(self, x: Tensor) -> Tensor:
-        for t in self.parts:
-            x = t(x)
-        return x
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        for t in reversed(self.parts):
-            y = t.inv(y)
-        return y
-
-    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
-        total: Any = 0.0
-        for t in self.parts:
-            y = t(x)
-            part = t.log_abs_det_jacobian(x, y)
-            more = self.event_dim - t.event_dim
-            total = total + (F.sum(part, tuple(range(-more, 0))) if more else part)
-            x = y
-        return F.asarray(total)
-
-
-@described(">>> D = ag.distributions\n"
-           ">>> d = D.TransformedDistribution(D.Normal(0.0, 1.0), [D.transforms.ExpTransform()])\n"
-           ">>> d.log_prob(1.0)\ntensor(-0.9189385)",
-           base_distribution="Distribution\n    What is drawn.",
-           transforms="Transform or sequence of Transform\n    What is made of it.")
-class TransformedDistribution(Distribution):
-    """The distribution of what transforms make of another one's draws."""
-
-    def __init__(self, base_distribution: Distribution, transforms: Any,
-                 validate_args: bool | None = None) -> None:
-        self.base_dist = base_distribution
-        self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
-        self._whole = ComposeTransform(self.transforms)
-        shape = base_distribution.batch_shape + base_distribution.event_shape
-        events = max(self._whole.event_dim, len(base_distribution.event_shape))
-        cut = len(shape) - events
-        super().__init__(shape[:cut], shape[cut:], validate_args)
-        self.has_rsample = base_distribution.has_rsample
-
-    def expand(self, batch_shape: Any) -> Any:
-        inner = self.base_dist.batch_shape[len(self._batch_shape):]
-        return TransformedDistribution(self.base_dist.expand((*batch_shape, *inner)),
-                                       self.transforms)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        return self._whole(self.base_dist.sample(sample_shape)).detach()
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._whole(self.base_dist.rsample(sample_shape))
-
-    def _over(self, x: Tensor, done: int) -> Tensor:
-        """Summed over the axes of the event but for those that are done."""
-        more = len(self._event_shape) - done
-        return F.sum(x, tuple(range(-more, 0))) if more else x
-
-    def log_prob(self, value: Any) -> Tensor:
-        y = as_tensor(value)
-        x = self._whole.inv(y)
-        slope = self._over(self._whole.log_abs_det_jacobian(x, y), self._whole.event_dim)
-        inner = self._over(self.base_dist.log_prob(x), len(self.base_dist.event_shape))
-        return inner - slope
-
-    def cdf(self, value: Any) -> Tensor:
-        found = self.base_dist.cdf(self._whole.inv(value))
-        return F.where(self._whole.sign > 0, found, 1 - found)
-
-    def icdf(self, value: Any) -> Tensor:
-        value = as_tensor(value)
-        return self._whole(self.base_dist.icdf(
-            F.where(self._whole.sign > 0, value, 1 - value)))
-
-    def __repr__(self) -> str:
-        return f"TransformedDistribution({self.base_dist!r}, {len(self.transforms)} transforms)"
+    if constraint in (_constraints.real, _constraints.real_vector):
+        return identity_transform
+    if id(constraint) in _SHAPED:
+        return _SHAPED[id(constraint)]()
+    if constraint.base is not None:
+        inner, count = constraint.base
+        return IndependentTransform(biject_to(inner), count)
+    if constraint.bounds is None:
+        raise NotImplementedError(_at(f"no transform reaches what is {constraint!r}"))
+    low, high = constraint.bounds
+    if high is None:
+        return _moved(ExpTransform(), low, 1)
+    if low is None:
+        return _moved(ExpTransform(), high, -1)
+    return _moved(SigmoidTransform(), low, high - low)
+
+
+def _moved(first: Transform, loc: Any, scale: Any) -> Transform:
+    plain = isinstance(loc, (int, float)) and isinstance(scale, (int, float))
+    return first if plain and (loc, scale) == (0, 1) else ComposeTransform(
+        [first, AffineTransform(loc, scale)])
+
+
+def transform_to(constraint: _Constraint) -> Transform:
+    """The transform that takes all real numbers to those that a constraint allows.
+
+    :param constraint: One of ``distributions.constraints``.
+    :type constraint: Constraint
+    :returns: As of :func:`biject_to`; to a simplex, by ``softmax`` of as many numbers.
+    :raises NotImplementedError: If there is none.
+    :see: distributions.biject_to
+
+    >>> ag.distributions.transform_to(ag.distributions.constraints.simplex)(ag.zeros(2))
+    tensor([0.5, 0.5])
+    """
+    if constraint is _constraints.simplex:
+        return SoftmaxTransform()
+    return biject_to(constraint)
 
 
 def __dir__() -> list[str]:

@@ -156,7 +156,6 @@ KEYWORDS = [
     (lambda: ag.jit(lambda x: x, static_argnums=0), "jit", "static_argnums", "nothing: what is no"),
     (lambda: ag.jit(lambda x: x, donate_argnums=0), "jit", "donate_argnums", "nothing: memory"),
     (lambda: ag.function([], ag.shared(1.0), mode="FAST_RUN"), "function", "mode", "`optimizer`"),
-    (lambda: ag.vmap(lambda x: x, in_dims=0), "vmap", "in_dims", "`in_axes`"),
     (lambda: ag.grad(lambda x: x, allow_int=True), "grad", "allow_int", "nothing: the compiler"),
     (lambda: nn.Linear(in_dim=3, out_features=2), "Linear", "in_dim", "`in_features`"),
     (lambda: nn.Conv2d(3, filters=2, kernel_size=3), "Conv2d", "filters", "`out_channels`"),

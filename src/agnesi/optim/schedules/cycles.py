@@ -234,7 +234,7 @@ class OneCycleLR(_Cycle):
         """A number that goes from each value to the next one, a phase for each step."""
         begin = 0.0
         for end, a, b in zip(self.ends, values, values[1:], strict=False):
-            if epoch <= end:
+            if epoch <= end or (epoch <= self.total_steps and end == self.ends[-1]):
                 return a + (b - a) * self._eased((epoch - begin) / (end - begin))
             begin = end
         raise ValueError(at(f"OneCycleLR: all {self.total_steps} steps are done"))

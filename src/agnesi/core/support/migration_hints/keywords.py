@@ -25,7 +25,6 @@ gradient backward_fn | op : `vjp`
 key rng | normal uniform randint randn rand choice permutation bernoulli categorical exponential
     gamma poisson beta gumbel laplace dirichlet truncated_normal : `generator`, which is state
 src dst | broadcast reduce : `root`
-in_dims | * : `in_axes`
 out_dims | * : `out_axes`
 chunk_size batch_size | vmap map : `ag.map` of batches
 fn sequences outputs_info n_steps go_backwards | scan : `ag.symbolic.scan`, which has Theano's words

@@ -10,9 +10,11 @@ is_ipu is_maia is_mtia is_pinned is_set_to is_shared is_vulkan is_distributed is
     is_neg : nothing: `x.device` is always 'cpu'
 is_coalesced coalesce dense_dim sparse_dim sparse_mask to_sparse_bsc to_sparse_bsr
     to_sparse_coo to_sparse_csc to_sparse_csr to_padded_tensor to_mkldnn ccol_indices
-    col_indices crow_indices row_indices indices values smm sspaddmm sparse_resize_
+    col_indices crow_indices row_indices smm sspaddmm sparse_resize_
     sparse_resize_and_clear_ resize_as_sparse_ : `ag.sparse_coo_tensor` and `ag.sparse.csr`, whose
     tensors are types of their own
+indices values : `x.max(dim=1)`, which gives both as PyTorch does where the axis has that name; of
+    a sparse tensor `ag.sparse_coo_tensor`
 int_repr dequantize q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
     q_zero_point qscheme : nothing: there are no quantized tensors
 grad_fn : `x.node`, or print it
