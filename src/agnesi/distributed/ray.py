@@ -11,6 +11,7 @@ from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import CollectiveError, at
 from agnesi.distributed.processes import world
 from agnesi.distributed.processes.group import TIMEOUT
+from agnesi.distributed.processes.memory import GIVEN_UP
 
 
 class RayWorkers:
@@ -77,9 +78,11 @@ class RayWorkers:
             path = self._ray.get(self._actors[0].make.remote(), timeout=self.timeout)
             self._results([actor.join.remote(path) for actor in self._actors])
             self._joined = True
-        return self._results([
+        found = self._results([
             actor.call.remote(function, (*args, *(each[rank] if each else ())))
             for rank, actor in enumerate(self._actors)])
+        self._joined = all(usable for _, usable in found)
+        return [value for value, _ in found]
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """A function's results for all items, each computed by the next actor that is free.
@@ -93,7 +96,8 @@ class RayWorkers:
         :raises Exception: What the function raised first.
         """
         pool = import_module("ray.util").ActorPool(self._actors)
-        return list(pool.map(lambda actor, item: actor.call.remote(function, (item,)), items))
+        found = pool.map(lambda actor, item: actor.call.remote(function, (item,)), items)
+        return [value for value, _ in found]
 
     def _results(self, references: list[Any]) -> list[Any]:
         """All results; actors that died are started again, and the first error is raised."""
@@ -144,9 +148,11 @@ class _Member:
         world.shutdown()
         world.init(self.rank, self.count, path, timeout=self.timeout)
 
-    def call(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, bool]:
+        """The result, and whether the group is of use still: functions may handle its errors."""
         try:
-            return function(*args)
+            found = function(*args)
+            return found, not any(group.segment.word(GIVEN_UP) for group in world.present())
         except Exception as error:
             for group in world.present():
                 group.give_up(f"rank {self.rank} raised {type(error).__name__}: {error}")

@@ -1,11 +1,18 @@
-"""Actors of Ray as ranks of a group: values, a map, one that dies and one that raises."""
+"""Actors of Ray as ranks of a group, the parameter server, and functions over Ray's datasets."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 import ray
+import ray.data
 
 import agnesi as ag
 from agnesi import distributed as dist
 from tests.distributed import programs
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own
+SHARED = Path("/dev/shm")
 
 
 def total(x):
@@ -46,7 +53,7 @@ def converge(server, every, steps):
     met = 0
     for _ in range(steps):
         with ag.no_grad():
-            w.sub_(0.05 * (w.detach() - goal))
+            w.sub_(0.15 * (w.detach() - goal))
         met += central.sync()
     dist.barrier()
     return central.values()[0], met
@@ -54,26 +61,27 @@ def converge(server, every, steps):
 
 @pytest.fixture(scope="module")
 def workers():
-    """Two actors that all tests share, as starting Ray takes seconds."""
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    """Two actors that all tests share, as starting Ray takes seconds; they leave no memory."""
+    before = {*SHARED.glob("agnesi-*-group-*")}
+    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
     try:
-        with dist.RayWorkers(2, timeout=30.0) as found:
+        with dist.RayWorkers(2, timeout=60.0) as found:
             yield found
     finally:
         ray.shutdown()
+    assert {*SHARED.glob("agnesi-*-group-*")} <= before
 
 
 def test_rules_meet_in_an_actor(workers):
-    for rule, every in ((dist.ASGD(), 5), (dist.EASGD(0.3), 1), (Average(), 2)):
+    for rule, every in ((dist.EASGD(0.3), 1), (Average(), 2)):
         server = dist.RayCentral.serve(rule)
-        for centre, met in workers.run(converge, server, every, 150):
+        for centre, met in workers.run(converge, server, every, 60):
             assert abs(centre - [1.0, 2.0]).max() < 1.05  # between both halves' goals
-            assert met == 150 // every
+            assert met == 60 // every
         with pytest.raises((ValueError, dist.CollectiveError), match=r"float32\[2\].*float32\[3\]"):
             workers.run(other_parameters, server)
         ray.kill(server)
-    server = dist.RayCentral.serve(dist.ASGD())
-    ray.kill(server)
     with pytest.raises(dist.CollectiveError, match="parameter server of Ray has died"):
         workers.run(converge, server, 1, 1)
     with pytest.raises(TypeError, match=r"must be a dist\.Rule"):
@@ -100,3 +108,26 @@ def test_actors_are_ranks_and_are_started_again(workers):
     with pytest.raises((KeyError, dist.CollectiveError), match="not here"):
         workers.run(raises)
     assert workers.run(total, 2.0) == [5.0, 5.0]
+
+
+def test_actors_are_placed_on_one_machine_with_a_core_each(workers):
+    places = ray.get([actor.node.remote() for actor in workers._actors])
+    assert places == [ray.get_runtime_context().get_node_id()] * 2
+    assert ray.available_resources()["CPU"] == 1
+    assert workers.run(ag.get_num_threads) == [1, 1]
+
+
+def test_who_handles_that_a_group_is_given_up_has_a_new_one_next_time(workers):
+    assert all("wait for each other" in text for text, _ in workers.run(programs.blocked, "recv"))
+    assert workers.run(total, 2.0) == [5.0, 5.0]
+
+
+def row_sums(batch):
+    return {"sum": batch["data"].sum(1)}
+
+
+def test_batches_of_a_dataset_are_mapped_where_ray_runs_them(workers):
+    dataset = ray.data.from_numpy([np.arange(6.0).reshape(3, 2), np.ones((2, 2))])
+    for function in (row_sums, ag.jit(row_sums)):
+        found = dist.map_blocks(function, dataset).take_all()
+        assert [row["sum"] for row in found] == [1, 5, 9, 2, 2]
