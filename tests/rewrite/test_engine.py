@@ -260,7 +260,7 @@ def test_constant_arrays_match_numbers(var, const, rewritten):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_no_preset_misses_a_rule_in_a_file_that_it_does_not_load(preset):
     asked = PRESETS[preset]
-    every, loaded = rules(), rules(asked)
+    every, loaded = tuple(rules()), tuple(rules(asked))
     assert [r.name for r in chosen(loaded, asked, (), ())] == [
         r.name for r in chosen(every, asked, (), ())
     ]

@@ -57,6 +57,15 @@ def test_load_runs_calls_data_and_constants(optimize):
     check(machine.load(IR, optimize=optimize))
 
 
+def test_programs_share_generators_which_make_the_same_code(monkeypatch):
+    texts = [f"define i32 @answer() nounwind {{ ret i32 {n} }}" for n in (1, 2, 3)]
+    alone = [llvm.Generator(machine.native(), 1).object(text) for text in texts]
+    monkeypatch.setattr(llvm, "_IDLE", {})
+    made = []
+    monkeypatch.setattr(llvm, "Generator", lambda *a, new=llvm.Generator: made.append(1) or new(*a))
+    assert [machine.compile_objects([text])[0] for text in texts] == alone and len(made) == 1
+
+
 def test_llvm_loader_agrees_where_ours_does_not_serve(monkeypatch):
     monkeypatch.setattr(elf, "SUPPORTED", False)
     check(machine.load(IR))

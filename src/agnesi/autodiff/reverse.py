@@ -27,6 +27,7 @@ from agnesi.core.support.errors import (
     location,
     user_where,
 )
+from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.arrays.replicate import copy
@@ -122,7 +123,7 @@ def backprop(
     if not is_tracing() and all(
             g.array is not None for g in seeds.values() if type(g) is Tensor):
         return _backprop(seeds, wrt, constants, sparse)
-    with switched(line=STATE.line or user_where()):
+    with no_gc(), switched(line=STATE.line or user_where()):
         return _backprop(seeds, wrt, constants, sparse)
 
 

@@ -202,7 +202,7 @@ def with_default_updates(outputs: Sequence[Any], updates: dict[Any, Tensor],
     known |= {id(t.storage) for t in without or ()}
     ends = [graph_node(as_tensor(t)) for t in (*outputs, *updates.values())]
     while ends:
-        leaves = [n for n in toposort(ends, lambda n: n in stop) if n.op is None and n not in stop]
+        leaves = [n for n in toposort(ends, stop.__contains__) if n.op is None and n not in stop]
         moving = [n.handle for n in leaves if isinstance(n.handle, _Advancing)]
         new = {h.storage: h.update for h in moving
                if h.update is not None and id(h.storage) not in known}

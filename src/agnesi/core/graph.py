@@ -310,8 +310,7 @@ class FunctionGraph:
     def sizes(self) -> tuple[Dim, ...]:
         """Return all sizes in shapes and parameters that are not numbers, those in bodies included.
         """
-        nodes = toposort((*self.inputs, *self.outputs))
-        return tuple(dict.fromkeys(chain(*map(open_sizes, nodes))))
+        return tuple(dict.fromkeys(open_sizes(*toposort((*self.inputs, *self.outputs)))))
 
     @property
     def live(self) -> list[Node]:

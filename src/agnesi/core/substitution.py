@@ -16,7 +16,7 @@ from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import explain, typed
+from agnesi.core.op import Op, explain, typed
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import symbol
 
@@ -81,7 +81,8 @@ def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
 def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]) -> Node:
     """The node's operation on inputs of new types, with known sizes put into its parameters."""
     op = node.op
-    xs: tuple[Any, ...] = inputs if type(op) is Item else tuple(symbol(n) for n in inputs)
+    told = type(op) is Item or (op.pointwise and not op.user_defined)  # by shapes and dtypes alone
+    xs: tuple[Any, ...] = inputs if told else tuple([symbol(n) for n in inputs])
     try:
         op = op.resolve(known)
         types = op.infer(*xs)
@@ -105,22 +106,27 @@ def born(old: Node, new: Node, known: dict[Dim, Size]) -> None:
             unify(before, now, known)
 
 
-def open_sizes(node: Node) -> list[Dim]:
-    """Return the sizes in a node's shape and in its operation's parameters that are not numbers."""
-    found: list[Dim] = [n for n in node.shape if isinstance(n, Dim)]
+def open_sizes(*nodes: Node) -> list[Dim]:
+    """Return the sizes in nodes' shapes and in their operations' parameters that are not numbers,
+    each shape's and each operation's once."""
+    shapes = {id(n.shape): n.shape for n in nodes}
+    found = [n for shape in shapes.values() for n in shape if isinstance(n, Dim)]
 
     def note(n: Size) -> Size:
         if isinstance(n, Dim):
             found.append(n)
         return n
 
-    if node.op is not None:
-        node.op.resolve(note)
+    for op in {id(n.op): n.op for n in nodes}.values():
+        if op is not None and type(op).resolve is not Op.resolve:
+            op.resolve(note)
     return found
 
 
 def substituted(outputs: Sequence[Node], replace: Mapping[Node, Node]) -> list[Node]:
     """``outputs`` with nodes replaced; what does not depend on them is shared, not copied."""
+    if not replace:
+        return list(outputs)
     known: dict[Dim, Size] = {}
     for old, new in replace.items():
         if old.dtype != new.dtype:

@@ -73,9 +73,9 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     report = Report() if report is None else report
     if algebra == "real":
         include = (*include, *_REAL)
-    rules = chosen(known, PRESETS[preset], include, exclude)
+    rules = chosen(tuple(known), PRESETS[preset], include, exclude)
     if algebra == "exact":
-        rules = [r.exactly() for r in rules]
+        rules = tuple([r.exactly() for r in rules])
     return run(graph, rules, report)
 
 

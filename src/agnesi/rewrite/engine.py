@@ -295,17 +295,18 @@ def outside_traces() -> switched:
     return switched(trace=None, placing=False)
 
 
-def chosen(rules: Iterable[Rule], stages: Sequence[str], include: Iterable[str],
-           exclude: Iterable[str]) -> list[Rule]:
+@functools.lru_cache(maxsize=32)
+def chosen(rules: tuple[Rule, ...], stages: tuple[str, ...], include: tuple[str, ...],
+           exclude: tuple[str, ...]) -> tuple[Rule, ...]:
     """Rules of the stages, and those included, without those excluded (by name, tag or stage)."""
-    names, without = set(include), tuple(exclude)
+    names = set(include)
     wanted = {*stages, *(names & set(STAGES))}
     names -= wanted
-    return [
+    return tuple([
         r for r in rules
-        if not r.goes_by(without)
+        if not r.goes_by(exclude)
         and (r.goes_by(names) or (r.goes_by(wanted) and UNSAFE not in r.tags))
-    ]
+    ])
 
 
 def run(graph: FunctionGraph, rules: Sequence[Rule], report: Report) -> FunctionGraph:

@@ -25,8 +25,9 @@ from agnesi.ops.control.loop import FirstRows, RowsBefore
 
 def sizes_in(nodes: Iterable[Node]) -> Iterable[Any]:
     """Sizes in shapes and in parameters of operations, such as numbers made of sizes."""
-    for node in toposort(nodes):
-        yield from open_sizes(node)
+    order = toposort(nodes)
+    yield from open_sizes(*order)
+    for node in order:
         for shape, _ in node.outputs or ():
             yield from shape
         for name in node.op.bodies if node.op is not None else ():
@@ -94,8 +95,11 @@ def last_rows_uncut(outputs: Sequence[Node]) -> list[Node]:
     Rows behind the last step are like that of the last step, so nobody needs to know for it how
     many there are; the same holds for the row's gradient.
     """
+    nodes = toposort(outputs)
+    if not any([type(n.op) in (Slice, RowsBefore) for n in nodes]):
+        return list(outputs)
     done: dict[Node, Node] = {}
-    for node in toposort(outputs):
+    for node in nodes:
         inputs = tuple([done[n] for n in node.inputs])
         done[node] = _uncut(node, inputs) or (
             node if inputs == node.inputs else copied(node, inputs)
