@@ -124,12 +124,15 @@ def bytes_words(start: int, count: int) -> list[Word]:
     return words
 
 
-def elements_words(array: np.ndarray, held: bytes) -> list[Word]:
-    """A small array lies where it did and has the same elements."""
-    if array.dtype.hasobject or not array.flags.c_contiguous or array.tobytes() != held:
+def elements_words(array: np.ndarray, held: bytes, objects: Any = None) -> list[Word]:
+    """A small array lies where it did and has the same elements, which are these ``objects``, if
+    they are some."""
+    if array.dtype.hasobject and objects is None:
+        return []
+    if not array.flags.c_contiguous or array.tobytes() != held:
         return []
     lies = lying(array)
     inner = bytes_words(lies[0], len(held))
     if held and not inner:
         return []
-    return [*array_words(array, lies), *(replace(w, keep=array) for w in inner)]
+    return [*array_words(array, lies), *(replace(w, keep=(array, objects)) for w in inner)]

@@ -326,8 +326,10 @@ def traces(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("fact", [lambda x, y: x is y, lambda x, y: x.grad is None])
-def test_what_is_in_no_signature_is_traced_once(traces, fact):
+@pytest.mark.parametrize("fact", [
+    lambda x, y: x is y, lambda x, y: x.grad is None, lambda x, y: x.name is None,
+    lambda x, y: x.is_leaf])
+def test_what_code_asks_is_traced_once(traces, fact):
     f = ag.jit(lambda x, y: x + 1 if fact(x, y) else x - y)
     x = one(4)
     f(x, one(1))

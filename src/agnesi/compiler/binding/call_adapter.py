@@ -48,6 +48,8 @@ class _Text:
 
     def __init__(self, otherwise: str, written: Sequence[Any] = ()) -> None:
         self.written = written
+        #: Names of containers that can be changed.
+        self.containers: list[str] = []
         self.lines: list[str] = []
         self.indent = ""
         self.objects: dict[str, Any] = {"MISSED": MISSED}
@@ -77,6 +79,7 @@ class _Text:
             self.require(f"{value} is None")
             return []
         self.require(f"type({value}) is {self.name(tree.kind)}")
+        self.containers += [value] * (tree.kind is not tuple)
         for other in self.written:
             if type(other) is tree.kind:
                 self.require(f"{value} is not {self.name(other)}")
@@ -130,7 +133,7 @@ class _Text:
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
            recording: bool, unseen: Sequence[Any] = (), hidden: Sequence[Any] = (),
-           locks: Any = None, computed: Sequence[Any] = (), fits: Any = None,
+           locks: Any = None, computed: Sequence[Any] = (), assumed: Any = None,
            written: Sequence[Any] = ()) -> Any:
     """A function of arguments with this shape.
 
@@ -153,8 +156,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     :type locks: StateLocks, optional
     :param computed: What computes further leaves.
     :type computed: sequence of Computed
-    :param fits: What else leaves have to be.
-    :type fits: callable, optional
+    :param assumed: What else leaves and containers have to be.
+    :type assumed: Assumptions, optional
     :param written: Containers that are none of the arguments, for they are changed.
     :type written: sequence
     """
@@ -183,10 +186,11 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         text.write(f"{leaves[-1]} = {text.name(place.now)}()")
     for leaf, value in zip(leaves, statics, strict=False):
         text.known(leaf, value)
-    if fits is not None:
-        text.require(f"{text.name(fits)}(({''.join(f'{leaf}, ' for leaf in leaves)}))")
-    for place in unseen:
-        text.require(f"{text.name(place.holds)}()")
+    conditions = [place.condition(text.name) for place in unseen]
+    if assumed is not None:
+        conditions += assumed.conditions(leaves, text.containers, text.name)
+    if any(conditions):
+        text.require(" and ".join(c for c in conditions if c))
     for c in computed:
         told = text.name()
         text.write(f"{told} = {text.name(c.compiled)}.bound.direct({', '.join(leaves)})")

@@ -344,7 +344,7 @@ class Version:
         """The callable that the user's calls can go to, or None where Python has to prepare them.
         """
         deep = max(self.argument_tree.depth, self.tree.depth) > _MAX_NESTED_CONTAINERS
-        indirect = deep or self.assumed.of_containers or self.records or self.effects.arguments
+        indirect = deep or self.records or self.effects.arguments
         native = None if indirect else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 
@@ -368,7 +368,7 @@ class Version:
             call = caller(self.argument_tree, self.statics, native, otherwise,
                           self._result_expression, self.recording, self.unseen,
                           list(self.hidden.values()), self.locks, self.computed,
-                          self.assumed.fits if self.assumed else None,
+                          self.assumed,
                           self.assumed.written(self.effects.places()))
             self._callers[otherwise] = native, call
         return call

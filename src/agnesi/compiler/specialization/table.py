@@ -23,7 +23,7 @@ from agnesi.compiler.specialization.signatures import (
     kinds_of,
 )
 from agnesi.compiler.specialization.specialization import Version
-from agnesi.compiler.tracing.argument_facts import FactAskedError, facts_of
+from agnesi.compiler.tracing.argument_facts import IN_SIGNATURES, facts_of
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.leaves import Constant, is_small
 from agnesi.compiler.tracing.numbers import LookedAtError, refuse_stores
@@ -131,8 +131,6 @@ class Versions:
                 return self._make(key, taken, computed, left), taken
             except SizeWanted as wanted:
                 self._compute(key, taken, computed, wanted, chosen)
-            except FactAskedError as error:
-                self.asked |= error.asked
             except (Exception, LookedAtError) as error:
                 now = self.hidden, self.dynamic, set(self._steering)
                 if isinstance(error, LookedAtError) and self._take_as_constants(
@@ -359,11 +357,13 @@ class Versions:
             grown = family.grow(shapes, make, births(shapes, [c.most for c in computed]))
         if grown is not None:
             pattern, made = grown
+            key = self._asked_by(made, key, leaves, family)
             self._served.clear()
             kinds = tuple(map(kind_with, kinds, in_shapes(pattern, shapes)))
             cause += f"; {describe_pattern(pattern)}"
         else:
             made = make()
+            key = self._asked_by(made, key, leaves, family)
             refused = family.learn(shapes)
             cause += f"; no version for all sizes: {refused}" if refused else ""
             self._made[key] = [
@@ -379,6 +379,15 @@ class Versions:
         self.owner._note(made.compiled, ", ".join(map(describe_kind, kinds)), cause, made.seconds,
                          made.decisions)
         return self._serve(key, made)
+
+    def _asked_by(self, made: Version, key: Any, leaves: Sequence[Any], family: Any) -> Any:
+        """The key with what code asks of arguments for the first time."""
+        new = (made.assumed.asked & IN_SIGNATURES) - self.asked
+        if new:
+            self.asked |= new
+            key = (*key[:-1], facts_of(leaves, self.asked))
+            self._families[but_sizes(key)] = family
+        return key
 
     def _version(self, leaves: Sequence[Any], tree: Tree, *others: Any) -> Version:
         return Version(self.owner, leaves, tree, dict(self.hidden),

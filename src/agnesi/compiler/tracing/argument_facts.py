@@ -8,7 +8,8 @@ places, run eagerly where code asks for that: a trace has another symbol for eac
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,11 @@ from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
 
 NAME, LEAF, GRAD, IDENTITY, LAYOUT = "name", "is_leaf", "grad", "identity", "layout"
-_IN_SIGNATURES = {NAME, LEAF}
+#: Facts that belong to the signature.
+IN_SIGNATURES = frozenset((NAME, LEAF))
+#: Things of which each is compared with each.
+_MAX_PAIRED = 4
 Facts = tuple[Any, ...]
-
-
-class FactAskedError(BaseException):
-    """Code asks something of its arguments that their signature has not told so far."""
-
-    def __init__(self, asked: Collection[str]) -> None:
-        super().__init__()
-        self.asked = frozenset(asked)
 
 
 def facts_of(leaves: Iterable[Any], asked: Collection[str]) -> Facts:
@@ -68,21 +64,49 @@ class Assumptions:
         self._tree = tree
         self._nests = any(c.kind not in (None, type(None)) for part in tree.children
                           for c in part.children)
-        self._facts = facts_of(leaves, asked)
+        #: The tensors and arrays among the arguments that it was traced with: classes, names, and
+        #: whether they are leaves.
+        self._kinds = [(type(v), getattr(v, "_name", None), isinstance(v, Tensor) and is_leaf(v))
+                       if isinstance(v, (Tensor, np.ndarray)) else None for v in leaves]
         #: Which arguments require a gradient.
         self.requiring = [isinstance(v, Tensor) and v.requires_grad for v in leaves[:tree.leaves]]
 
     def __bool__(self) -> bool:
         return bool(self.asked)
 
-    @property
-    def of_containers(self) -> bool:
-        """Whether code compares the identity of containers that it is given."""
-        return IDENTITY in self.asked and self._nests
+    def conditions(self, leaves: Sequence[str], containers: Sequence[str],
+                   name: Callable[[Any], str]) -> Iterator[str]:
+        """What the text of a call asks of the names of its leaves and containers; ``name`` gives
+        things names."""
+        if not self.asked:
+            return
+        given = [(leaf, *kind) for leaf, kind in zip(leaves, self._kinds, strict=False) if kind]
+        for leaf, kind, called, begins in given:
+            yield f"type({leaf}) is {name(kind)}"
+            if not issubclass(kind, Tensor):
+                continue
+            if NAME in self.asked:
+                yield f"{leaf}._name == {called!r}"
+            if LEAF in self.asked:
+                asks = f"{name(is_leaf)}({leaf})"
+                yield f"({leaf}.node is None or {asks})" if begins else f"not {asks}"
+            if GRAD in self.asked:
+                yield f"{leaf}._grad is None"
+            if LAYOUT in self.asked:
+                yield f"{leaf}.array is not None and {leaf}.array.flags.c_contiguous"
+        if IDENTITY in self.asked:
+            yield from self._apart([leaf for leaf, *_ in given], name)
+            yield from self._apart(containers, name)
 
-    def fits(self, leaves: Sequence[Any]) -> bool:
-        """Return whether arguments are what the trace took them to be."""
-        return facts_of(leaves, self.asked) == self._facts and not self.breaks(leaves)
+    def _apart(self, names: Sequence[str], name: Callable[[Any], str]) -> Iterator[str]:
+        """Things of these names are several ones, and none that the function has."""
+        if len(names) <= _MAX_PAIRED:
+            yield from (f"{a} is not {b}" for a, b in combinations(names, 2))
+        else:
+            yield f"len({{{', '.join(f'id({a})' for a in names)}}}) == {len(names)}"
+        if self.things and names:
+            known = name(self.things)
+            yield from (f"id({a}) not in {known}" for a in names)
 
     def breaks(self, leaves: Sequence[Any]) -> bool:
         """Return whether no trace fits a call: a gradient lies at an argument, that does not lie
@@ -115,17 +139,8 @@ class Assumptions:
 def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: frozenset[str],
             changes: bool) -> Assumptions:
     """Return what a trace took arguments to be; ``known`` is what their signature tells.
-
-    Raises
-    ------
-    FactAskedError
-        If the code asks something else that belongs to the signature.
     """
-    asked = frozenset(trace.questions | ({IDENTITY} if reads.identifies else set()))
-    if (asked - known) & _IN_SIGNATURES:
-        trace.uncount()
-        raise FactAskedError(asked)
-    asked |= known
+    asked = known | trace.questions | ({IDENTITY} if reads.identifies else set())
     things: dict[int, Any] = {}
     if IDENTITY in asked or changes:
         things = {**reads.reached(), **{id(x): x for x, _ in trace.leaves.values()}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -11,13 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.places import MISSING, Place, attributes, describe_value, same
+from agnesi.compiler.tracing.places import (
+    MISSING,
+    PLAIN,
+    Place,
+    attributes,
+    describe_value,
+    entry,
+    same,
+)
 from agnesi.core.support.exports import module_of
 from agnesi.runtime.watched import Entries, Items, dict_pointer
 from agnesi.runtime.watched_contents import container_words, elements_words
 
 #: Bytes of objects' addresses that native code compares.
 _MAX_WORDS_BYTES = 1 << 12
+#: Results of a cached function that are compared one by one.
+_MAX_KEPT = 64
 #: Objects that are nothing but their attributes.
 NAMESPACES = (SimpleNamespace, threading.local)
 
@@ -71,6 +82,15 @@ class Contents(Place):
         if isinstance(container, dict) and not isinstance(container, OrderedDict):
             return [Entries(container, self.value)]
         return container_words(container, self.value)
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        otherwise = super().condition(name)
+        if not isinstance(self.container, threading.local):
+            return otherwise
+        held = f"{name(self.container)}.__dict__"
+        parts = [f"len({held}) == {len(self.value)}"] + [
+            f"{held}.get({key!r}) is {name(value)}" for key, value in self.value]
+        return f"({' and '.join(parts)} or {otherwise})"
 
     def change(self) -> str:
         now = self.now()
@@ -203,10 +223,9 @@ class Objects(Elements):
         return True
 
     def records(self) -> Iterable[Any]:
-        found = self.array.tobytes()
         if self.array.nbytes > _MAX_WORDS_BYTES or not self.holds():
             return ()
-        return elements_words(self.array, found)
+        return elements_words(self.array, self.array.tobytes(), self.value)
 
     def undo(self, before: Any) -> None:
         for index, value in zip(np.ndindex(before[1]), before[2], strict=True):
@@ -287,24 +306,33 @@ class Kept(Place):
     """The results that a cached function keeps: once they are cleared, it computes them again, and
     what it keeps then may be others."""
 
-    __slots__ = ("counts_seen", "function", "is_cleared")
+    __slots__ = ("function", "mapping")
 
     def __init__(self, path: str, function: Any) -> None:
         self.function = function
-        self.counts_seen = self.function.cache_info()
-        self.is_cleared = False
-        super().__init__(f"the number of results that {path} keeps", self.now())
+        #: Where it keeps them: the dict behind it that does not have its attributes.
+        self.mapping = next((d for d in gc.get_referents(function)
+                             if type(d) is dict and d is not vars(function)), None)
+        super().__init__(f"the results that {path} keeps", self.now())
 
     def now(self) -> Any:
-        return self.function.cache_info().currsize
+        if self.mapping is None or len(self.mapping) > _MAX_KEPT:
+            return self.function.cache_info().currsize
+        return tuple(self.mapping.items())
 
     def holds(self) -> bool:
-        hits, misses, _, size = info = self.function.cache_info()
-        before = self.counts_seen
-        self.is_cleared = (self.is_cleared or size < self.value or hits < before.hits
-                           or misses < before.misses)
-        self.counts_seen = info
-        return not self.is_cleared
+        if type(self.value) is int:
+            return bool(self.function.cache_info().currsize >= self.value)
+        known: Any = self.mapping
+        return all(known.get(key, MISSING) is value for key, value in self.value)
+
+    def records(self) -> Iterable[Any]:
+        if type(self.value) is int or any(type(key) not in PLAIN for key, _ in self.value):
+            return ()
+        return [entry(self.mapping, key, value) for key, value in self.value]  # type: ignore
+
+    def change(self) -> str:
+        return f"{self.path} were cleared"
 
 
 class Answer(Place):
@@ -327,6 +355,12 @@ class Answer(Place):
                 yield Entries(source, tuple(source.items()))
             else:
                 yield Items(source, tuple(source))
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        otherwise = super().condition(name)
+        if all(type(v) in PLAIN for v in self.value):  # each has one type, whatever it is
+            return f"({name(self.ask)}() == {name(self.value)} or {otherwise})"
+        return otherwise
 
     def change(self) -> str:
         return f"the tensors and modules in {self.path} are others"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Entered
-from agnesi.compiler.tracing.places import MISSING, Definition, Function, Kind, Place, same
+from agnesi.compiler.tracing.places import MISSING, Definition, Fact, Function, Kind, Place, same
 from agnesi.compiler.tracing.process.ambient import State
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.things import tells
@@ -208,7 +208,7 @@ def _shows_symbol(items: Iterable[Any]) -> bool:
 
 def _written(places: Iterable[Place]) -> Iterator[Written]:
     for place in places:
-        if isinstance(place, Answer):
+        if isinstance(place, (Answer, Fact)):
             continue
         now = place.now()
         if isinstance(place, (Definition, Function)):

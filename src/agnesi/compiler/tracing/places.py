@@ -8,7 +8,7 @@ sees that nothing was changed.  Where it has none, ``holds`` is asked before eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -123,6 +123,11 @@ class Place:
         """Return what native code compares; empty where only ``holds`` can decide."""
         return ()
 
+    def condition(self, name: Callable[[Any], str]) -> str:
+        """Return what the text of a call asks where native code cannot see the place, or nothing
+        if each text asks that; ``name`` gives things names."""
+        return f"{name(self.holds)}()"
+
     def change(self) -> str:
         """Describe the change of the place, for the user."""
         return f"{self.path} was {describe_value(self.value)}, now {describe_value(self.now())}"
@@ -229,6 +234,12 @@ class Slot(Place):
         except TypeError:
             return []
         return [pointer(self.owner, offset, self.value)]
+
+
+class Fact(Slot):
+    """What a tensor is besides its value, which a trace does not repeat."""
+
+    __slots__ = ()
 
 
 class Kind(Place):

@@ -50,6 +50,7 @@ from agnesi.compiler.tracing.places import (
     Attribute,
     Cell,
     Definition,
+    Fact,
     Function,
     Kind,
     Name,
@@ -190,14 +191,16 @@ class Reads(ModuleReads):
     def _flag(self, value: Tensor, path: str) -> None:
         """Whether a tensor requires a gradient, if code asks for that of any."""
         if _FLAG in self._names and _FLAG not in self._assigned:
-            self._add((id(value), _FLAG), lambda: Answer(
-                f"{path}.{_FLAG}", lambda: (value.requires_grad,), tuple))
+            self._fact(value, _FLAG, f"{path}.{_FLAG}")
 
     def fact(self, value: Tensor, name: str) -> None:
         """Code asks a tensor that it has for its name."""
         if name == "name":
-            self._add((id(value), name), lambda: Answer(
-                "the name of a tensor", lambda: (value._name,), tuple))
+            self._fact(value, "_name", "the name of a tensor")
+
+    def _fact(self, value: Tensor, slot: str, path: str) -> None:
+        member = vars(Tensor)[slot]
+        self._add((id(value), slot), lambda: Fact(path, value, member, member.__get__(value)))
 
     def _owned(self, owned: dict[str, Any], path: str) -> None:
         """The attributes of a function or module: those that code names."""

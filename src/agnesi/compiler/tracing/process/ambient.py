@@ -35,7 +35,8 @@ class Question(NamedTuple):
         return not self.names or not self.names.isdisjoint(names)
 
 
-def _of_context(module: Any) -> tuple[Any, ...]:
+def context_of(module: Any) -> tuple[Any, ...]:
+    """What a context of ``decimal`` computes by."""
     found = module.getcontext()
     return (found.prec, found.rounding, found.Emin, found.Emax, found.capitals, found.clamp,
             tuple(found.traps.items()))
@@ -45,14 +46,25 @@ def _asks(told: str, names: str, ask: Callable[[Any], tuple[Any, ...]] | None = 
     return Question(told, frozenset(names.split()), ask)
 
 
+_RECORDING = "whether gradients are recorded"
+
+
+class _Recording(Answer):
+    """Whether gradients are recorded, which the text of each call asks."""
+
+    __slots__ = ()
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        return ""
+
+
 _FILES = _asks("asks the file system", """
     exists lexists is_file is_dir isfile isdir islink stat lstat getsize getmtime listdir scandir
     walk iterdir glob rglob iglob read_text read_bytes write_text write_bytes access""")
 _QUESTIONS: dict[str, tuple[Question, ...]] = {
-    "agnesi": (_asks("whether gradients are recorded", "is_grad_enabled",
-                     lambda _: (STATE.recording,)),),
+    "agnesi": (_asks(_RECORDING, "is_grad_enabled", lambda _: (STATE.recording,)),),
     "datetime": (_asks("reads the clock", "now today utcnow"),),
-    "decimal": (_asks("the context of decimal", "", _of_context),),
+    "decimal": (_asks("the context of decimal", "", context_of),),
     "gc": (_asks("asks the garbage collector", """isenabled get_count get_objects
         get_referrers enable disable collect freeze unfreeze set_threshold"""),),
     "glob": (_FILES,),
@@ -122,7 +134,8 @@ def answers(module: Any, names: frozenset[str], local: bool = False
         if question.ask is None:
             raise OnlyEagerError(f"it {question.told}")
         ask = functools.partial(question.ask, module)
-        yield (name, question.told), functools.partial(Answer, question.told, ask, tuple)
+        kind = _Recording if question.told is _RECORDING else Answer
+        yield (name, question.told), functools.partial(kind, question.told, ask, tuple)
 
 
 def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Callable[[], Place]]]:

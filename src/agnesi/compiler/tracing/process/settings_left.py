@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.process.ambient import context_of
 from agnesi.core.support.config import MODE, STATE, config
 
 
@@ -42,7 +43,7 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]
     decimal: Any = sys.modules.get("decimal")
     if decimal is not None:
         held = decimal.getcontext().copy()
-        yield ("the context of decimal", lambda: repr(decimal.getcontext()),
+        yield ("the context of decimal", lambda: context_of(decimal),
                lambda value: decimal.setcontext(held))
 
 
