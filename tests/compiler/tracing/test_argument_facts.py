@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import decimal
+import functools
 import operator
+import sys
+import threading
 import warnings
 from typing import Any, NamedTuple
 
@@ -348,3 +352,45 @@ def test_methods_of_dataclasses_compare_no_identities(traces):
     assert len(traces) == 1 and not traces[0].assumed
     sizes.rows = 3
     assert f(one(4)).item() == 4.0
+
+
+@functools.lru_cache
+def kept(n: int) -> float:
+    return n * 2.0
+
+
+LOCAL, OBJECTS = threading.local(), np.array([2.0], object)
+LOCAL.k = 2.0
+#: Functions that ask for something, and how many functions of Python's a call enters.
+ASKING: list[tuple[Any, int]] = [
+    (lambda x, y: x if x is y else x + y, 1), (lambda x, y: x if x.name else x + y, 1),
+    (lambda x, y: x + y if x.is_leaf else x, 1), (lambda x, y: x + y if x.grad is None else x, 1),
+    (lambda x, y: x + y if x.is_contiguous() else x, 1),
+    (lambda x, y: x + y if ag.is_grad_enabled() else x, 1), (lambda x, y: x + y * LOCAL.k, 1),
+    (lambda x, y: x + y * float(1 / decimal.Decimal(3)), 1),
+    (lambda x, y: x if W.requires_grad else x + y, 0), (lambda x, y: x if W.name else x + y, 0),
+    (lambda x, y: x + y * kept(3), 0), (lambda x, y: x + y * OBJECTS[0], 0)]
+
+
+@pytest.mark.parametrize(("function", "most"), ASKING, ids=[str(i) for i in range(len(ASKING))])
+def test_calls_are_asked_without_functions_of_python(function: Any, most: int) -> None:
+    compiled, x, y, entered = ag.jit(function), one(1), one(2), []
+    compiled(x, y)
+    compiled(x, y)
+    sys.setprofile(lambda frame, event, _: entered.append(frame) if event == "call" else None)
+    try:
+        compiled(x, y)
+    finally:
+        sys.setprofile(None)
+    assert [f.f_code.co_qualname for f in entered] == ["call"] * most
+
+
+def test_containers_are_told_apart_without_functions_of_python() -> None:
+    compiled, a, b, entered = ag.jit(lambda a, b: (a[0] + b[0], a is b)), [one(1)], [one(2)], []
+    compiled(a, b)
+    sys.setprofile(lambda frame, event, _: entered.append(frame) if event == "call" else None)
+    try:
+        assert not compiled(a, b)[1]
+    finally:
+        sys.setprofile(None)
+    assert len(entered) == 1 and compiled(a, a)[1]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.config import STATE
+from agnesi.core.support.config import MODE
 from agnesi.core.support.tree import Tree, exact
 
 
@@ -170,7 +170,7 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     general_name = text.name(general)
     all_given = "".join(f"{name}, " for name in given)
     text.otherwise = f"return {general_name}(({all_given}), more, named)"
-    text.require(f"not more and {text.name(STATE)}.recording is {recording}")
+    text.require(f"not more and {text.name(MODE.get)}().recording is {recording}")
     leaves = [leaf for c, name in zip(positional.children, given, strict=True)
               for leaf in text.leaves(c, name)]
     if keywords.children:

@@ -28,12 +28,11 @@ from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, D
 from agnesi.compiler.tracing.leaves import Constant, is_small
 from agnesi.compiler.tracing.numbers import LookedAtError, refuse_stores
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import Attribute, Cell, Name, Place, Slot
+from agnesi.compiler.tracing.places import Place, can_vary
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import warn
 from agnesi.core.support.tree import Tree
-from agnesi.core.tensor import Tensor
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.
@@ -341,7 +340,7 @@ class Versions:
         tree, kinds, *_ = key
         shapes, family = shapes_of(leaves), self._families.setdefault(but_sizes(key), Family())
         known = self._made.get(key, [])
-        cause = self._cause(key, known) if not left else _other_way(left[-1])
+        cause = _other_way(left[-1]) if left else self._cause(key, known)
 
         def make(pattern: Any = None) -> Version:
             try:
@@ -355,15 +354,13 @@ class Versions:
         grown = None
         if not known and key not in self._whole:
             grown = family.grow(shapes, make, births(shapes, [c.most for c in computed]))
-        if grown is not None:
-            pattern, made = grown
-            key = self._asked_by(made, key, leaves, family)
+        pattern, made = (None, make()) if grown is None else grown
+        key = self._asked_by(made, key, leaves, family)
+        if pattern is not None:
             self._served.clear()
             kinds = tuple(map(kind_with, kinds, in_shapes(pattern, shapes)))
             cause += f"; {describe_pattern(pattern)}"
         else:
-            made = make()
-            key = self._asked_by(made, key, leaves, family)
             refused = family.learn(shapes)
             cause += f"; no version for all sizes: {refused}" if refused else ""
             self._made[key] = [
@@ -430,7 +427,7 @@ class Versions:
         found = False
         for place_key, place in ({} if last is None else last.placed).items():
             now = None if place.holds() else place.now()
-            if now is None or not _can_vary(place, now) or place_key in self._steering:
+            if now is None or not can_vary(place, now) or place_key in self._steering:
                 continue
             self._changed[place_key] = self._changed.get(place_key, 0) + 1
             if self._changed[place_key] >= _MAX_CONSTANT_CHANGES:
@@ -546,10 +543,3 @@ class Versions:
 def _other_way(left: Version) -> str:
     """Return why there is another version: Python decides otherwise."""
     return f"Python decided otherwise than {left.way()}"
-
-
-def _can_vary(place: Place, now: Any) -> bool:
-    """Return whether a place holds numbers or tensors, which the code can take at run time."""
-    if not isinstance(place, (Attribute, Slot, Name, Cell)) or type(now) is not type(place.value):
-        return False
-    return type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None)

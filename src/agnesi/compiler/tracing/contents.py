@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import gc
+import re
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -22,6 +25,7 @@ from agnesi.compiler.tracing.places import (
     same,
 )
 from agnesi.core.support.exports import module_of
+from agnesi.core.support.forks import unforked
 from agnesi.runtime.watched import Entries, Items, dict_pointer
 from agnesi.runtime.watched_contents import container_words, elements_words
 
@@ -245,8 +249,28 @@ class Compared(Elements):
 
     __slots__ = ()
 
+    def holds(self) -> bool:
+        array, compare = self.array, _comparing()
+        dtype, shape, found = self.value
+        if compare is None or not array.flags.c_contiguous:
+            return super().holds()
+        return bool(array.dtype == dtype and array.shape == shape
+                    and compare(array.ctypes.data, found, array.nbytes) == 0)
+
     def records(self) -> Iterable[Any]:
         return ()
+
+
+@functools.cache
+@unforked()
+def _comparing() -> Any:
+    """C's ``memcmp``, where it is found; comparing bytes would copy them."""
+    try:
+        found = ctypes.CDLL(None).memcmp
+    except (AttributeError, OSError, TypeError):
+        return None
+    found.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+    return found
 
 
 class Raw(Place):
@@ -271,6 +295,11 @@ class Raw(Place):
         else:
             with memoryview(self.buffer).cast("B") as view:
                 view[:] = found
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        if isinstance(self.buffer, memoryview) or module_of(type(self.buffer)) == "array":
+            return f"{name(self.buffer)}.tobytes() == {name(self.value[-1])}"
+        return super().condition(name)
 
     def change(self) -> str:
         return f"{self.path} holds other elements"
@@ -335,6 +364,15 @@ class Kept(Place):
         return f"{self.path} were cleared"
 
 
+def _is_equal_to_itself(value: Any) -> bool:
+    """Return whether things, tuples of such among them, are equal to what is as good as they are.
+    """
+    if type(value) is tuple:
+        return all(map(_is_equal_to_itself, value))
+    kind: Any = type(value)
+    return kind in (*PLAIN, re.Pattern) or kind.__eq__ is object.__eq__
+
+
 class Answer(Place):
     """The library's findings about an object, and the dicts and lists where it looked."""
 
@@ -358,7 +396,7 @@ class Answer(Place):
 
     def condition(self, name: Callable[[Any], str]) -> str:
         otherwise = super().condition(name)
-        if all(type(v) in PLAIN for v in self.value):  # each has one type, whatever it is
+        if _is_equal_to_itself(self.value):  # what is told has one type, whatever it is
             return f"({name(self.ask)}() == {name(self.value)} or {otherwise})"
         return otherwise
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import own_code
 from agnesi.core.support.tree import exact, nested_beyond
+from agnesi.core.tensor import Tensor
 from agnesi.runtime.watched import (
     CELL_AT,
     CODE_AT,
@@ -399,3 +400,10 @@ def _is_builtin(kind: type) -> bool:
 
 def _is_method(value: Any) -> bool:
     return hasattr(type(value), "__get__")
+
+
+def can_vary(place: Place, now: Any) -> bool:
+    """Return whether a place holds numbers or tensors, which the code can take at run time."""
+    if not isinstance(place, (Attribute, Slot, Name, Cell)) or type(now) is not type(place.value):
+        return False
+    return type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None)

@@ -38,15 +38,18 @@ class Question(NamedTuple):
 def context_of(module: Any) -> tuple[Any, ...]:
     """What a context of ``decimal`` computes by."""
     found = module.getcontext()
-    return (found.prec, found.rounding, found.Emin, found.Emax, found.capitals, found.clamp,
-            tuple(found.traps.items()))
+    return (*[getattr(found, part) for part in _PARTS], tuple(found.traps.items()))
+
+
+_PARTS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 
 
 def _asks(told: str, names: str, ask: Callable[[Any], tuple[Any, ...]] | None = None) -> Question:
     return Question(told, frozenset(names.split()), ask)
 
 
-_RECORDING = "whether gradients are recorded"
+def _recording(module: Any) -> tuple[Any, ...]:
+    return STATE.recording,
 
 
 class _Recording(Answer):
@@ -58,11 +61,29 @@ class _Recording(Answer):
         return ""
 
 
+class _Decimals(Answer):
+    """How the module ``decimal`` computes."""
+
+    __slots__ = ()
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        module: Any = sys.modules["decimal"]
+        held, otherwise = module.getcontext().copy(), super().condition(name)
+        if not self.holds():
+            return otherwise
+        found, asked = f"{name(None)}_", f"{name(module.getcontext)}()"
+        parts = [f"{found}.{part} == {name(getattr(held, part))}" for part in _PARTS]
+        parts.append(f"{found}.traps == {name(held)}.traps")  # which lie in the context
+        parts[0] = parts[0].replace(found, f"({found} := {asked})", 1)
+        return f"({' and '.join(parts)} or {otherwise})"
+
+
+_KINDS = {_recording: _Recording, context_of: _Decimals}
 _FILES = _asks("asks the file system", """
     exists lexists is_file is_dir isfile isdir islink stat lstat getsize getmtime listdir scandir
     walk iterdir glob rglob iglob read_text read_bytes write_text write_bytes access""")
 _QUESTIONS: dict[str, tuple[Question, ...]] = {
-    "agnesi": (_asks(_RECORDING, "is_grad_enabled", lambda _: (STATE.recording,)),),
+    "agnesi": (_asks("whether gradients are recorded", "is_grad_enabled", _recording),),
     "datetime": (_asks("reads the clock", "now today utcnow"),),
     "decimal": (_asks("the context of decimal", "", context_of),),
     "gc": (_asks("asks the garbage collector", """isenabled get_count get_objects
@@ -134,7 +155,7 @@ def answers(module: Any, names: frozenset[str], local: bool = False
         if question.ask is None:
             raise OnlyEagerError(f"it {question.told}")
         ask = functools.partial(question.ask, module)
-        kind = _Recording if question.told is _RECORDING else Answer
+        kind = _KINDS.get(question.ask, Answer)
         yield (name, question.told), functools.partial(kind, question.told, ask, tuple)
 
 
