@@ -125,10 +125,10 @@ def test_every_way_to_read_shows_numpydoc():
 
     numpydoc(f)
     doc: Any = f.__doc__
-    shown = "Of one.\n\n        Parameters\n        ----------\n        x : int\n            One."
+    shown = "Of one.\n\nParameters\n----------\nx : int\n    One."
     for text in (str(doc), f"{doc}", "" + doc, doc + "", doc[:], doc.expandtabs(),
                  "".join(doc), doc.replace("no such", ""), "\n".join(doc.splitlines())):
-        assert text.startswith(shown) and ":param" not in text
+        assert inspect.cleandoc(text).startswith(shown) and ":param" not in text
     assert "Parameters" in doc and ":param" not in doc and len(doc) == len(str(doc))
     assert repr(doc) == repr(str(doc)) and isinstance(doc, str)
     assert inspect.getdoc(f) == inspect.cleandoc(str(doc))

@@ -74,12 +74,22 @@ def compared_in(code: CodeType) -> frozenset[str | None]:
     for inner in codes(code):
         before = None
         for i in instructions(inner):
-            if i.opname == "IS_OP" and before is not None and before.opname != "LOAD_CONST" and (
-                    before.argval != "__class__"):  # as in the methods of dataclasses
+            if i.opname == "IS_OP" and before is not None and not (
+                    before.opname == "LOAD_CONST" or before.argval == "__class__"
+                    or _is_shortcut(inner, before)):
                 is_name = before.opname in ("LOAD_GLOBAL", "LOAD_NAME")
                 found.add(before.argval if is_name else None)
             before = i if i.opname != "CACHE" else before
     return frozenset(found)
+
+
+def _is_shortcut(code: CodeType, before: dis.Instruction) -> bool:
+    """Return whether ``__eq__`` asks first whether it is given the object itself, as in dataclasses
+    of Python 3.13."""
+    if code.co_name != "__eq__" or not before.opname.startswith("LOAD_FAST"):
+        return False
+    loaded = before.argval if isinstance(before.argval, tuple) else (before.argval,)
+    return code.co_varnames[1] in loaded
 
 
 #: Names of what makes text of things.

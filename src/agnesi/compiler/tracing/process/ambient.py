@@ -116,7 +116,7 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
 _ALL_NAMES = frozenset().union(*(q.names for some in _QUESTIONS.values() for q in some))
 #: Modules under whose names others lie.
 _ALIASES = {"posix": "os", "nt": "os", "genericpath": "os", "posixpath": "os", "ntpath": "os",
-            "_decimal": "decimal", "_locale": "locale"}
+            "_decimal": "decimal", "_locale": "locale", "pathlib._local": "pathlib"}
 #: What the clock tells, and what is said: where the module is a global name, calls of it are seen
 #: (``numbers.py``).
 _BY_LOCAL_NAMES = {
