@@ -80,8 +80,8 @@ CASES = [
      "while_loop: pair() missing 1 required positional argument: 'r'; it is called as "
      "condition(carry): a nest is one argument"),
     (lambda x: ag.cond(x.sum() > 0, x, x), TypeError,
-     "cond: 'Tensor' object is not callable; it is called as then(*operands): lambda: x gives a "
-     "value, ag.where chooses between two"),
+     "cond: then must be a function (lambda: x gives a value, ag.where chooses between two), not "
+     "float32[4, 3]"),
     (lambda x: ag.fori_loop(0, x.sum(), nothing, x), TypeError,
      "fori_loop: upper must be an integer scalar, not float32[]"),
     (lambda x: ag.fori_loop(0, 2.5, nothing, x), TypeError,

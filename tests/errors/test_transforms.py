@@ -24,7 +24,7 @@ async def later(x):
 
 
 CASES = [
-    (lambda: ag.jit(3.0), TypeError, "ag.jit takes a function, not 3.0"),
+    (lambda: ag.jit(3.0), TypeError, "jit: function must be a function or None, not 3.0"),
     (lambda: ag.jit(steps), TypeError, "steps is a generator or coroutine, whose call computes "
      "nothing yet: compile the function that computes one step"),
     (lambda: ag.jit(later), TypeError, "later is a generator or coroutine, whose call computes "

@@ -7,6 +7,7 @@ that no line of ours raises passes through the function, so that correct calls c
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -50,14 +51,16 @@ def counts(function: Any) -> Counts:
     return tuple(found)
 
 
-def ranged(function: Any) -> Ranged:
-    """Parameters that are declared as numbers of a range, or as one of some words."""
+def ranged(function: Any, early: bool = False) -> Ranged:
+    """Parameters that are declared as numbers of a range, or as one of some words; ``early`` those
+    of functions that take functions, and integers, which :func:`counts` has."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    rules = options.declared(function)
+    rules = options.checked(function, early)
+    plain = [name for name in names if not early and _PLAIN.issuperset(
+        _kinds(str(function.__annotations__.get(name, "int"))))]
     return tuple((name, place if place < code.co_argcount else _NOWHERE, rules[name])
-                 for place, name in enumerate(names)
-                 if name in rules and not _PLAIN.issuperset(_kinds(function.__annotations__[name])))
+                 for place, name in enumerate(names) if name in rules and name not in plain)
 
 
 def first_place(declared: Ranged) -> int:
@@ -121,7 +124,8 @@ def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> s
         for name, declared, default, value in given:
             if value is not default and (wanted := test(name, declared, value)):
                 return f"{name} must be {wanted}, not {typed(value)}"
-    return ""
+    return options.culprit(inspect.unwrap(function), ((name, v) for name, _, default, v in given
+                                                      if v is not default))
 
 
 def of_keyword(error: Exception, function: Any, keywords: dict[str, Any]) -> Exception:
@@ -180,12 +184,15 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
     given = [entry for entry in _given(function, args, keywords) if entry[3] is not entry[2]]
     if any(words in text for words in _OF_ARRAYS):
         given = [e for e in given if isinstance(e[3], (np.ndarray, Tensor, list, tuple))][::-1]
+    elif "cannot convert float" in text:
+        given = [e for e in given if isinstance(e[3], float) and not math.isfinite(e[3])]
     elif any(words in text for words in _OF_LENGTHS):
         given = [e for e in given if isinstance(e[3], (list, tuple)) and not e[3]]
     else:
         types = set(re.findall(r"'(?:\w+\.)*(\w+)'", text))
         given = [e for e in given if type(e[3]).__name__ in types] or [
-            e for e in given if any(type(v).__name__ in types for v in _several(e[3]))]
+            e for e in given if any(type(v).__name__ in types for v in _several(e[3]))] or [
+            e for e in given if isinstance(e[3], type) and f"'{e[3].__name__}'" in text]
     return f"{given[0][0]} cannot be {typed(given[0][3])}" if given else ""
 
 

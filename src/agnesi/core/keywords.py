@@ -90,7 +90,7 @@ def strict(function: F, owner: type | None = None) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        if checked and options.declared(inner):
+        if checked and options.checked(inner):
             options.check(_name(inner, args, owner), inner,
                           options.arguments(inner, args, keywords))
         try:
@@ -135,8 +135,11 @@ def _form(function: Any, name: str) -> str:
 
 
 def _caller() -> str:
-    """The file of who called what a wrapper stands for."""
-    return sys._getframe(3).f_code.co_filename
+    """The file of who called what a wrapper stands for, two calls within it."""
+    step = sys._getframe(3)
+    while step is not None and step.f_code.co_filename == __file__:
+        step = step.f_back  # type: ignore[assignment]
+    return step.f_code.co_filename if step is not None else ""
 
 
 def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
@@ -151,6 +154,9 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         return _of_the_outer(error, function, name)
     if not is_accident(error):
         found = type(error)(at(f"{name}: {error}"))
+    elif not _of_library(error, "sklearn") and (reason := options.culprit(
+            function, options.arguments(function, args, keywords))):
+        found = TypeError(at(f"{name}: {reason}"))
     elif not _of_library(error, "sklearn") and (
             reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
         found = TypeError(at(f"{name}: {reason}: {error}"))
@@ -183,11 +189,22 @@ def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:
     inner, text = getattr(error, "owner", None), str(error)
     if inner is not None and text.startswith(f"{inner}: "):
         found = type(error)(f"{name}{text[len(inner):]}")
-    elif (getattr(error, "located", False) and not text.startswith(name)
-          and not ours(sys._getframe(3).f_code.co_filename)):  # the user called it
-        found = type(error)(f"{name}: {text}")
+    elif not ours(_caller()):  # the user called it
+        return named(error, name)
     else:
         return None
+    found.accident, found.owner = False, name
+    return found
+
+
+def named(error: Any, name: str) -> Exception | None:
+    """Return an error that tells its line as that of what the user called; None where it names it.
+    """
+    text = str(error)
+    if "\n  at " not in text or text.startswith(name) or (not getattr(
+            error, "located", False) and any(map(text.partition("\n")[0].count, name.split(".")))):
+        return None
+    found = type(error)(f"{name}: {text}")
     found.accident, found.owner = False, name
     return found
 

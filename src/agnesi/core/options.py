@@ -15,8 +15,10 @@ import inspect
 import math
 import numbers
 import operator
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, TypeAlias, get_origin
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin
 
 import numpy as np
 
@@ -34,6 +36,8 @@ class Rule(NamedTuple):
     wanted: Callable[[Any], str] = lambda value: ""
     #: Whether it is about numbers, flags and words, which functions and methods check, too.
     plain: bool = False
+    #: Whether functions that take functions check it, too: what it refuses nothing else explains.
+    early: bool = False
 
 
 # -- numbers ------------------------------------------------------------------------------------
@@ -170,7 +174,7 @@ _RULES = {
     "int": within(whole=True),
     "float": within(infinite=True),
     "PerAxis": _each(within(whole=True)),
-    "Callable": Rule("a function", callable),
+    "Callable": Rule("a function", callable, early=True),
     "Sequence": Rule("a list or tuple", _is_several),
     "list": Rule("a list or tuple", _is_several),
     "tuple": Rule("a tuple", _is_several),
@@ -207,10 +211,21 @@ _CHECKED = frozenset(("Optimizer", "Trainer"))
 def _instance(kind: type) -> Rule:
     ours = kind.__module__.startswith(PACKAGE)
     told = f"{PACKAGE}'s {kind.__name__}" if ours else f"a {kind.__name__}"
+    if kind is os.PathLike:
+        told = "a path"
     if ours and kind.__name__ == "Tensor":  # arrays are taken for tensors
         return Rule(told, lambda value: isinstance(value, (kind, np.ndarray)))
     plain = ours and kind.__name__ in _CHECKED
     return Rule(told, lambda value: isinstance(value, kind), plain=plain)
+
+
+def _either(union: UnionType) -> Rule | None:
+    """The rule of a name for one of several classes, as ``str | os.PathLike[str]``."""
+    kinds = [get_origin(kind) or kind for kind in get_args(union)]
+    if not all(isinstance(kind, type) for kind in kinds):
+        return None
+    rules = [_RULES.get(kind.__name__) or _instance(kind) for kind in kinds]
+    return Rule(_or([rule.told for rule in rules]), lambda value: isinstance(value, tuple(kinds)))
 
 
 def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
@@ -236,7 +251,10 @@ def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
                 return f"{found[0]} in the place of {_told(entry)}"
         return ""
 
-    return rule if inner is None else Rule(rule.told, rule.fits, wanted)
+    if inner is None:
+        return rule
+    return Rule(rule.told, rule.fits, wanted,
+                early=all(entry.plain or entry.early for entry in inner))
 
 
 # -- annotations --------------------------------------------------------------------------------
@@ -281,14 +299,15 @@ def _meant(name: str, names: Mapping[str, Any]) -> Rule | None:
         return next((m for m in kind.__metadata__ if isinstance(m, Rule)), None)
     if get_origin(kind) is Callable:
         return _RULES["Callable"]
+    if isinstance(kind, UnionType):
+        return _either(kind)
     known = isinstance(kind, type) and kind not in (object, Any)
     return _instance(kind) if known and not getattr(kind, "_is_protocol", False) else None
 
 
 @functools.cache
 def declared(function: Any) -> dict[str, tuple[Rule, ...]]:
-    """The rules of the parameters of a function of ours, as far as there are any: constructors
-    check all, others numbers, flags and words."""
+    """The rules of the parameters of a function of ours, as far as there are any."""
     if not str(function.__module__).startswith(PACKAGE):
         return {}
     found = {name: _alternatives(text, function.__globals__)
@@ -297,7 +316,18 @@ def declared(function: Any) -> dict[str, tuple[Rule, ...]]:
     if function.__name__ == "__init__":
         return {name: rules for name, rules in found.items() if rules}
     return {name: tuple(_ANY if rule is _RULES["float"] else rule for rule in rules)
-            for name, rules in found.items() if rules and all(rule.plain for rule in rules)}
+            for name, rules in found.items() if rules}
+
+
+@functools.cache
+def checked(function: Any, early: bool = False) -> dict[str, tuple[Rule, ...]]:
+    """Those that are checked before a call: all of a constructor's, else those about numbers, flags
+    and words, and ``early`` ones; others say what is wrong where a call fails."""
+    found = declared(function)
+    if function.__name__ == "__init__":
+        return found
+    return {name: rules for name, rules in found.items()
+            if all(rule.plain or (early and rule.early) for rule in rules)}
 
 
 def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exception]] | None:
@@ -323,11 +353,21 @@ def check(owner: str, function: Any, given: Iterable[tuple[str, Any]]) -> None:
     :raises TypeError, ValueError: If there is one; of another kind, or of the kind and out of
         range.
     """
-    rules = declared(function)
+    rules = checked(function)
     for name, value in given:
         if name in rules and (error := refusal(name, rules[name], value)) is not None:
-            raise type(error)(at(f"{owner}: {error}"
-                                 f"{_instead(owner, function, rules[name], value)}"))
+            found: Any = type(error)(at(f"{owner}: {error}"
+                                        f"{_instead(owner, function, rules[name], value)}"))
+            found.owner = owner
+            raise found
+
+
+def culprit(function: Any, given: Iterable[tuple[str, Any]]) -> str:
+    """What is wrong with the first argument that is nothing of what its annotation says, or "": why
+    a call may have failed."""
+    rules = declared(function)
+    found = (refusal(name, rules[name], value) for name, value in given if name in rules)
+    return next((str(error) for error in found if error is not None), "")
 
 
 def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:

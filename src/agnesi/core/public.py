@@ -86,17 +86,17 @@ def higher(function: F) -> F:
     """A public function that calls the user's: what those raise, and what it refuses, passes."""
     name, leading = _shown(function), arguments.leading_functions(function)
     numpydoc(function)
-    ranged = arguments.ranged(inspect.unwrap(function))
+    ranged = arguments.ranged(inspect.unwrap(function), early=True)
     first = arguments.first_place(ranged)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        if ranged and (keywords or len(args) > first):
-            arguments.check_ranged(ranged, args, keywords, f"{name}: ")
         for parameter, value in zip(leading, args, strict=False):
             if not callable(value):
                 raise TypeError(at(f"{name}: {parameter} must be a function, not {typed(value)}; "
                                    f"the order is {arguments.form(function, name)}"))
+        if ranged and (keywords or len(args) > first):
+            arguments.check_ranged(ranged, args, keywords, f"{name}: ")
         try:
             return function(*args, **keywords)
         except Exception as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from agnesi.api.control.growing import growing_while
 from agnesi.api.control.nests import (
@@ -27,6 +27,7 @@ from agnesi.api.control.steps import Loop, filled_up
 from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond, traced_while
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
+from agnesi.core.options import Rule
 from agnesi.core.public import higher, keyworded
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree
@@ -37,6 +38,9 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.indexing.ranges import arange
 
 Function = Callable[..., Any]
+#: Values where computations are taken have another function.
+Branch: TypeAlias = Annotated[Callable[..., Any], Rule(
+    "a function (lambda: x gives a value, ag.where chooses between two)", callable, early=True)]
 
 
 @higher
@@ -267,7 +271,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
 
 @higher
 @keyworded
-def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) -> Any:
+def cond(condition: Any, then: Branch, otherwise: Branch, *operands: Any) -> Any:
     """``then(*operands)`` or ``otherwise(*operands)``; only the one that is chosen runs.
 
     To choose between values that are there anyway, element by element, use :func:`where`.
@@ -275,7 +279,8 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
     :param condition: A bool scalar.
     :type condition: bool or Tensor
     :param then, otherwise: The branches; inside ``jit`` and on symbolic tensors both run once on
-        symbols, and return nests of the same types.
+        symbols, and return nests of the same types. Eagerly only the one that is chosen runs, so
+        that what the other one would return is not looked at: ``jit`` the function to check both.
     :type then, otherwise: callable
     :param *operands: What the branches get, as it is: they may as well use what they find around
         them.

@@ -43,7 +43,7 @@ from agnesi.ops.control.loop import Scan, While, applied
 Function = Callable[..., Any]
 
 #: How branches are called.
-CALLED = "then(*operands): lambda: x gives a value, ag.where chooses between two"
+CALLED = "then(*operands)"
 
 
 @contextmanager

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from agnesi.autodiff.recording import is_leaf
-from agnesi.core.op import typed
+from agnesi.core.keywords import named
+from agnesi.core.op import EXPLAINED, in_user_code, typed
 from agnesi.core.spellings import in_our_words as translated
 from agnesi.core.spellings import on_host
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, ours
 from agnesi.core.tensor import Tensor
 
 #: Reads what a module notes here; a trace that takes down which attributes are read need not know.
@@ -92,6 +94,15 @@ def by_place(init: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     return args[:count], {**dict(zip(["dtype"], behind[1:], strict=False)), **keywords}
 
 
+def of_constructor(error: Exception, kind: type, caller: str) -> Exception | None:
+    """The error of a constructor as that of the class, where the user called it; None where it says
+    enough."""
+    if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+        return None if ours(caller) or in_user_code(error) else named(error, kind.__name__)
+    reason = str(error).partition("() ")[2]  # its arguments do not fit
+    return TypeError(at(f"{kind.__name__}() {reason}")) if isinstance(error, TypeError) else None
+
+
 _CODE: Any = None  # of the __init__ below
 
 
@@ -109,11 +120,11 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
         args, keywords = by_place(init, args, keywords)
         try:
             init(self, *args, **keywords)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+        except EXPLAINED as error:
+            better = of_constructor(error, type(self), sys._getframe(1).f_code.co_filename)
+            if better is None:
                 raise
-            reason = str(error).partition("() ")[2]  # its arguments do not fit
-            raise TypeError(at(f"{type(self).__name__}() {reason}")) from None
+            raise better from better.__cause__
         if type(self).__init__ is __init__:  # not one that a subclass calls
             for name, value in self._entries():
                 if isinstance(value, Tensor) and is_owned(self, name, value):
