@@ -58,7 +58,7 @@ CASES = [
      "Classifier: optimizer must be the name of a class of agnesi.optim, such as 'Adam', or a "
      "function that makes one of parameters, not 'Adamm'"),
     (lambda: Classifier(lr="a").fit(np.ones((4, 2)), [0, 1, 0, 1]), TypeError,
-     "Classifier: lr must be a number, not 'a'"),
+     "Classifier.fit: lr must be a number, not 'a'"),
     (lambda: distributions.Normal([0.0, 0.0], [1.0, -2.0]), ValueError,
      "Normal: scale must be positive, not -2. of float32[2]"),
     (lambda: distributions.Normal(V, ag.ones(2)), ag.ShapeError, "Normal: sizes 3 and 2 differ on "

@@ -324,7 +324,7 @@ MODULES = [
     (lambda: ag.nn.GroupNorm(3, 4), ValueError,
      "GroupNorm: 4 channels do not fall into 3 equal groups"),
     (lambda: ag.nn.Linear(2, 2).to("cuda"), ValueError,
-     "there is one device, 'cpu', and not 'cuda'"),
+     "Linear.to: there is one device, 'cpu', and not 'cuda'"),
     (lambda: ag.optim.SGD(ag.nn.Linear(2, 2).parameters(), lr=-0.1), ValueError,
      "SGD: lr must be at least 0, not -0.1"),
 ]

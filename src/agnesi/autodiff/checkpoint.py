@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -105,7 +105,7 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
 
 
 @higher
-def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: int, x: TensorLike
+def checkpoint_sequential(functions: Iterable[Callable[[Any], Any]], segments: int, x: TensorLike
                           ) -> Any:
     """Functions one after another, in checkpointed segments; the last segment is run once.
 

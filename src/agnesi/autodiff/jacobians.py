@@ -16,6 +16,7 @@ from agnesi.autodiff.transforms import (
     gradient_function,
     jvp,
     listed,
+    name_of,
     opened,
     recording,
     tensors_of,
@@ -26,6 +27,7 @@ from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
 from agnesi.core.public import higher
 from agnesi.core.support import tree
+from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.creation import zeros_like
@@ -57,12 +59,21 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto
             [0., 4.]])
     """
     if mode not in ("auto", "forward", "reverse"):
-        raise ValueError(at(f"mode must be 'auto', 'forward' or 'reverse', not {mode!r}"))
+        raise ValueError(at(f"jacobian: mode must be 'auto', 'forward' or 'reverse', not {mode!r}"))
+    return _jacobian(f, argnums, mode, "jacobian")
+
+
+def _jacobian(f: Function, argnums: int | Sequence[int], mode: str, owner: str) -> Function:
+    """The function that computes all first derivatives, for one that the user called ``owner``."""
 
     @functools.wraps(f)
     def derivatives(*args: Any, **keywords: Any) -> Any:
-        inputs = Inputs("jacobian", args, argnums)
-        ys, shape = tensors_of(f, inputs.call(f, keywords))
+        inputs = Inputs(owner, args, argnums)
+        ys, shape = tensors_of(f, inputs.call(f, keywords), owner)
+        for y in ys:
+            if not is_inexact(y.dtype):
+                raise TypeError(at(f"{owner}: {name_of(f)} must return float or complex tensors, "
+                                   f"not {typed(y)}, which has no gradient"))
         forward = mode == "forward" or (mode == "auto" and _fewer(inputs.originals, ys))
         with recording(inputs.outer(ys)):
             return shape.build((_columns if forward else _rows)(ys, inputs))
@@ -137,7 +148,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     >>> ag.jacfwd(lambda t: ag.stack([ag.cos(t), ag.sin(t)]))(0.0)
     tensor([-0.,  1.])
     """
-    return jacobian(f, argnums, mode="forward")
+    return _jacobian(f, argnums, "forward", "jacfwd")
 
 
 @higher
@@ -154,7 +165,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     >>> ag.jacrev(lambda x: (x * x).sum())(ag.tensor([1.0, 2.0]))
     tensor([2., 4.])
     """
-    return jacobian(f, argnums, mode="reverse")
+    return _jacobian(f, argnums, "reverse", "jacrev")
 
 
 @higher
@@ -175,7 +186,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacobian(gradient_function(f, argnums, owner="hessian"), argnums, mode="forward")
+    return _jacobian(gradient_function(f, argnums, owner="hessian"), argnums, "forward", "hessian")
 
 
 @higher
@@ -222,7 +233,7 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """
     inputs = Inputs("linearize", primals)
     value = inputs.call(f, {})
-    ys, shape = tensors_of(f, value)
+    ys, shape = tensors_of(f, value, "linearize")
     keep = inputs.outer(ys)
     nodes = [current(y) for y in ys]
 

@@ -216,15 +216,15 @@ def _both(f: Function, argnums: Any, has_aux: bool, owner: str) -> Function:
         y, aux = _pair(owner, f, result) if has_aux else (result, None)
         if not isinstance(y, Tensor):
             raise TypeError(
-                at(f"{owner}: {_name(f)} must return a tensor, not {typed(y)}"
+                at(f"{owner}: {name_of(f)} must return a tensor, not {typed(y)}"
                    + _returned(y, has_aux))
             )
         if y.shape != ():
             raise GradientError(at(
-                f"{owner}: {_name(f)} must return a scalar, not {typed(y)}: reduce it, as with "
+                f"{owner}: {name_of(f)} must return a scalar, not {typed(y)}: reduce it, as with "
                 ".sum() or .mean(); ag.jacobian has the derivatives of all elements"))
         if not is_inexact(y.dtype):
-            raise TypeError(at(f"{owner}: {_name(f)} must return a float or complex scalar, not "
+            raise TypeError(at(f"{owner}: {name_of(f)} must return a float or complex scalar, not "
                                f"{typed(y)}, which has no gradient"))
         keep = inputs.outer([y])
         with recording(keep):
@@ -241,14 +241,15 @@ def check_tuples(owner: str, f: Function, **given: Any) -> None:
     """Refuse arguments of a function that do not come in a tuple."""
     for name, value in given.items():
         if not isinstance(value, (tuple, list)):
-            raise TypeError(at(f"{owner}: {name} must be a tuple with an entry for each argument "
-                               f"of {_name(f)}, not {typed(value)}: write {owner}(f, (x,), (t,))"))
+            raise TypeError(at(
+                f"{owner}: {name} must be a tuple with an entry for each argument of {name_of(f)}, "
+                f"not {typed(value)}: write {owner}(f, (x,), (t,))"))
 
 
 def _pair(owner: str, f: Function, result: Any) -> Any:
     """Return the two parts of a function's result, of which only the first is differentiated."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise TypeError(at(f"{owner}: {_name(f)} must return (value, something else) with "
+        raise TypeError(at(f"{owner}: {name_of(f)} must return (value, something else) with "
                            f"has_aux=True, not {typed(result)}"))
     return result
 
@@ -267,7 +268,7 @@ def listed(shape: tree.Tree, name: str) -> str:
     return ", ".join(shape.paths(name)) or "nothing"
 
 
-def _name(f: Function) -> str:
+def name_of(f: Function) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
@@ -405,14 +406,14 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     inputs = Inputs("vjp", primals)
     result = inputs.call(f, {})
     value, aux = _pair("vjp", f, result) if has_aux else (result, None)
-    ys, shape = tensors_of(f, value)
+    ys, shape = tensors_of(f, value, "vjp")
     keep = inputs.outer(ys)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         gs, its_shape = tree.flatten(cotangent)
         if its_shape != shape:
             raise ValueError(
-                at(f"vjp: the cotangent is {typed(cotangent)}, but {_name(f)} returned "
+                at(f"vjp: the cotangent is {typed(cotangent)}, but {name_of(f)} returned "
                    f"{typed(value)}; give a cotangent of the same nest")
             )
         again = STATE.recording and (
@@ -433,12 +434,12 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     return (value, pullback, aux) if has_aux else (value, pullback)
 
 
-def tensors_of(f: Function, value: Any) -> tuple[list[Tensor], tree.Tree]:
+def tensors_of(f: Function, value: Any, owner: str) -> tuple[list[Tensor], tree.Tree]:
     """The tensors that a function returned, and their nest."""
     leaves, shape = tree.flatten(value)
     for y in leaves:
         if not isinstance(y, Tensor):
-            raise TypeError(at(f"{_name(f)} must return tensors, not {typed(y)}"))
+            raise TypeError(at(f"{owner}: {name_of(f)} must return tensors, not {typed(y)}"))
     return leaves, shape
 
 
@@ -469,7 +470,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
             f"jvp: there are tangents {listed(its_shape, 'tangents')}, but primals "
             f"{listed(inputs.shape, 'primals')}; give a tangent for each"))
     value = inputs.call(f, {})
-    ys, shape = tensors_of(f, value)
+    ys, shape = tensors_of(f, value, "jvp")
     again = inputs.outer(ys) or (
         STATE.recording and any(isinstance(t, Tensor) and t.requires_grad for t in directions)
     )

@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.autodiff.batched import Batch, Example
 from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
+from agnesi.core.arguments import missing_key
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
@@ -87,7 +88,12 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
         args, keywords = shape.build(call.stand_ins)
         begun = list(call.batch.known)
         with call.running():
-            result = call_user(f, args, keywords, "vmap")
+            try:
+                result = call_user(f, args, keywords, "vmap")
+            except KeyError as error:
+                if (told := missing_key(error)) is None:
+                    raise
+                raise told from None
             ends, its_shape = tree.flatten(result)
             ends = [symbol(t.node) if isinstance(t, Tensor) and t._lazy else t for t in ends]  # type: ignore[arg-type]
         finish(begun, "a function in ag.vmap")

@@ -575,6 +575,10 @@ def function(
     declared = Inputs(wanted)
     changes = each_once(updates or {})
     replaced = replaced_by(givens)
+    for i in wanted:
+        if i.variable in replaced:
+            raise ValueError(at(f"function: givens replaces {i.name or typed(i.variable)}, which is"
+                                " among the inputs, too: take it out of one of them"))
     for k, state in declared.states.items():
         changes[state] = wanted[k].update
         replaced[wanted[k].variable] = state

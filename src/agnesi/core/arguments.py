@@ -17,7 +17,7 @@ import numpy as np
 from agnesi.core import options
 from agnesi.core.integers import integer, is_integer
 from agnesi.core.ir.dims import Dim
-from agnesi.core.support.errors import ShapeError, at, typed
+from agnesi.core.support.errors import ShapeError, TraceError, at, typed
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
 
@@ -218,6 +218,19 @@ def few_axes(error: Exception, function: Any, args: tuple[Any, ...],
     _, name, value = pick(shaped, key=lambda entry: entry[0])
     return ShapeError(f"{name} has too {'few' if short else 'many'} axes: its shape is "
                       f"{tuple(value.shape)}")
+
+
+def missing_key(error: BaseException) -> TraceError | None:
+    """The error where a dict was asked for a tensor, which is a key by its identity alone."""
+    key = error.args[0] if isinstance(error, KeyError) and error.args else None
+    step = error.__traceback__
+    if step is None or not isinstance(key, Tensor) or key.array is not None:
+        return None
+    while step.tb_next is not None:
+        step = step.tb_next
+    return TraceError(at(f"a dict has no key {typed(key)}: tensors are keys by identity, not by "
+                         "value; write d[x.item()], or take ag.tensor(values)[x]",
+                         (step.tb_frame.f_code, step.tb_lasti, "")))
 
 
 def _array(value: Any) -> Any:

@@ -90,9 +90,9 @@ def strict(function: F, owner: type | None = None) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        if checked and options.checked(inner):
+        if checked and options.checked(inner, owner is None):
             options.check(_name(inner, args, owner), inner,
-                          options.arguments(inner, args, keywords))
+                          options.arguments(inner, args, keywords), owner is None)
         try:
             return function(*args, **keywords)
         except EXPLAINED as error:
@@ -105,7 +105,7 @@ def strict(function: F, owner: type | None = None) -> F:
                     raise
                 raise better from better.__cause__
             text = _unbound(_name(function, args, owner), rest, inner, owner is not None)
-        except AttributeError as error:
+        except (AttributeError, NameError) as error:
             if not is_accident(error) or in_user_code(error) or not method:
                 raise
             better = _located(error, inner, _name(function, args, owner), args, keywords)
@@ -241,7 +241,8 @@ def strictly(module: str) -> None:
             for base in value.__mro__:
                 if base.__module__.startswith(PACKAGE) and base.__module__ not in _INNER:
                     _methods(base)
-        elif isinstance(value, FunctionType) and not _looks_itself(value):
+        elif isinstance(value, FunctionType) and value.__code__.co_filename not in (
+                _PUBLIC, __file__):
             home, own = vars(sys.modules[str(value.__module__)]), value.__name__
             made = vars(value).get("__strict__") or strict(value)
             here[name] = value.__strict__ = made  # type: ignore[attr-defined]

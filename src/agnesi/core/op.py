@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from opcode import opmap
 from typing import Any, ClassVar
@@ -218,7 +219,7 @@ def _split(reason: Any) -> tuple[Any, str]:
 
 
 #: Modules whose functions ours call: what they raise is no error of a function of the user's.
-_LIBRARIES = (PACKAGE, "numpy", "scipy", "sklearn", "contextlib", "functools", "importlib")
+_LIBRARIES = frozenset((PACKAGE, "numpy", "scipy", "sklearn", "PIL", *sys.stdlib_module_names))
 #: Errors by which NumPy and rules refuse operands.
 EXPLAINED: tuple[type[Exception], ...] = (ValueError, TypeError, IndexError, MemoryError)
 
@@ -228,7 +229,7 @@ def in_user_code(error: Exception) -> bool:
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-        if not step.tb_frame.f_globals.get("__name__", "").startswith(_LIBRARIES):
+        if step.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARIES:
             return True
     return False
 

@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     wanted: Callable[[Any], str] = lambda value: ""
     #: Whether it is about numbers, flags and words, which functions and methods check, too.
     plain: bool = False
-    #: Whether functions that take functions check it, too: what it refuses nothing else explains.
+    #: Whether functions check it, too, but no methods and operations.
     early: bool = False
 
 
@@ -147,6 +147,14 @@ def _is_flag(value: Any) -> bool:
     return type(value) is int and value in (0, 1)
 
 
+def _sizes(value: Any) -> str:
+    """What a size of a shape must be, where one is none; None and names stand for some."""
+    for entry in value if _is_several(value) else ():
+        if not (entry is None or isinstance(entry, (str, Dim)) or _is_whole(entry)):
+            return f"an integer in the place of {_told(entry)}"
+    return ""
+
+
 def _is_data(value: Any) -> bool:
     """Whether something becomes a tensor, as far as its first entries tell."""
     dtype = getattr(value, "dtype", None)
@@ -170,10 +178,13 @@ def _dtype(value: Any) -> str:
 _RULES = {
     "None": Rule("None", lambda value: value is None, plain=True),
     "bool": Rule("True or False", _is_flag, plain=True),
-    "str": Rule("a string", lambda value: isinstance(value, str)),
+    "str": Rule("a string", lambda value: isinstance(value, str), early=True),
     "int": within(whole=True),
     "float": within(infinite=True),
     "PerAxis": _each(within(whole=True)),
+    "ShapeLike": Rule("an integer, or one for each axis",
+                      lambda value: _is_whole(value) or isinstance(value, Dim)
+                      or _is_several(value), lambda value: _sizes(value)),
     "Callable": Rule("a function", callable, early=True),
     "Sequence": Rule("a list or tuple", _is_several),
     "list": Rule("a list or tuple", _is_several),
@@ -215,6 +226,8 @@ def _instance(kind: type) -> Rule:
         told = "a path"
     if ours and kind.__name__ == "Tensor":  # arrays are taken for tensors
         return Rule(told, lambda value: isinstance(value, (kind, np.ndarray)))
+    if kind is type:
+        return Rule("a class", lambda value: isinstance(value, type), early=True)
     plain = ours and kind.__name__ in _CHECKED
     return Rule(told, lambda value: isinstance(value, kind), plain=plain)
 
@@ -222,9 +235,10 @@ def _instance(kind: type) -> Rule:
 def _either(union: UnionType) -> Rule | None:
     """The rule of a name for one of several classes, as ``str | os.PathLike[str]``."""
     kinds = [get_origin(kind) or kind for kind in get_args(union)]
-    if not all(isinstance(kind, type) for kind in kinds):
-        return None
-    rules = [_RULES.get(kind.__name__) or _instance(kind) for kind in kinds]
+    if not all(isinstance(kind, type) and (kind is str or kind.__name__ not in _RULES)
+               for kind in kinds):
+        return None  # what looks at several kinds says itself what they are
+    rules = [_RULES["str"] if kind is str else _instance(kind) for kind in kinds]
     return Rule(_or([rule.told for rule in rules]), lambda value: isinstance(value, tuple(kinds)))
 
 
@@ -254,7 +268,7 @@ def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
     if inner is None:
         return rule
     return Rule(rule.told, rule.fits, wanted,
-                early=all(entry.plain or entry.early for entry in inner))
+                early=all(entry.plain for entry in inner))
 
 
 # -- annotations --------------------------------------------------------------------------------
@@ -322,7 +336,7 @@ def declared(function: Any) -> dict[str, tuple[Rule, ...]]:
 @functools.cache
 def checked(function: Any, early: bool = False) -> dict[str, tuple[Rule, ...]]:
     """Those that are checked before a call: all of a constructor's, else those about numbers, flags
-    and words, and ``early`` ones; others say what is wrong where a call fails."""
+    and words, and of functions ``early`` ones; others say what is wrong where a call fails."""
     found = declared(function)
     if function.__name__ == "__init__":
         return found
@@ -347,13 +361,14 @@ def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exce
     return _or([*reasons, *others]), ValueError if reasons else TypeError
 
 
-def check(owner: str, function: Any, given: Iterable[tuple[str, Any]]) -> None:
+def check(owner: str, function: Any, given: Iterable[tuple[str, Any]], early: bool = False
+          ) -> None:
     """Refuse the first argument that is nothing of what its annotation says.
 
     :raises TypeError, ValueError: If there is one; of another kind, or of the kind and out of
         range.
     """
-    rules = checked(function)
+    rules = checked(function, early)
     for name, value in given:
         if name in rules and (error := refusal(name, rules[name], value)) is not None:
             found: Any = type(error)(at(f"{owner}: {error}"

@@ -18,7 +18,7 @@ import numpy as np
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, STATE
-from agnesi.core.support.errors import GradientError, at, no_attribute
+from agnesi.core.support.errors import GradientError, at, no_attribute, typed
 from agnesi.core.support.tracing import refuse_change, told_of
 
 
@@ -161,6 +161,9 @@ class Tensor(metaclass=_Listed):
 
     @name.setter
     def name(self, name: str | None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(at(f"the name of {typed(self)} must be a string or None, not "
+                               f"{typed(name)}"))
         refuse_change(self, "the name")
         self._name = name
         if self.node is not None and self.node.op is None:

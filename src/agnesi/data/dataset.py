@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from agnesi.core.op import typed
+from agnesi.core.options import Rule
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
@@ -225,11 +226,12 @@ class Subset(Dataset):
     (tensor(4),)
     """
 
-    def __init__(self, dataset: Any, indices: Any) -> None:
+    def __init__(self, dataset: Sized, indices: Any) -> None:
         if not np.ndim(indices):
             raise TypeError(at("Subset: indices must be a list of integers, not "
                                f"{typed(indices)}"))
-        self.dataset, self.indices = dataset, np.asarray(indices, np.int64).reshape(-1)
+        self.dataset: Any = dataset
+        self.indices = np.asarray(indices, np.int64).reshape(-1)
         if self.indices.size and not (
                 self.indices.min() >= 0 and self.indices.max() < len(dataset)):
             raise IndexError(at(f"Subset: indices are from 0 to {len(dataset) - 1}, not "
@@ -283,7 +285,14 @@ class ConcatDataset(Dataset):
         return self.datasets[which][place - (self._ends[which - 1] if which else 0)]
 
 
-def random_split(dataset: Any, lengths: Sequence[float],
+#: Numbers of samples, or shares.
+Lengths: TypeAlias = Annotated[Sequence[float], Rule(
+    "numbers of samples, or shares of 1",
+    lambda lengths: not isinstance(lengths, str) and isinstance(lengths, Iterable) and all(
+        isinstance(n, (int, float, np.number)) for n in lengths), early=True)]
+
+
+def random_split(dataset: Sized, lengths: Lengths,
                  generator: Generator | None = None) -> list[Subset]:
     """Cut a dataset at random into parts that do not overlap.
 
@@ -304,9 +313,6 @@ def random_split(dataset: Any, lengths: Sequence[float],
     >>> [len(part) for part in data.random_split(data.TensorDataset(np.arange(10)), [0.75, 0.25])]
     [8, 2]
     """
-    if isinstance(lengths, str) or not all(isinstance(n, (int, float, np.number)) for n in lengths):
-        raise TypeError(at("random_split: lengths must be numbers of samples, or shares of 1, not "
-                           f"{typed(lengths)}"))
     count = len(dataset)
     sizes = [int(n) for n in lengths]
     if any(n != size for n, size in zip(lengths, sizes, strict=True)) or sum(sizes) != count:

@@ -267,11 +267,12 @@ class Independent(Distribution):
 class MixtureSameFamily(Distribution):
     """One of several distributions of a family, chosen at random."""
 
-    def __init__(self, mixture_distribution: Any, component_distribution: Distribution,
+    def __init__(self, mixture_distribution: Distribution, component_distribution: Distribution,
                  validate_args: bool | None = None) -> None:
         parts = component_distribution
         super().__init__(parts.batch_shape[:-1], parts.event_shape, validate_args)
-        self.mixture_distribution, self.component_distribution = mixture_distribution, parts
+        self.mixture_distribution: Any = mixture_distribution
+        self.component_distribution = parts
 
     @property
     def support(self) -> Any:

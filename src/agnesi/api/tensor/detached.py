@@ -10,7 +10,8 @@ from agnesi.autodiff.recording import detach, no_grad
 from agnesi.core.dispatch import touch
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
-from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.dtypes import is_inexact
+from agnesi.core.support.errors import DTypeError, TraceError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, as_kind
 from agnesi.ops.base.convert import as_tensor
@@ -62,7 +63,13 @@ class Memory(Tensor):
 @explain_errors
 def set_data(self: Tensor, value: Any) -> None:
     """Change the value, see :func:`data`."""
+    if not isinstance(value, (Tensor, np.ndarray)) and np.shape(value) != self.shape:
+        raise TypeError(f"x.data of {typed(self)} is a tensor, not {typed(value)}; "
+                        "x.data.fill_(value) writes one number everywhere")
     given = as_tensor(value)
+    if self.requires_grad and not is_inexact(given.dtype):
+        raise DTypeError(f"x.data of {typed(self)}, which requires a gradient, cannot become "
+                         f"{typed(given)}: convert it with .astype('{self.dtype}')")
     if given.shape == self.shape and given.dtype == self.dtype:
         with no_grad():
             detach(self).copy_(given)

@@ -24,6 +24,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import migration_hints
 from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import at, typed
 from agnesi.core.support.tracing import told_of
 from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
@@ -282,10 +283,39 @@ def table() -> dict[str, Any]:
     return {**_functions(), **_operators(), **_own(), **_properties()}
 
 
+#: What to write where a user sets an attribute that tells what a tensor is.
+_INSTEAD = {
+    "shape": "x = x.reshape(shape)", "dtype": "x = x.astype(dtype)", "T": "x = y.mT",
+    "real": "x = ag.complex(real, x.imag)", "imag": "x = ag.complex(x.real, imag)",
+    "device": "x = x.to(device)", "is_leaf": "x = x.detach()", "size": "x = x.reshape(sizes)",
+    "ndim": "x = x.reshape(shape)",
+}
+
+
+def _unset(name: str) -> Callable[[Tensor, Any], None]:
+    """The setter of an attribute that cannot be set: it says what to write."""
+    instead = _INSTEAD.get(name)
+
+    def refuse(x: Tensor, value: Any) -> None:
+        raise AttributeError(at(f"{name} of {typed(x)} cannot be set"
+                                + f": write {instead}" * bool(instead)))
+
+    return refuse
+
+
+def _delete(x: Tensor, index: Any) -> None:
+    raise TypeError(at(f"elements of {typed(x)} cannot be deleted: ag.delete(x, index) gives the "
+                       "others"))
+
+
 def install() -> None:
     """Bind the table to Tensor."""
     for name, method in table().items():
         setattr(Tensor, name, method)
+    Tensor.__delitem__ = _delete  # type: ignore[attr-defined]
+    for name, value in list(vars(Tensor).items()):
+        if isinstance(value, property) and value.fset is None:
+            setattr(Tensor, name, value.setter(_unset(name)))
     for name in migration_hints.table("Tensor"):
         if not hasattr(Tensor, name):
             setattr(Tensor, name, Absent(name))

@@ -23,8 +23,9 @@ import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
 from agnesi.compiler.tracing.lent_arrays import LentArray, stored_at
-from agnesi.compiler.tracing.obstacles import OnlyEagerError, missing_key
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.process.said import print_, warn
+from agnesi.core.arguments import missing_key
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import dtypes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from agnesi.core.op import typed
 from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.tensor import Tensor
+from agnesi.nn.base.lookups import check_name
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
 
@@ -212,12 +213,12 @@ class _Dict(_Container):
         return self.entries[key]
 
     def __setitem__(self, key: str, entry: Any) -> None:
+        check_name(self, "update", key)
         self.entries = {**self.entries, key: self._checked(entry)}
 
     def __delitem__(self, key: str) -> None:
-        entries = dict(self.entries)
-        del entries[key]
-        self.entries = entries
+        self[key]  # or an error that tells what there is
+        self.entries = {k: v for k, v in self.entries.items() if k != key}
 
     def update(self, entries: Any) -> None:
         """Add entries, or replace those of the same keys.
@@ -227,7 +228,14 @@ class _Dict(_Container):
         entries : mapping or pairs
             Names and what the dict holds.
         """
-        new = dict(entries.items() if isinstance(entries, (Mapping, _Dict)) else entries)
+        try:
+            new = dict(entries.items() if isinstance(entries, (Mapping, _Dict)) else entries)
+        except (TypeError, ValueError):
+            raise TypeError(at(f"{type(self).__name__} takes a dict, or pairs of a name and a value"
+                               f", not {typed(entries)}; a list has no names: take "
+                               f"{type(self).__name__.replace('Dict', 'List')}")) from None
+        for key in new:
+            check_name(self, "update", key)
         self.entries = {**self.entries, **{k: self._checked(v) for k, v in new.items()}}
 
     def keys(self) -> Any:
@@ -273,7 +281,7 @@ class _Dict(_Container):
         Any
             The entry.
         """
-        found = self.entries[key]
+        found = self[key]
         del self[key]
         return found
 

@@ -10,6 +10,14 @@ from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 
 
+def check_name(module: Any, method: str, name: Any) -> None:
+    """Refuse what names no entry of a state: its names are paths, with dots between them."""
+    if not isinstance(name, str) or not name or "." in name:
+        raise (TypeError if not isinstance(name, str) else ValueError)(
+            at(f"{type(module).__name__}.{method}: name must be a string without dots, not "
+               f"{name!r}"))
+
+
 class Lookups:
     """Base of modules: methods that go by names."""
 
@@ -112,6 +120,7 @@ class Lookups:
         TypeError
             If it is no module.
         """
+        check_name(self, "add_module", name)
         if module is not None and not hasattr(module, "named_parameters"):
             raise TypeError(at(f"add_module: {name!r} must be a module, not {typed(module)}"))
         setattr(self, name, module)
@@ -133,9 +142,10 @@ class Lookups:
         TypeError
             If it is no tensor that requires grad.
         """
+        check_name(self, "register_parameter", name)
         if param is not None and not (isinstance(param, Tensor) and param.requires_grad):
-            raise TypeError(at(f"parameter {name!r} must be a tensor that requires grad, not "
-                               f"{typed(param)}"))
+            raise TypeError(at(f"{type(self).__name__}.register_parameter: {name!r} must be a "
+                               f"tensor that requires grad, not {typed(param)}"))
         setattr(self, name, param)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:

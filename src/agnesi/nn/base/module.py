@@ -18,7 +18,7 @@ from agnesi.nn.base import whole
 from agnesi.nn.base.copies import ordered
 from agnesi.nn.base.hooks import Hooked, called
 from agnesi.nn.base.loaded import LoadedKeys
-from agnesi.nn.base.lookups import Lookups
+from agnesi.nn.base.lookups import Lookups, check_name
 from agnesi.nn.base.owned import (
     begins,
     by_place,
@@ -381,9 +381,7 @@ class Module(Hooked, Lookups):
         """
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(at(f"buffer {name!r} must be a Tensor or None, not {typed(tensor)}"))
-        if not isinstance(name, str) or not name or "." in name:
-            raise ValueError(at(f"{type(self).__name__}.register_buffer: name must be a string "
-                                f"without dots, not {name!r}"))
+        check_name(self, "register_buffer", name)
         if begins(tensor):
             raise TypeError(at(f"buffer {name!r} would be a parameter: pass tensor.detach()"))
         setattr(self, name, tensor)

@@ -243,9 +243,22 @@ def batch_norm(input: TensorLike, running_mean: Any = None, running_var: Any = N
     if training:
         if is_single(x):
             raise ValueError(f"{SINGLE}, or training=False")
-        if running_mean is not None and running_var is not None:
+        if has_both(running_mean, running_var):
             follow(x, running_mean, running_var, momentum)
     return normalize.batch_norm(x, running_mean, running_var, weight, bias, training, eps)
+
+
+def has_both(running_mean: Any, running_var: Any) -> bool:
+    """Whether there are running values, which a batch changes in place: both, or none."""
+    given = {"running_mean": running_mean, "running_var": running_var}
+    for name, running in given.items():
+        if running is not None and not isinstance(running, Tensor):
+            raise TypeError(f"{name} must be a tensor, which is changed in place, not "
+                            f"{typed(running)}")
+    missing = [name for name, running in given.items() if running is None]
+    if len(missing) == 1:
+        raise ValueError(f"give {missing[0]}, too, or none of running_mean and running_var")
+    return not missing
 
 
 SINGLE = "one value for each channel has no variance to divide by; give more examples"
@@ -330,7 +343,7 @@ def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any 
     if x.ndim > 2 and product([n for n in x.shape[2:] if n != 1]) == 1:
         raise ValueError("one value for each channel of an image has no variance to divide by; "
                          "give larger images, or use_input_stats=False")
-    if running_mean is not None and running_var is not None:
+    if has_both(running_mean, running_var):
         follow(x, running_mean, running_var, momentum, apart=True)
     return normalize.instance_norm(x, weight, bias, eps)
 

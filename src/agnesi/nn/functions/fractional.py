@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.op import typed
-from agnesi.core.options import Counts
+from agnesi.core.options import Counts, Share
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
@@ -146,7 +146,7 @@ class _FractionalMaxPool(Module):
     rank = 2
 
     def __init__(self, kernel_size: Counts, output_size: Counts | None = None,
-                 output_ratio: Any = None, return_indices: bool = False,
+                 output_ratio: Share | Sequence[Share] | None = None, return_indices: bool = False,
                  _random_samples: Any = None) -> None:
         if (output_size is None) == (output_ratio is None):
             raise ValueError(at(f"{type(self).__name__}: give output_size or output_ratio, and "

@@ -159,7 +159,11 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
     """
     labels = as_tensor(input)
     if labels.dtype.kind not in "iu":
-        raise DTypeError(at(f"one_hot({typed(labels)}): labels must be integers"))
+        raise DTypeError(at(f"one_hot({typed(labels)}): labels must be integers, not "
+                            f"{typed(labels)}: convert them with .astype('int64')"))
+    if num_classes < 1 and num_classes != -1:
+        raise ValueError(at(f"one_hot({typed(labels)}): num_classes must be at least 1, or -1 for "
+                            f"as many as there are labels, not {num_classes}"))
     if is_known(labels):
         values = np.asarray(labels.array)
         if num_classes == -1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agnesi.core.accepted import ShapeLike
 from agnesi.core.options import Counts, Sizes
 from agnesi.core.tensor import Tensor
@@ -35,7 +37,8 @@ class Unfold(Module):
     (1, 24, 16)
     """
 
-    def __init__(self, kernel_size: Counts, dilation: Counts = 1, padding: Sizes | str = 0,
+    def __init__(self, kernel_size: Counts, dilation: Counts = 1,
+                 padding: Sizes | Literal["valid", "same", "full"] = 0,
                  stride: Counts = 1) -> None:
         self.kernel_size, self.dilation = kernel_size, dilation
         self.padding, self.stride = padding, stride
@@ -78,7 +81,7 @@ class Fold(Unfold):
     """
 
     def __init__(self, output_size: ShapeLike, kernel_size: Counts, dilation: Counts = 1,
-                 padding: Sizes | str = 0, stride: Counts = 1) -> None:
+                 padding: Sizes | Literal["valid", "same", "full"] = 0, stride: Counts = 1) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
 

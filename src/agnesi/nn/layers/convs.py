@@ -16,6 +16,7 @@ from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.layers.linear import bias_for, weights
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.convolution.conv import conv1d, conv2d, conv3d
+from agnesi.ops.convolution.conv_choice import requests
 from agnesi.ops.convolution.transposed import conv_transpose
 from agnesi.ops.convolution.windows import borders, per_axis
 from agnesi.ops.indexing.join import pad
@@ -66,6 +67,7 @@ class _Conv(Renewed, Module):
                 at(f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "
                    f"multiples of groups={groups}")
             )
+        _named(self, requests, algorithm)
         self.kernel_size = sizes_for(self, kernel_size, self.rank, "kernel_size")
         steps, inside = (sizes_for(self, value, self.rank, what)
                          for value, what in ((stride, "stride"), (dilation, "dilation")))

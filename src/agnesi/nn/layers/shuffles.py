@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from agnesi.core.options import Count, Counts
+from agnesi.core.options import Count, Counts, Positive
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.functions.rearranged import channel_shuffle
@@ -62,7 +62,8 @@ class UpsamplingNearest2d(Upsample):
     (1, 1, 4, 4)
     """
 
-    def __init__(self, size: Counts | None = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Counts | None = None,
+                 scale_factor: Positive | Sequence[Positive] | None = None) -> None:
         super().__init__(size, scale_factor)
 
 
@@ -87,5 +88,6 @@ class UpsamplingBilinear2d(Upsample):
     (1, 1, 4, 4)
     """
 
-    def __init__(self, size: Counts | None = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Counts | None = None,
+                 scale_factor: Positive | Sequence[Positive] | None = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

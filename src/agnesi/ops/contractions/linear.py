@@ -149,6 +149,8 @@ def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None, /,
         found = matmul(x, weight)
         return found if bias is None else found + bias
     if bias is None:
+        if isinstance(x, Tensor) and isinstance(weight, Tensor) and x.shape and weight.ndim == 2:
+            _same("features", x.shape, -1, "x", weight.shape, 1, "weight")
         return matmul(x, matrix_transpose(weight))
     if not (type(x) is type(weight) is type(bias) is Tensor
             and x.dtype is weight.dtype is bias.dtype):

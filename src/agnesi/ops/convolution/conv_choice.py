@@ -57,7 +57,7 @@ def requests(algorithm: Any) -> Requests | None:
             raise ValueError(f"algorithm has no part {sorted(strange)}; there are {KINDS}")
         names = tuple(algorithm.get(k, u) for k, u in zip(KINDS, usual, strict=True))
     else:
-        names = tuple(algorithm)
+        names = tuple(algorithm) if isinstance(algorithm, (tuple, list)) else ()
     if len(names) != 3 or any(n not in ALGORITHMS and n not in POLICIES for n in names):
         raise ValueError(
             f"algorithm {algorithm!r} must be one of {(*ALGORITHMS, *POLICIES)}, or one for each "

@@ -114,6 +114,15 @@ def _scaled(y: Tensor, weight: Any, bias: Any) -> Tensor:
     return y
 
 
+def _channels(name: str, running: Any, x: Tensor) -> Tensor:
+    """A tensor with one number for each channel."""
+    found = as_tensor(running)
+    if found.shape != x.shape[1:2] and is_static(found.shape) and is_static(x.shape[1:2]):
+        raise ShapeError(f"{name} needs one number per channel of x {x.shape}, shape "
+                         f"{x.shape[1:2]}, not {typed(found)}")
+    return found
+
+
 def _per_channel(channels: Any, ndim: int) -> tuple[Any, ...]:
     return (1, channels, *(1,) * (ndim - 2))
 
@@ -147,8 +156,10 @@ def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight
     if training or running_mean is None or running_var is None:
         return _scaled(apply(Standardize(axes, number(eps, "eps")), x), weight, bias)
     sizes = _per_channel(x.shape[1], x.ndim)
-    off = x - reshape(as_tensor(running_mean), sizes)
-    return _scaled(off * arith.rsqrt(reshape(as_tensor(running_var), sizes) + eps), weight, bias)
+    centre, variance = (_channels(name, running, x) for name, running in (
+        ("running_mean", running_mean), ("running_var", running_var)))
+    off = x - reshape(centre, sizes)
+    return _scaled(off * arith.rsqrt(reshape(variance, sizes) + eps), weight, bias)
 
 
 @public
