@@ -73,7 +73,7 @@ CASES = [
      "cannot be changed in place while operations are recorded; wrap the change in `with "
      "ag.no_grad():`"),
     (lambda: nn.Transformer(10, 3), ValueError,
-     "MultiheadAttention: embed_dim=10 cannot be divided into num_heads=3"),
+     "Transformer: MultiheadAttention: embed_dim=10 cannot be divided into num_heads=3"),
     (lambda: nn.functional.one_hot(ag.arange(3), 2), ValueError,
      "one_hot(int64[3], 2): labels go from 0 to 2, not from 0 to 1"),
     (lambda: ag.jvp(lambda x: x, (V,), (ag.ones(2),)), ag.GradientError,

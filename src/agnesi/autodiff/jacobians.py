@@ -52,6 +52,7 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto
     :returns: It takes what ``f`` takes.
     :rtype: callable
     :raises ValueError: If there is no such mode.
+    :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: jacfwd, jacrev, hessian, grad
 
     >>> ag.jacobian(lambda x: x * x)(ag.tensor([1.0, 2.0]))
@@ -143,6 +144,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     :param argnums: Which arguments to differentiate.
     :returns: As of :func:`jacobian`.
     :rtype: callable
+    :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: jacobian, jacrev, jvp
 
     >>> ag.jacfwd(lambda t: ag.stack([ag.cos(t), ag.sin(t)]))(0.0)
@@ -160,6 +162,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     :param argnums: Which arguments to differentiate.
     :returns: As of :func:`jacobian`.
     :rtype: callable
+    :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: jacobian, jacfwd, vjp
 
     >>> ag.jacrev(lambda x: (x * x).sum())(ag.tensor([1.0, 2.0]))
@@ -180,6 +183,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     :returns: It gives, for an argument of shape ``t``, a tensor of shape ``t + t``; nested
         containers give nested containers.
     :rtype: callable
+    :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: hvp, jacobian, grad
 
     >>> ag.hessian(lambda x: (x**3).sum())(ag.tensor([1.0, 2.0]))

@@ -269,6 +269,7 @@ def listed(shape: tree.Tree, name: str) -> str:
 
 
 def name_of(f: Function) -> str:
+    """The name of a function of the user's in errors."""
     return getattr(f, "__name__", type(f).__name__)
 
 
@@ -455,6 +456,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     :rtype: nest of Tensor
     :returns tangent: The derivative, like the value.
     :rtype: nest of Tensor
+    :raises TypeError: If ``f`` does not return tensors.
     :raises ValueError: If tangents and primals are different nests.
     :raises GradientError: If a tangent has another shape than its argument.
     :see: vjp, linearize, jacfwd, grad

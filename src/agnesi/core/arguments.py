@@ -134,8 +134,9 @@ def of_keyword(error: Exception, function: Any, keywords: dict[str, Any]) -> Exc
     reason = getattr(error, "reason", str(error))
     if not isinstance(reason, str) or not reason.startswith("cannot make a tensor from"):
         return error
-    wrong = [name for name, value in keywords.items()
-             if not _is_operand(value) and name not in _NO_OPERANDS]
+    wrong = [name for name, declared, default, value in _given(function, (), keywords)
+             if not _is_operand(value) and name not in _NO_OPERANDS and value is not default
+             and (declared in _OPERANDS or "Tensor" in declared)]
     if len(wrong) != 1:
         return error
     found = type(error)(f"{wrong[0]}: {reason}")
@@ -191,7 +192,7 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
     else:
         types = set(re.findall(r"'(?:\w+\.)*(\w+)'", text))
         given = [e for e in given if type(e[3]).__name__ in types] or [
-            e for e in given if any(type(v).__name__ in types for v in _several(e[3]))] or [
+            e for e in given if any(type(v).__name__ in types for v in _parts(e[3]))] or [
             e for e in given if isinstance(e[3], type) and f"'{e[3].__name__}'" in text]
     return f"{given[0][0]} cannot be {typed(given[0][3])}" if given else ""
 
@@ -294,6 +295,11 @@ def _several(value: Any) -> Sequence[Any]:
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return list(value[:4])
     return value if isinstance(value, (tuple, list)) else (value,)
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """What a nest holds, as far as one looks."""
+    return [*value, *value.values()][:8] if isinstance(value, dict) else _several(value)
 
 
 def _is_real(value: Any) -> bool:

@@ -159,7 +159,9 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         found = TypeError(at(f"{name}: {reason}"))
     elif not _of_library(error, "sklearn") and (
             reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
-        found = TypeError(at(f"{name}: {reason}: {error}"))
+        lacks = error.name if isinstance(error, AttributeError) else ""
+        found = TypeError(at(f"{name}: {reason}" + (
+            f", which has no {lacks!r}" if lacks else f": {error}")))
     elif _of_library(error):
         found = type(error)(at(f"{name}: {error}"))
     elif not ours(_caller()) and type(error).__module__ == "builtins":  # a library's says enough

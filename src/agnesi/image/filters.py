@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import ShapeError, at
@@ -27,7 +28,7 @@ def _kernel(values: np.ndarray, dtype: DTypeLike) -> Tensor:
     return wrap(values.astype(kind))
 
 
-def gaussian_kernel(size: int = 3, sigma: float = 0.25, *, normalize: bool = True,
+def gaussian_kernel(size: Count = 3, sigma: float = 0.25, *, normalize: bool = True,
                     dtype: DTypeLike = None) -> Tensor:
     """A square kernel of normal density.
 
@@ -48,7 +49,7 @@ def gaussian_kernel(size: int = 3, sigma: float = 0.25, *, normalize: bool = Tru
     return _kernel(found / found.sum() if normalize else found, dtype)
 
 
-def laplacian_kernel(size: int = 3, sigma: float = 0.25, *, dtype: DTypeLike = None) -> Tensor:
+def laplacian_kernel(size: Count = 3, sigma: float = 0.25, *, dtype: DTypeLike = None) -> Tensor:
     """A square kernel of the negative Laplacian of a normal density, whose sum is 0.
 
     :param size: Of each side.

@@ -118,7 +118,8 @@ def read(file: Any, size: int, name: str) -> Header:
         raise refusal(name, f"has {size} bytes, fewer than the eight of a header's length")
     length = int.from_bytes(start, "little")
     if length > MAX_HEADER_BYTES:
-        raise refusal(name, f"has a header of {length} bytes; {MAX_HEADER_BYTES} are allowed")
+        raise refusal(name, f"is no safetensors file: its first eight bytes tell of a header of "
+                            f"{length} bytes; {MAX_HEADER_BYTES} are allowed")
     if length > size - 8:
         raise refusal(name, f"is cut off: its header has {length} bytes, {size - 8} are there")
     text = file.read(length)

@@ -15,7 +15,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.elementwise.bitwise import mulhi
 from agnesi.ops.indexing.index import take_along_axis
@@ -62,7 +62,7 @@ def integers(low: Any, high: Any = None, size: ShapeLike = (), *, dtype: DTypeLi
 
 def _wide(low: int, span: int, size: Any, kind: np.dtype, generator: Generator | None) -> Tensor:
     """Integers from two words each."""
-    sizes = sizes_of(size)
+    sizes = checked_sizes(size)
     n = product(sizes)
     both = cast(reshape(words(2 * n, generator), (2, n)), dtypes.uint64)
     drawn = both[0] * as_tensor(1 << 32, dtypes.uint64) + both[1]
@@ -118,7 +118,7 @@ def categorical(logits: TensorLike, size: ShapeLike | None = None, *, axis: int 
     if x.ndim == 0:
         raise ShapeError("logits need an axis: one for each category")
     x = moveaxis(x, shapes.axis_of(axis, x.ndim), -1)
-    sizes = () if size is None else sizes_of(size)
+    sizes = () if size is None else checked_sizes(size)
     wide = dtypes.float64 if x.dtype == dtypes.float64 else dtypes.float32
     noise = gumbel((*sizes, *x.shape), dtype=wide, generator=generator)
     return argmax(cast(x, wide) + noise, -1)

@@ -13,7 +13,7 @@ from agnesi.core.ir.dims import Shape, product
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.random.generators import Generator, default_generator
@@ -36,7 +36,8 @@ class Draw:
         wide = dtypes.float64 if exact or self.dtype == dtypes.float64 else dtypes.float32
         self.wide: np.dtype = wide
         self.sizes: Shape = (
-            shapes.broadcast((), *[t.shape for t in tensors]) if size is None else sizes_of(size)
+            shapes.broadcast((), *[t.shape for t in tensors]) if size is None
+            else checked_sizes(size)
         )
         self.params = [cast(p, wide) if isinstance(p, Tensor) else p for p in found]
         self.generator = generator

@@ -14,7 +14,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.parameter_checks import not_negative, positive
 from agnesi.ops.base.reduce import amax
 from agnesi.ops.base.reduce import sum as sum_
@@ -231,7 +231,7 @@ def dirichlet(alpha: Any, size: Any = None, *, dtype: DTypeLike = None,
     if alpha.ndim == 0:
         raise ShapeError("alpha needs an axis: one shape for each share")
     (alpha,) = not_negative("dirichlet", alpha=alpha)
-    sizes = alpha.shape if size is None else (*sizes_of(size), alpha.shape[-1])
+    sizes = alpha.shape if size is None else (*checked_sizes(size), alpha.shape[-1])
     d = Draw(sizes, dtype, generator, alpha)
     x = _log_gamma(d, d.full(d.params[0]))
     x = exp(x - stop_gradient(amax(x, -1, keepdims=True)))

@@ -18,7 +18,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import chance, countable, demanded
@@ -40,7 +40,7 @@ def _vector(x: Any, name: str) -> Tensor:
 
 def _sizes(size: Any, *parts: Shape) -> Shape:
     """The shape of a result without its last axis."""
-    return shapes.broadcast(*parts) if size is None else sizes_of(size)
+    return shapes.broadcast(*parts) if size is None else checked_sizes(size)
 
 
 def _root(cov: Tensor, method: str) -> Tensor:

@@ -12,7 +12,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.support.config import LENT
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.creation import checked_sizes
 
 
 class StreamState(Shared):
@@ -181,4 +181,4 @@ LENT.stream = stream
 
 def sizes_in(size: Any) -> tuple[Any, ...] | None:
     """A shape, from a number, a size, or a sequence of them; None as it is."""
-    return None if size is None else sizes_of(size)
+    return None if size is None else checked_sizes(size)

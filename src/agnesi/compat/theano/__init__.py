@@ -52,6 +52,7 @@ from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
+from agnesi.core.keywords import strictly as _strictly
 
 sys.modules[f"{__name__}.scan_module"] = scan_module
 version = __version__ = "1.0.5"
@@ -60,3 +61,6 @@ version = __version__ = "1.0.5"
 def sparse_grad(var: Variable) -> Variable:
     """The variable itself: gradients of rows are written where they belong."""
     return var
+
+
+_strictly(__name__)

@@ -25,6 +25,7 @@ from agnesi.compiler.cloning import clone as our_clone
 from agnesi.compiler.function import function as compiled
 from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.shared import shared as our_shared
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 
@@ -188,8 +189,13 @@ def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
     found = array.astype(kind.dtype)
     if array.dtype.kind in "iub" and np.array_equal(found, array):
         return found
-    raise TypeError(f"{kind!r} is {kind.type} and takes no {array.dtype}{list(array.shape)}; "
-                    "cast the value, or compile with allow_input_downcast=True")
+    raise TypeError(at(f"{kind!r} is {kind.type} and takes no {array.dtype}{list(array.shape)}; "
+                       "cast the value, or compile with allow_input_downcast=True"))
+
+
+#: Names of Theano's modes: what they choose there is chosen here by the machine.
+_MODES = ("FAST_RUN", "FAST_COMPILE", "FAST_COMPILE_FAST", "MODE", "DEBUGMODE", "DEBUG_MODE",
+          "PROFILEMODE", "PROFILE_MODE", "NANGUARDMODE", "MONITORMODE", "JAX", "NUMBA", "PYTORCH")
 
 
 def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updates: Pairs = None,
@@ -217,6 +223,10 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     -------
     Function
     """
+    if isinstance(inputs, Variable):
+        raise TypeError(f"inputs must be a list of variables: write [{inputs!r}]")
+    if isinstance(mode, str) and mode.upper() not in _MODES:
+        raise ValueError(f"there is no mode {mode!r}; there are {', '.join(_MODES)}")
     told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
     changes = [(bare(a), _like(a, b)) for a, b in _pairs(updates)]
     swaps = [(_target(a), _like(a, b)) for a, b in _pairs(givens)]

@@ -384,16 +384,23 @@ def bare(x: Any) -> Any:
     return x
 
 
+#: Functions whose results say nothing to Python's ``if``, as comparisons by operators.
+_COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
+
+
 def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors as one of variables."""
-    paired = getattr(function, "__name__", "") in _PAIRED
+    name = getattr(function, "__name__", "")
+    paired, compares = name in _PAIRED, name in _COMPARISONS
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **keywords: Any) -> Any:
         given = bare(args)
         with floats():
-            found = function(*(alike(*given) if paired else given),
-                             **{k: bare(v) for k, v in keywords.items()})
-        return wrapped(found)
+            found = wrapped(function(*(alike(*given) if paired else given),
+                                     **{k: bare(v) for k, v in keywords.items()}))
+        if compares and isinstance(found, Variable):
+            found._is_comparison = True
+        return found
 
     return call

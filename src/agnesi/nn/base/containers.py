@@ -227,6 +227,11 @@ class _Dict(_Container):
         ----------
         entries : mapping or pairs
             Names and what the dict holds.
+
+        Raises
+        ------
+        TypeError
+            If there are no names, or it holds something else.
         """
         try:
             new = dict(entries.items() if isinstance(entries, (Mapping, _Dict)) else entries)

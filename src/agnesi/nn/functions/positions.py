@@ -74,7 +74,7 @@ def rotary(x: TensorLike, positions: TensorLike | None = None, base: float = 100
 
 
 @public
-def alibi(heads: int, queries: TensorLike, keys: TensorLike, dtype: DTypeLike = "float32"
+def alibi(heads: Count, queries: TensorLike, keys: TensorLike, dtype: DTypeLike = "float32"
           ) -> Tensor:
     """Return the bias of attention scores that falls with distance (Press et al., 2022).
 

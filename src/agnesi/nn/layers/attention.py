@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.ir.dims import Shape
+from agnesi.core.ir.dims import Shape, is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Share
 from agnesi.core.shapes import fits
@@ -249,7 +249,13 @@ class MultiheadAttention(Module):
             if place not in known:
                 known[place] = (expand_dims(x, 0) if x.ndim == 2 else
                                 x if self.batch_first else swapaxes(x, 0, 1))
-        return [known[id(x)] for x in xs]
+        q, k, v = (known[id(x)] for x in xs)
+        fits = q.shape[0] == k.shape[0] and k.shape[:2] == v.shape[:2]
+        if not fits and is_static((q.shape[0], *k.shape[:2], *v.shape[:2])):
+            raise ShapeError(at(
+                "MultiheadAttention: keys and values must have one length, and all three the same "
+                f"batch, not {', '.join(typed(x) for x in xs)}"))
+        return [q, k, v]
 
     def _projected(self, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
         """Queries, keys and values as (batch, heads, length, features of a head)."""

@@ -90,7 +90,10 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     >>> round(ag.exp(-ag.nn.functional.ctc_loss(scores, [[1]], [2], [1])).item(), 6)
     0.333333
     """
-    log_probs, targets = as_tensor(log_probs), as_index(targets)
+    log_probs, targets = as_tensor(log_probs), as_tensor(targets)
+    if targets.dtype.kind not in "iu":
+        raise DTypeError(f"targets must be integers, not {typed(targets)}: convert them with "
+                         ".astype('int64')")
     _refuse(log_probs, targets, blank)
     if log_probs.ndim == 2:
         found = ctc_loss(expand_dims(log_probs, 1), targets, _of_one(input_lengths),

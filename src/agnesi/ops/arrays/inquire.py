@@ -168,12 +168,16 @@ def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: in
     :param offset: Where to begin, in bytes.
     :returns: A vector; it cannot be changed where the buffer cannot.
     :raises ValueError: If the buffer is too small, or its size is no multiple of the elements'.
+    :raises TypeError: If it is a text.
     :see: from_numpy, asarray, fromiter
 
     >>> ag.frombuffer(b"abc", "uint8")
     tensor([97, 98, 99], dtype=uint8)
     """
     kind = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(buffer, str):
+        raise TypeError(f"buffer must be bytes, or what has their protocol, not {buffer!r}: write "
+                        "text.encode()")
     return wrap(np.frombuffer(buffer, kind, count, offset))
 
 

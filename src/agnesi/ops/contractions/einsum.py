@@ -254,6 +254,8 @@ def _in_letters(first: Any, others: tuple[Any, ...]) -> tuple[str, tuple[Any, ..
     if isinstance(first, str):
         return first, others
     given = (first, *others)
+    if word := next((x for x in others if isinstance(x, str)), ""):
+        raise TypeError(f"the subscripts come first: write einsum({word!r}, ...)")
     lists = given[1::2] if len(given) % 2 == 0 else (*given[1::2], given[-1])
     words = ["".join(map(_letter, numbers)) for numbers in lists]
     arrow = "->" + words.pop() if len(given) % 2 else ""

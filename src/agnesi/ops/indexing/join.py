@@ -293,7 +293,10 @@ PAD_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 # -- borders ------------------------------------------------------------------------------------
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     """Border before and behind each axis, from NumPy's forms: n, (n,), (a, b), ((a, b), ...)."""
-    given = np.asarray(pad_width)
+    try:
+        given = np.asarray(pad_width)
+    except ValueError:  # its parts differ in length
+        given = np.zeros((0, 0, 0))
     if given.ndim > 2 or given.shape[:-1] not in ((), (1,), (ndim,)) or given.shape[-1:] > (2,):
         raise ValueError(
             f"pad_width must be n, (before, after), or such a pair for each of {ndim} dimensions, "

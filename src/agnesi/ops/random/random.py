@@ -17,7 +17,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_negative, weights
 from agnesi.ops.base.select import where
@@ -100,7 +100,7 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
     >>> uniform((2, 3)).shape
     (2, 3)
     """
-    sizes, kind = sizes_of(shape), float_of(dtype)
+    sizes, kind = checked_sizes(shape), float_of(dtype)
     low, high = interval("uniform", _parameter(low), _parameter(high))
     return _scaled(noise("unit", sizes, kind, generator), high - low, low, kind)
 
@@ -125,7 +125,7 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
     >>> normal(5).shape
     (5,)
     """
-    sizes, kind = sizes_of(shape), float_of(dtype)
+    sizes, kind = checked_sizes(shape), float_of(dtype)
     (std,) = not_negative("normal", std=std)
     return _scaled(noise("normal", sizes, kind, generator), std, mean, kind)
 
@@ -141,7 +141,7 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
     >>> bool((exponential(9) >= 0).all())
     True
     """
-    sizes, kind = sizes_of(shape), float_of(dtype)
+    sizes, kind = checked_sizes(shape), float_of(dtype)
     (scale,) = not_negative("exponential", scale=scale)
     return _scaled(noise("exponential", sizes, kind, generator), scale, 0, kind)
 
@@ -180,7 +180,7 @@ def bernoulli(p: Any, shape: ShapeLike | None = None, *, dtype: DTypeLike = None
     """
     (p,) = map(as_tensor, chance("bernoulli", p=p))
     kind = float_of(p.dtype if is_float(p.dtype) and not p.weak else None)
-    sizes = p.shape if shape is None else sizes_of(shape)
+    sizes = p.shape if shape is None else checked_sizes(shape)
     drawn = uniform(sizes, dtype=kind, generator=generator) < cast(p, kind)
     return cast(drawn, kind if dtype is None else dtypes.as_dtype(dtype))
 
@@ -209,7 +209,7 @@ def survivors(shape: Any, p: Any, generator: Generator | None = None) -> Tensor:
     """True with probability ``1 - p``."""
     if isinstance(p, Tensor):
         return uniform(shape, dtype=dtypes.float32, generator=generator) >= p
-    sizes = sizes_of(shape)
+    sizes = checked_sizes(shape)
     bits = reshape(words(product(sizes), generator), sizes)
     return bits >= as_tensor(min(int(p * MOST_WORDS), MOST_WORDS - 1), _UINT32)
 
@@ -271,7 +271,7 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     span = high - low
     if isinstance(span, int) and not 0 < span < MOST_WORDS:
         raise ValueError(f"the range [{low}, {high}) must hold 1 to 2**32 - 1 integers")
-    sizes, kind = sizes_of(shape), dtypes.as_dtype(dtype)
+    sizes, kind = checked_sizes(shape), dtypes.as_dtype(dtype)
     if kind.kind not in "iu":
         raise DTypeError(f"random integers have an integer dtype, not {kind}")
     if isinstance(span, Tensor):
@@ -351,7 +351,7 @@ def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
             raise ValueError(f"n must be a number, or elements of which there is one or "
                              f"more, not {typed(x)}")
         return take(x, choice(x.shape[0], shape, p=p, replace=replace, generator=generator), 0)
-    sizes = sizes_of(shape)
+    sizes = checked_sizes(shape)
     if not replace:
         return _without_replacement(n, sizes, p, generator)
     if p is None:

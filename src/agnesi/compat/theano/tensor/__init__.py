@@ -27,6 +27,7 @@ from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
 from agnesi.compat.theano.variable import lifted as _lifted
+from agnesi.core.keywords import strictly as _strictly
 
 as_tensor = as_tensor_variable  # noqa: F405 - PyTensor's name
 TensorVariable = Variable
@@ -66,3 +67,6 @@ def __getattr__(name: str) -> Any:
     made = _lifted(found)
     globals()[name] = made
     return made
+
+
+_strictly(__name__)
