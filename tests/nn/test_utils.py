@@ -89,6 +89,26 @@ def test_norms_are_what_they_promise() -> None:
     assert utils.weight_norm(nn.Linear(2, 3), dim=None).weight_g.shape == ()
 
 
+def test_spectral_norms_turn_vectors_in_pytorchs_order() -> None:
+    w = drawn(3, 4).numpy()
+    for make, first in ((utils.spectral_norm, "v"), (parametrizations.spectral_norm, "u")):
+        net = nn.Linear(4, 3, bias=False)
+        with ag.no_grad():
+            net.weight.copy_(ag.tensor(w))
+        net = make(net)
+        u, v = (next(b for n, b in net.named_buffers() if n.endswith(end)) for end in "uv")
+        u[...], v[...] = ag.ones(3) / 2, ag.ones(4) / 2
+        a, b = np.ones(3) / 2, np.ones(4) / 2
+        for one in (first, "u" if first == "v" else "v"):
+            if one == "u":
+                a = w @ b / np.linalg.norm(w @ b)
+            else:
+                b = w.T @ a / np.linalg.norm(w.T @ a)
+        net.train()(ag.ones((1, 4)))
+        np.testing.assert_allclose(u, a, rtol=1e-5)
+        np.testing.assert_allclose(v, b, rtol=1e-5)
+
+
 class Twice(nn.Module):
     def forward(self, x: Any) -> Any:
         return 2 * x

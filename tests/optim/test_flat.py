@@ -85,3 +85,22 @@ def test_a_model_is_fitted_by_its_closure(search: str | None) -> None:
     np.testing.assert_allclose(net.bias.numpy()[0], best[4], atol=1e-6)
     with pytest.raises(TypeError, match="needs a function"):
         tool.step()
+
+
+def test_what_a_closure_does_to_parameters_counts() -> None:
+    w = ag.tensor([3.0, -2.0], dtype="float64", requires_grad=True)
+    tool = optim.LBFGS([w], lr=0.5, max_iter=3)
+    met = []
+
+    def closure() -> Any:
+        with ag.no_grad():
+            w.clamp_(min=0)
+        tool.zero_grad()
+        loss = ((w - ag.tensor([2.0, -3.0])) ** 2).sum()
+        loss.backward()
+        met.append(w.detach().tolist())
+        return loss
+
+    tool.step(closure)
+    np.testing.assert_allclose(met, [[3, 0], [2.875, 0], [0, 0]])  # PyTorch's
+    assert w.tolist() == [0, 0]

@@ -17,25 +17,30 @@ from agnesi.core.support.errors import PACKAGE, at, ours, warn
 #: What others call a parameter of ours.
 _NAMES = {
     "axis": "dim dims axes dimension", "axes": "dims dim axis", "keepdims": "keepdim",
-    "x": "input a m arr tensor", "x1": "input a x", "x2": "other b mat2 vec2 tensor2 exponent y v",
+    "x": "input a m arr tensor A", "x1": "input a x n elements tensor1", "a": "A input", "b": "B",
+    "x2": "other b mat2 vec2 tensor2 exponent y v values test_elements tensor",
     "arrays": "tensors tup seq", "tensors": "tup arrays", "data": "object", "obj": "a data",
     "sections": "indices_or_sections split_size_or_sections split_size", "shape": "size newshape",
     "size": "output_size shape", "indices": "index", "index": "indices", "min": "a_min",
     "max": "a_max", "shift": "shifts", "reps": "dims", "ord": "p", "k": "diagonal offset",
     "start": "start_dim", "end": "end_dim", "n_rows": "n N", "n_cols": "m M", "labels": "target",
-    "m": "input", "loc": "mean", "scale": "std", "log_probabilities": "input", "logits": "input",
-    "w": "weight", "kernel": "kernel_size", "cover_all": "ceil_mode", "groups": "num_groups",
-    "factor": "upscale_factor downscale_factor", "ids": "input", "p": "norm_type",
-    "correction": "ddof", "stop": "end", "src": "source", "offset": "k", "pad_width": "array_pad",
-    "fill_value": "value", "num": "steps", "axis1": "dim0 dim1", "axis2": "dim1 dim2",
+    "m": "input col", "loc": "mean", "scale": "std", "log_probabilities": "input",
+    "logits": "input", "w": "weight", "kernel": "kernel_size", "cover_all": "ceil_mode",
+    "groups": "num_groups", "factor": "upscale_factor downscale_factor", "ids": "input",
+    "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source", "offset": "k",
+    "pad_width": "array_pad", "fill_value": "value", "num": "steps", "method": "interpolation", "ddof": "correction",
+    "tol": "atol", "n": "N row", "d": "p", "axis1": "dim0 dim1", "axis2": "dim1 dim2",
 }
 #: The parameters that a foreign word may mean.
 FOREIGN: dict[str, list[str]] = {}
 for _ours, _words in _NAMES.items():
     for _word in _words.split():
         FOREIGN.setdefault(_word, []).append(_ours)
-#: Keywords that say nothing about values, but where memory lies or how it is copied.
-_IDLE = frozenset(("non_blocking", "pin_memory", "memory_format", "layout", "_stacklevel"))
+#: Keywords that say nothing about values, but where memory lies, how it is copied, what computes.
+_IDLE = frozenset("""
+    non_blocking pin_memory memory_format layout _stacklevel driver compute_mode sparse_grad sorted
+    check_invariants assume_unique
+""".split())
 #: Functions that make tensors out of none, which may then require a gradient.
 _MAKERS = frozenset("""
     arange bartlett_window bernoulli blackman_window eye geomspace hamming_window hann_window
@@ -141,7 +146,8 @@ def watched(function: Any, name: str) -> Any:
         return function
 
     def look(*args: Any, **keywords: Any) -> Any:
-        if not keywords and len(args) >= least and name not in _SAID:
+        of_two = name in ("max", "min") and len(args) > 1 and hasattr(args[1], "ndim")
+        if not keywords and len(args) >= least and name not in _SAID and not of_two:
             frame = sys._getframe(2)
             if _is_pytorchs(frame) and not ours(frame.f_code.co_filename):
                 warn_of(name)

@@ -92,7 +92,7 @@ class LBFGS(Optimizer):
     @no_grad()
     def _descend(self, feval: Any, x: np.ndarray) -> None:
         value, g = evaluated(feval, x)
-        calls = 1
+        x, calls = self._vector(), 1  # which the closure may have changed, to clip it for example
         if not np.abs(g).max(initial=0.0) > self.tolerance_grad:
             return
         for i in range(1, self.max_iter + 1):
@@ -118,6 +118,7 @@ class LBFGS(Optimizer):
                 x = x + np.asarray(t * d, d.dtype)
                 if i < self.max_iter:
                     (value, g), calls = evaluated(feval, x), calls + 1
+                    x = self._vector()
             if (calls >= self.max_eval or not np.abs(g).max() > self.tolerance_grad
                     or np.abs(t * d).max() <= self.tolerance_change
                     or abs(value - old) < self.tolerance_change):

@@ -142,6 +142,34 @@ def test_what_only_pytorch_can_mean() -> None:
     assert ag.arange(3.0, requires_grad=True, device="cpu").requires_grad
 
 
+def test_linear_algebra_takes_pytorchs_words() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 3, 3)) + 3 * np.eye(3), rng.normal(size=(2, 3, 2))
+    up, one = np.triu(a), np.tril(a, -1) + np.eye(3)
+    L, m, r, t = ag.linalg, ag.tensor(a), ag.tensor(b), ag.tensor(b.swapaxes(1, 2))
+    turned = np.linalg.solve
+    for run in (lambda f: f(m, r, t), lambda f: ag.jit(f)(m, r, t)):
+        for found, known in run(lambda m, r, t: [
+                (L.solve_triangular(m, r, upper=True), 0),
+                (L.solve_triangular(m, r, upper=False, unitriangular=True), 1),
+                (L.solve_triangular(m, t, upper=True, left=False), 2),
+                (L.solve(A=m, B=t, left=False), 3), (L.lu_solve(*L.lu_factor(m), r), 4)]):
+            wanted = [lambda: turned(up, b), lambda: turned(one, b),
+                      lambda: turned(up.swapaxes(1, 2), b).swapaxes(1, 2),
+                      lambda: turned(a.swapaxes(1, 2), b).swapaxes(1, 2), lambda: turned(a, b)]
+            np.testing.assert_allclose(found, wanted[int(known)](), rtol=1e-9)
+    assert L.svdvals(m, driver=None).shape == (2, 3)
+    places = ag.tensor([1, 1])
+    known = np.add.at(turn := A.copy(), [1, 1], 2 * A[:2]) or turn
+    for found in (ag.index_add(X, 0, places, X[:2], alpha=2),
+                  X.clone().index_add_(0, places, X[:2], alpha=2),
+                  X.index_add(dim=0, index=places, source=X[:2], alpha=2)):
+        np.testing.assert_allclose(found, known, rtol=1e-6)
+    assert X.transpose(dim0=0, dim1=1).shape == ag.transpose(X, dim0=1, dim1=0).shape == (4, 3)
+    assert ag.quantile(X, 0.3, dim=0, interpolation="lower").shape == (4,)
+    np.testing.assert_allclose(ag.einsum("ij,kj->ik", [X, X]), A @ A.T, rtol=1e-6)
+
+
 def test_both_words_and_unknown_ones_are_refused() -> None:
     with pytest.raises(TypeError, match="`dim` and `axis` are the same; give one of them"):
         ag.sum(X, dim=1, axis=1)
@@ -238,6 +266,19 @@ def test_numpys_answers_warn_once_where_pytorch_is_used(
     (found,) = recwarn.list
     assert str(found.message).startswith(f"{name} ") and "PyTorch's" in str(found.message)
     assert found.filename == __file__
+
+
+def test_numpys_answers_warn_where_we_are_imported_as_torch(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr(spellings, "_SAID", set())
+    X.std(), ag.max(X, 1), X.repeat(2, 1)
+    assert not recwarn.list
+    monkeypatch.setitem(globals(), "torch", ag)
+    ag.max(X, X)
+    assert not recwarn.list
+    X.std(), ag.max(X, 1), X.repeat(2, 1), X.std()
+    assert [str(w.message).split()[0] for w in recwarn.list] == ["std", "max", "repeat"]
 
 
 def test_lists_and_ranges_stand_for_arrays() -> None:

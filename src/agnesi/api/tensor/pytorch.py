@@ -14,7 +14,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.public import on_host, public
-from agnesi.core.spellings import warn_of
+from agnesi.core.spellings import in_our_words, warn_of
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import argwhere
@@ -172,10 +172,55 @@ def _axes(function: Form, args: Any, keywords: Any) -> Any:
     """Two axes as arguments are swapped."""
     if len(args) == 3 and not keywords:
         return swapaxes(*args)
+    return _named_axes(function, args, keywords)
+
+
+def _named_axes(function: Form, args: Any, keywords: Any) -> Any:
+    if {"dim0", "dim1"} <= keywords.keys():
+        return swapaxes(args[0] if args else keywords["input"], keywords["dim0"], keywords["dim1"])
     return NotImplemented
 
 
-#: By the name of the function.
+def _turned(x: Any) -> Tensor:
+    return swapaxes(as_tensor(x), -1, -2)
+
+
+def _solved(function: Form, args: Any, keywords: Any) -> Any:
+    """Equations with the matrix on the right, and triangles by PyTorch's words."""
+    if not {"upper", "unitriangular", "left"} & keywords.keys():
+        return NotImplemented
+    given = dict(keywords)
+    left = given.pop("left", True)
+    words: dict[str, Any] = {}
+    a, b = [*args, *(given.pop(w) for w in ("A", "B") if w in given)]
+    if "upper" in given:
+        words["lower"] = not given.pop("upper") if left else given.pop("upper")
+        words["unit_diagonal"] = given.pop("unitriangular", False)
+    return function(a, b, **words, **given) if left else _turned(
+        function(_turned(a), _turned(b), **words, **given))
+
+
+def _lu_solved(function: Form, args: Any, keywords: Any) -> Any:
+    """The factors and the exchanges as two operands."""
+    given = dict(keywords)
+    operands = [*args, *(given.pop(w) for w in ("LU", "pivots", "B") if w in given)]
+    if len(operands) != 3 or not given.pop("left", True):
+        return NotImplemented
+    trans = 2 if given.pop("adjoint", False) else 0
+    return function(tuple(operands[:2]), operands[2], trans, **given)
+
+
+def _index_add(function: Form, args: Any, keywords: Any) -> Any:
+    """A factor of what is added."""
+    if "alpha" not in keywords:
+        return NotImplemented
+    names = ("x", "axis", "index", "source")
+    given = in_our_words({w: v for w, v in keywords.items() if w != "alpha"}, names)
+    operands: list[Any] = [*args, *(given.pop(w) for w in names[len(args):])]
+    operands[3] = keywords["alpha"] * as_tensor(operands[3])
+    return function(*operands, **given)
+
+
 def _searched(function: Form, args: Any, keywords: Any) -> Any:
     """``right=True`` for the side, and indices of 32 bits."""
     if not {"right", "out_int32"} & keywords.keys():
@@ -189,6 +234,7 @@ def _searched(function: Form, args: Any, keywords: Any) -> Any:
     return cast(found, dtypes.int32) if short else found
 
 
+#: By the name of the function.
 FORMS: dict[str, Form] = {
     "searchsorted": _searched,
     "max": _extreme(ranked.max_with_place, select.maximum),
@@ -197,7 +243,9 @@ FORMS: dict[str, Form] = {
     "median": _named(_median), "nanmedian": _named(_nanmedian),
     "std": _deviation, "var": _deviation, "std_mean": _unbiased, "var_mean": _unbiased,
     "split": _split, "squeeze": _squeeze, "nonzero": _nonzero, "gradient": _gradient,
-    "permute_dims": _axes, "histogram": _histogram,
+    "permute_dims": _axes, "transpose": _named_axes, "histogram": _histogram,
+    "index_add": _index_add, "index_add_": _index_add, "solve": _solved,
+    "solve_triangular": _solved, "lu_solve": _lu_solved,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),
 }
 

@@ -36,7 +36,8 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
 
 @no_grad()
 def power_steps(matrix: Tensor, u: Any, v: Any, steps: int, eps: float) -> None:
-    """Bring two vectors nearer to the singular vectors of the largest value, in place."""
+    """Bring two vectors nearer to the singular vectors of the largest value, in place, ``u`` first;
+    with the transposed matrix and ``v`` in its place, the other one first."""
     for _ in range(steps):
         u.copy_(normalize(F.matmul(matrix, v), dim=0, eps=eps))
         v.copy_(normalize(F.matmul(F.swapaxes(matrix, 0, 1), u), dim=0, eps=eps))
@@ -170,7 +171,7 @@ def _of_norm_one(module: Any, name: str, dim: int, steps: int, eps: float) -> Te
     weight = getattr(module, f"{name}_orig")
     u, v = (getattr(module, name + part) for part in ("_u", "_v"))
     if module.training:
-        power_steps(as_matrix(weight.detach(), dim), u, v, steps, eps)
+        power_steps(as_matrix(weight.detach(), dim).mT, v, u, steps, eps)
     return spectral_share(weight, u, v, dim)
 
 

@@ -219,7 +219,7 @@ def einsum(subscripts: Any, /, *operands: Any, optimize: Any = True,
         ``...`` stands for axes that broadcast.
     :type subscripts: str
     :param *operands: The factors.  Without a string before them, each has a list of numbers below
-        52, one for each axis, behind it, and the result one at the end.
+        52, one for each axis, behind it, and the result one at the end.  Also one list of them.
     :type *operands: array_like
     :param optimize: In which order: the best one, or nearly the best for many operands; as they
         stand if False; or pairs as :func:`einsum_path` gives them.
@@ -239,6 +239,9 @@ def einsum(subscripts: Any, /, *operands: Any, optimize: Any = True,
     >>> ag.einsum(a, [0, 1], a, [0, 1], [0])
     tensor([ 5., 25.])
     """
+    if isinstance(subscripts, str) and len(operands) == 1 and type(operands[0]) in (list, tuple) \
+            and "," in subscripts:
+        operands = tuple(operands[0])  # as PyTorch takes them, too
     subscripts, operands = _in_letters(subscripts, operands)
     terms, result = _terms(subscripts, operands)
     for pair in _path(optimize, terms, result):
