@@ -192,7 +192,8 @@ def _solved(function: Form, args: Any, keywords: Any) -> Any:
     given = dict(keywords)
     left = given.pop("left", True)
     words: dict[str, Any] = {}
-    a, b = [*args, *(given.pop(w) for w in ("A", "B") if w in given)]
+    operands: list[Any] = [*args, *(given.pop(w) for w in ("A", "B") if w in given)]
+    a, b = operands
     if "upper" in given:
         words["lower"] = not given.pop("upper") if left else given.pop("upper")
         words["unit_diagonal"] = given.pop("unitriangular", False)
