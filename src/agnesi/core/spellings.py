@@ -29,7 +29,8 @@ _NAMES = {
     "groups": "num_groups", "factor": "upscale_factor downscale_factor", "ids": "input",
     "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source", "offset": "k",
     "pad_width": "array_pad", "fill_value": "value", "num": "steps", "method": "interpolation",
-    "ddof": "correction", "tol": "atol", "n": "N row", "d": "p", "axis1": "dim0 dim1", "axis2": "dim1 dim2",
+    "ddof": "correction", "tol": "atol", "n": "N row", "d": "p", "axis1": "dim0 dim1",
+    "axis2": "dim1 dim2",
 }
 #: The parameters that a foreign word may mean.
 FOREIGN: dict[str, list[str]] = {}
