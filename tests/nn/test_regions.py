@@ -185,3 +185,12 @@ def test_inside_of_jit_grad_and_vmap_nothing_changes() -> None:
     np.testing.assert_allclose(ag.vmap(net)(x).numpy(), want, rtol=1e-5)
     ours, plain = (ag.jvp(f, (x,), (x * 2,))[1].numpy() for f in (net, net.forward))
     np.testing.assert_allclose(ours, plain, rtol=1e-5)
+
+
+def test_another_forward_of_a_class_inside_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), ag.ones((1, 2))
+    before = [model(x).tolist() for _ in range(3)][-1]
+    with monkeypatch.context() as m:
+        m.setattr(nn.Linear, "forward", lambda self, x: x * 9)
+        assert [model(x).tolist() for _ in range(3)] == [[[9.0, 9.0]]] * 3
+    assert [model(x).tolist() for _ in range(3)] == [before] * 3

@@ -306,6 +306,22 @@ def test_a_name_given_to_an_argument_is_given_by_each_call() -> None:
         assert x.name == "inner"
 
 
+@pytest.mark.parametrize("flag", [True, False])
+def test_an_argument_that_is_told_to_require_a_gradient_does(flag: bool) -> None:
+    def step(x: Any) -> Any:
+        y = (x.requires_grad_(flag) * 2).sum()
+        if flag:
+            y.backward()
+        return y
+
+    compiled = ag.jit(step)
+    with pytest.warns(RuntimeWarning, match="changes requires_grad of an argument"):
+        for _ in range(2):
+            x = one(1, requires_grad=not flag)
+            assert compiled(x).requires_grad is x.requires_grad is flag
+            assert (x.grad is not None) is flag
+
+
 def test_arrays_too_large_to_compare_make_it_run_eagerly() -> None:
     table = np.zeros(200_000)
     f = ag.jit(lambda x: x + float(table[3]))

@@ -164,6 +164,7 @@ class Version:
         """
         with tracing(trace):
             reads = self._run(symbols)
+            trace.refuse_flags()
             self._take_gradients(trace)
             return [current(t) for t in (
                 *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)], reads, (

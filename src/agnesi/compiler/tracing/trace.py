@@ -133,6 +133,14 @@ class Trace:
         """End the trace: the function runs eagerly."""
         raise OnlyEagerError(f"{why}, at {location(user_where(2))}", "Do that outside")
 
+    def refuse_flags(self) -> None:
+        """End the trace where an argument was told to require a gradient, or none: it keeps that.
+        """
+        if any(x.node is node and x.requires_grad is not node.requires_grad
+               for node, x in self.arguments.items()):
+            raise OnlyEagerError("it changes requires_grad of an argument",
+                                 "Write x.detach().requires_grad_(), or take ag.grad")
+
     def refuse_text(self, x: Tensor) -> None:
         """Text of a value that is not known yet is made by no trace of a whole function."""
         if self.decisions is not None:

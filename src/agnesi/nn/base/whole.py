@@ -1,7 +1,7 @@
 """Layers of ours as regions: in eager programs a call of one is a compiled operation before long.
 
 What a layer is besides its tensors (sizes, modes, layers inside) is looked at again where any
-module was assigned an attribute since the last call.
+module was assigned an attribute since the last call, or a class in it another ``forward``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CHANGES = Changes()
 class Whole:
     """The compiled code of a module, and the module's identity when it was compiled."""
 
-    __slots__ = ("count", "regions", "told")
+    __slots__ = ("count", "forwards", "regions", "told")
 
     def __init__(self, module: Any) -> None:
         self.regions: Regions | None = None
@@ -47,6 +47,8 @@ class Whole:
         told = _identity(module)
         if self.regions is None or told is None or told != self.told:
             self.told = told
+            #: What the classes in it run.
+            self.forwards = [] if told is None else _forwards(module)
             self.regions = None if told is None else Regions(module.forward)
 
 
@@ -65,9 +67,23 @@ def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         object.__setattr__(module, "_whole", whole)
     elif whole.count != CHANGES.count:
         whole.look(module)
+    for kind, forward in whole.forwards:
+        if kind.forward is not forward:
+            return _changed(module, args, keywords)
     if whole.regions is None:
         return module.forward(*args, **keywords)
     return whole.regions(args, keywords)
+
+
+def _forwards(module: Any) -> list[tuple[Any, Any]]:
+    kinds = {type(inner): None for inner in module.modules()}
+    return [(kind, kind.forward) for kind in kinds if hasattr(kind, "forward")]
+
+
+def _changed(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call of a layer in which somebody has given a class another ``forward``."""
+    object.__setattr__(module, "_whole", None)
+    return module.forward(*args, **keywords)
 
 
 def _identity(module: Any) -> list[Any] | None:
