@@ -447,3 +447,40 @@ def test_buffers_that_the_body_of_a_loop_changes_are_compiled():
         other(x)
     assert found.shape == (3, 4, 2) and len(f.specialisations) == 1
     np.testing.assert_allclose(net.running_mean.numpy(), other.running_mean.numpy(), rtol=1e-6)
+
+
+class Growing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.n = nn.ModuleList(), 0
+
+    def forward(self, x):
+        self.n += 1
+        if self.n in (2, 4):
+            self.layers.append(nn.Linear(2, 2))
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Late(nn.Module):
+    weight = None
+
+    def forward(self, x):
+        if self.weight is None:
+            self.weight = nn.Parameter(ag.ones(2) * 2)
+        return x * self.weight
+
+
+@pytest.mark.parametrize("kind", [Growing, Late])
+@pytest.mark.filterwarnings("ignore:.*runs eagerly, for it puts a new")
+def test_parameters_that_a_call_makes_are_parameters(kind):
+    found = []
+    for compiled in (False, True):
+        ag.manual_seed(0)
+        net = kind()
+        run, x = ag.jit(net) if compiled else net, ag.ones((1, 2))
+        shown = [(y.tolist(), y.requires_grad) for y in (run(x) for _ in range(6))]
+        run(x).sum().backward()
+        found.append((shown, [(p.tolist(), p.grad.tolist()) for p in net.parameters()]))
+    assert found[0] == found[1]

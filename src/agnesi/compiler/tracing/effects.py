@@ -21,6 +21,7 @@ from agnesi.compiler.tracing.things import tells
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.exports import module_of
+from agnesi.core.support.tracing import current_trace
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor
 
@@ -124,6 +125,8 @@ class Effects:
         for value in values:
             if tells(type(value)) and not reads.knows(value):
                 self.obstacle = f"it puts a new {type(value).__name__} somewhere"
+            elif isinstance(value, Tensor) and value.requires_grad and _begins(value):
+                self.obstacle = "it puts a new tensor that requires a gradient somewhere"
         for w in self.written:
             if isinstance(w.place, (Definition, Function, Kind)):
                 self.obstacle = f"it changes a class or a function: {w.place.change()}"
@@ -236,6 +239,12 @@ def _is_lasting(value: Any) -> bool:
 
 def _is_symbol(value: Any) -> bool:
     return isinstance(value, Tensor) and value.array is None
+
+
+def _begins(x: Tensor) -> bool:
+    """Return whether a trace has made a tensor at which gradients begin."""
+    made = id(x) in getattr(current_trace(), "made", ())
+    return made or (x.node is not None and x.array is None and not x.node.requires_grad)
 
 
 def _put_down(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class PlaceTable:
         self.given: dict[Any, Place] = {}
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
+        #: Those that were met where the function itself has put something.
+        self._new: set[int] = set()
         #: Small arrays, whose elements Python may read or change.
         self.arrays: dict[int, Elements] = {}
         #: Whether code that names an array reads its elements itself (``reads_elements``).
@@ -150,7 +153,11 @@ class PlaceTable:
 
     def knows(self, value: Any) -> bool:
         """Return whether an object was there before the trace."""
-        return id(value) in self._paths
+        return id(value) in self._paths and id(value) not in self._new
+
+    def note_new(self, known: int) -> None:
+        """Note that all but the first things that were met may have been made by the function."""
+        self._new.update(islice(self._paths, known, None))
 
     def _all_places(self) -> list[Place]:
         return [*self.places.values(), *self.given.values()]

@@ -377,8 +377,12 @@ class Reads(ModuleReads):
             self._quiet.add(id(value))
             return value
         path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
-        reader = sys._getframe(2)
-        return self.parts.use(value, path, lambda: uses_at(reader, name))
+        reader, known = sys._getframe(2), len(self._paths)
+        place = self.places.get((id(owner), name)) or self.given.get((id(owner), name))
+        value = self.parts.use(value, path, lambda: uses_at(reader, name))
+        if id(owner) not in self._paths or (place is not None and place.value is not value):
+            self.note_new(known)
+        return value
 
     def _is_known(self, value: Any) -> bool:
         """Return whether a thing was looked into, and another read of it tells nothing new."""

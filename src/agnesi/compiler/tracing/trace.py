@@ -136,7 +136,7 @@ class Trace:
     def refuse_flags(self) -> None:
         """End the trace where an argument was told to require a gradient, or none: it keeps that.
         """
-        if any(x.node is node and x.requires_grad is not node.requires_grad
+        if any(node is not None and x.node is node and x.requires_grad is not node.requires_grad
                for node, x in self.arguments.items()):
             raise OnlyEagerError("it changes requires_grad of an argument",
                                  "Write x.detach().requires_grad_(), or take ag.grad")
