@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import mmap
 import os
@@ -12,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
 from agnesi.core.support.errors import CollectiveError, at
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.flat import Flat, checked
 from agnesi.distributed.processes import locks, memory
@@ -64,7 +66,45 @@ class Rule:
                                      "last)"))
 
 
-class ASGD(Rule):
+class _Elementwise(Rule):
+    """A rule that is a formula of elements: compiled code evaluates it, where values lie."""
+
+    def numbers(self) -> tuple[float, ...]:
+        """What the formula takes beside values."""
+        return ()
+
+    @staticmethod
+    def formula(local: Any, centre: Any, last: Any, *numbers: float) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
+                 ) -> tuple[np.ndarray, np.ndarray]:
+        mine, theirs = _evaluated(self.formula)(self.numbers(), local, centre, last)
+        return mine.array, theirs.array
+
+
+@functools.cache
+def _evaluated(formula: Callable[..., Any]) -> Callable[..., Any]:
+    return jit(lambda numbers, *values: formula(*values, *numbers))
+
+
+@functools.cache
+def _in_place(formula: Callable[..., Any], reads_last: bool) -> Callable[..., None]:
+    """``(numbers, values of the worker, centre, new centre, last)``, each a list, of which the
+    centre's stays as it is.
+    """
+    def meet(numbers: tuple[float, ...], *values: list[Tensor]) -> None:
+        for local, centre, new, last in zip(*values, strict=True):
+            mine, theirs = formula(local, centre, last, *numbers)
+            new.copy_(theirs)
+            local.copy_(mine)
+            if reads_last:
+                last.copy_(mine)
+
+    return jit(meet)
+
+
+class ASGD(_Elementwise):
     """The worker sends its change since the last exchange to the centre, and takes the centre's
     values.
 
@@ -78,13 +118,13 @@ class ASGD(Rule):
     (array([11.]), array([11.]))
     """
 
-    def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
-                 ) -> tuple[np.ndarray, np.ndarray]:
-        moved = _moved(local, centre, last).array
+    @staticmethod
+    def formula(local: Any, centre: Any, last: Any, *numbers: float) -> tuple[Any, Any]:
+        moved = centre + (local - last)
         return moved, moved
 
 
-class EASGD(Rule):
+class EASGD(_Elementwise):
     """Worker and centre draw each other: ``d = alpha * (local - centre)``, subtracted and added.
 
     :param alpha: How far, from 0 to 1.
@@ -103,21 +143,13 @@ class EASGD(Rule):
             raise ValueError(at(f"EASGD: alpha must be above 0 and at most 1, not {alpha}"))
         self.alpha = alpha
 
-    def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
-                 ) -> tuple[np.ndarray, np.ndarray]:
-        mine, theirs = _drawn(local, centre, self.alpha)
-        return mine.array, theirs.array
+    def numbers(self) -> tuple[float, ...]:
+        return (self.alpha,)
 
-
-@jit
-def _moved(local: Any, centre: Any, last: Any) -> Any:
-    return centre + (local - last)
-
-
-@jit
-def _drawn(local: Any, centre: Any, alpha: float) -> Any:
-    d = alpha * (local - centre)
-    return local - d, centre + d
+    @staticmethod
+    def formula(local: Any, centre: Any, last: Any, *numbers: float) -> tuple[Any, Any]:
+        d = numbers[0] * (local - centre)
+        return local - d, centre + d
 
 
 class Central:
@@ -175,6 +207,8 @@ class Central:
         if group.rank == 0:
             os.unlink(path)
         self._mine, self._last = self._flat.rows(), self._flat.rows()
+        self._halves = [[*map(wrap, self._flat.split(self._places(half)))] for half in (0, 1)]
+        self._lasts = [*map(wrap, self._flat.split(self._last))]
 
     def _open(self, file: int, size: int) -> None:
         self._file = file
@@ -217,6 +251,26 @@ class Central:
         self._calls += 1
         if self._calls % self.every:
             return False
+        rule = self.rule
+        if isinstance(rule, _Elementwise) and type(rule).exchange is _Elementwise.exchange:
+            self._meet(rule)
+        else:
+            self._exchange()
+        return True
+
+    @no_grad()
+    def _meet(self, rule: _Elementwise) -> None:
+        """The worker's parameters and the new half of the centre are written where they lie."""
+        meet = _in_place(rule.formula, rule.reads_last)
+        with self._locked():
+            half = int(self._present[0])
+            centre = self._halves[half]
+            meet(rule.numbers(), self.parameters, centre, self._halves[1 - half],
+                 self._lasts if rule.reads_last else centre)
+            self._present[0] = 1 - half
+
+    def _exchange(self) -> None:
+        """A rule of a user's has rows of all values, and gives others."""
         given = self._flat.rows(self._mine)
         mine: dict[np.dtype, np.ndarray] = {}
         new: dict[np.dtype, np.ndarray] = {}
@@ -230,7 +284,6 @@ class Central:
             for dtype, values in mine.items():
                 np.copyto(self._last[dtype], values)
         self._flat.take(mine)
-        return True
 
     # -- notes -------------------------------------------------------------------------------
     @contextlib.contextmanager

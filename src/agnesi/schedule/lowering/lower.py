@@ -50,6 +50,7 @@ from agnesi.schedule.lowering.foreign import foreign
 from agnesi.schedule.lowering.library_calls import called, loaded
 from agnesi.schedule.lowering.library_products import in_library, taps_in_library
 from agnesi.schedule.lowering.piecewise import filled, finished, only_at
+from agnesi.schedule.lowering.second_results import store_also
 from agnesi.schedule.lowering.split_filter_gradients import split_filter_gradients
 from agnesi.schedule.lowering.successors import Successors
 from agnesi.schedule.program import Program, Request
@@ -101,7 +102,8 @@ class _Lowering:
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
-        """Write a result where it is to end up; a second result of a value is a copy."""
+        """Write a result where it is to end up; a second result of a value is written beside it, or
+        a copy."""
         for i, node in enumerate(outputs):
             base = flat_source(node)
             if base.op is None or id(base) in self.taken:
@@ -115,9 +117,10 @@ class _Lowering:
             base = flat_source(node)
             held = self.taken.get(id(base))
             if held is None or id(held) in used:
-                held = Buffer(node.shape, node.dtype, "output", node=node)
+                first, held = held, Buffer(node.shape, node.dtype, "output", node=node)
                 self.program.buffers.append(held)
-                self._copy(node, held)
+                if first is None or not store_also(self.program.kernels, first, held):
+                    self._copy(node, held)
             used.add(id(held))
             self.program.outputs.append(held)
 
