@@ -195,6 +195,40 @@ def _objects_in_arrays(J: Any) -> Any:
         yield from (f(one(1)), f(one(2)))
 
 
+def _results_that_functions_keep(J: Any) -> Any:
+    for size in (None, 2):
+        @functools.lru_cache(size)
+        def places(n: int) -> Any:
+            return ag.arange(float(n)) * 2
+
+        f = J(lambda x, places=places: x + places(x.shape[0]))
+        for n in (2, 3, 2, 5, 6, 3):
+            yield f(ag.ones(n))
+        yield from (places(3), places(6))
+        places(3)[0] = 50.0
+        yield from (f(ag.ones(3)), places(3))
+        places.cache_clear()
+        yield from (f(ag.ones(3)), places(3))
+
+
+def _arguments_that_are_stored(J: Any) -> Any:
+    some, listed = Some(), []
+
+    def step(x: Any, y: Any) -> Any:
+        some.before, some.now = getattr(some, "now", None), x
+        listed.append((y, y * 2))
+        return x + y
+
+    step = J(step)
+    for i in range(4):
+        x, y = one(i), one(2 * i)
+        yield from (step(x, y), some.now is x, listed[-1][0] is y, step(y, x), some.before is x)
+        x[0] = 50.0
+        yield from (some.before, listed[-1][0], listed[-1][1])
+    yield step(np.ones(1), one(1))
+    yield type(some.now).__name__
+
+
 class Pair(NamedTuple):
     a: Any
     k: float = 2.0
@@ -270,7 +304,8 @@ PROGRAMS = {f.__name__.strip("_"): f for f in (
     _pairs, _state, _containers, _container_of_the_module, _names, _leaves, _gradients,
     _recorded, _layouts, _of_known_tensors, _tensors_as_keys, _large_arrays, _texts,
     _classes_of_classes, _objects_in_arrays, _classes_of_containers, _attributes_as_a_whole,
-    _hooks_of_parameters, _rates_that_steps_read)}
+    _hooks_of_parameters, _rates_that_steps_read, _results_that_functions_keep,
+    _arguments_that_are_stored)}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -48,8 +48,9 @@ class _Text:
 
     def __init__(self, otherwise: str, written: Sequence[Any] = ()) -> None:
         self.written = written
-        #: Names of containers that can be changed.
+        #: Names of containers that can be changed, and of all leaves.
         self.containers: list[str] = []
+        self.given: list[str] = []
         self.lines: list[str] = []
         self.indent = ""
         self.objects: dict[str, Any] = {"MISSED": MISSED}
@@ -201,6 +202,7 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         leaves += [f"{text.name(CARRIERS)}[{told}.item()]", *handed]
     text.write(f"found = {text.name(native)}({', '.join(leaves)})")
     text.require("found is not MISSED")
+    text.given = leaves
     text.write(f"return {finish(text, 'found')}")
     if locks is not None:
         text.indent = ""

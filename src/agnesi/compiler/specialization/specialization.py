@@ -392,7 +392,8 @@ class Version:
         if self.plain:
             return found
         if self.kept or self.cleared or self.effects or self.effects.said:
-            return f"{text.name(self._finished)}({found})"
+            given = "".join(f"{leaf}, " for leaf in text.given if self.effects.keeps)
+            return f"{text.name(self._finished)}({found}, None, ({given}))"
         numbers = count()
         leaves = [f"{found}[{next(numbers)}]" + ".array.item()" * (id(v) in self.numbers)
                   if isinstance(v, Tensor) else text.name(v) for v in self.outputs]
@@ -438,23 +439,24 @@ class Version:
             return "none"
         return "single" if self.tree.kind is None else "tuple"
 
-    def _finished(self, found: Any, given: Any = None) -> Any:
-        """Return the user's results from what the native function returned."""
+    def _finished(self, found: Any, given: Any = None, leaves: Sequence[Any] = ()) -> Any:
+        """Return the user's results from what the native function returned; ``given`` are the
+        arguments, whose ``leaves`` may be kept."""
         if self.plain:
             return found
         behind = found[len(self.tensors):]
         for (owner, _), grad in zip(self.kept, behind, strict=False):
             owner._grad = grad
         if self.effects or self.effects.said:
-            self.effects.write(behind[len(self.kept):], given)
+            self.effects.write(behind[len(self.kept):], given, leaves)
         for owner in self.cleared:
             owner._grad = None
         tensors = iter(found)
-        leaves = [next(tensors) if isinstance(v, Tensor) else v for v in self.outputs]
+        results = [next(tensors) if isinstance(v, Tensor) else v for v in self.outputs]
         if self.numbers:
-            leaves = [a.array.item() if id(v) in self.numbers else a
-                      for a, v in zip(leaves, self.outputs, strict=True)]
-        return self.tree.build(leaves)
+            results = [a.array.item() if id(v) in self.numbers else a
+                       for a, v in zip(results, self.outputs, strict=True)]
+        return self.tree.build(results)
 
     # -- calls ----------------------------------------------------------------------------
     def valid(self) -> bool:
@@ -560,7 +562,7 @@ class Version:
                 recorded(self, *before, (found,) if isinstance(found, Tensor) else found)
             for owner in self.consumed:
                 owner._grad = CONSUMED
-            result = self._finished(found, given)
+            result = self._finished(found, given, leaves)
         for i in self.mutated:
             original = memory_of(leaves[i])
             if original is not values[i]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import gc
 import re
 import threading
 from collections import OrderedDict, deque
@@ -21,7 +20,6 @@ from agnesi.compiler.tracing.places import (
     Place,
     attributes,
     describe_value,
-    entry,
     same,
 )
 from agnesi.core.support.exports import module_of
@@ -31,8 +29,6 @@ from agnesi.runtime.watched_contents import container_words, elements_words
 
 #: Bytes of objects' addresses that native code compares.
 _MAX_WORDS_BYTES = 1 << 12
-#: Results of a cached function that are compared one by one.
-_MAX_KEPT = 64
 #: Objects that are nothing but their attributes.
 NAMESPACES = (SimpleNamespace, threading.local)
 
@@ -329,39 +325,6 @@ class Printing(Context):
 
     def put(self, value: Any) -> None:
         return
-
-
-class Kept(Place):
-    """The results that a cached function keeps: once they are cleared, it computes them again, and
-    what it keeps then may be others."""
-
-    __slots__ = ("function", "mapping")
-
-    def __init__(self, path: str, function: Any) -> None:
-        self.function = function
-        #: Where it keeps them: the dict behind it that does not have its attributes.
-        self.mapping = next((d for d in gc.get_referents(function)
-                             if type(d) is dict and d is not vars(function)), None)
-        super().__init__(f"the results that {path} keeps", self.now())
-
-    def now(self) -> Any:
-        if self.mapping is None or len(self.mapping) > _MAX_KEPT:
-            return self.function.cache_info().currsize
-        return tuple(self.mapping.items())
-
-    def holds(self) -> bool:
-        if type(self.value) is int:
-            return bool(self.function.cache_info().currsize >= self.value)
-        known: Any = self.mapping
-        return all(known.get(key, MISSING) is value for key, value in self.value)
-
-    def records(self) -> Iterable[Any]:
-        if type(self.value) is int or any(type(key) not in PLAIN for key, _ in self.value):
-            return ()
-        return [entry(self.mapping, key, value) for key, value in self.value]  # type: ignore
-
-    def change(self) -> str:
-        return f"{self.path} were cleared"
 
 
 def _is_equal_to_itself(value: Any) -> bool:

@@ -178,6 +178,10 @@ class Decisions:
         self.made.append(Decision(line, use, exactly(shown)))
         self._tests.append((node, kind, told))
 
+    def value_of(self, node: Node) -> np.ndarray | None:
+        """The value of a node in the present call, by which nothing is decided."""
+        return self._values.of(node)
+
     def token(self) -> Node | None:
         """A value that exists where all decisions are as they were; None if there were none."""
         if not self._tests:

@@ -41,6 +41,13 @@ class _Result:
         return found.array.item() if self.is_number else found
 
 
+class _Given:
+    """Stands for a tensor or number that the call is given, which is put somewhere as it is."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
 class Written:
     """A place and what the function put there: a nest with places of results in it."""
 
@@ -58,13 +65,12 @@ class Written:
         """The computed tensors in it."""
         return [v for v in self.leaves if _is_symbol(v)]
 
-    def write(self, found: Iterator[Any]) -> None:
-        """Put the value there, with results of a call."""
+    def write(self, found: Iterator[Any], given: Sequence[Any]) -> None:
+        """Put the value there, with results of a call and leaves of its arguments."""
         if self.tree is None:
             self.place.put(MISSING)
-            return
-        leaves = [v.of(next(found)) if type(v) is _Result else v for v in self.leaves]
-        self.place.put(self.tree.build(leaves))
+        else:
+            self.place.put(self.tree.build([_taken(v, found, given) for v in self.leaves]))
 
 
 class Hidden:
@@ -119,8 +125,13 @@ class Effects:
                               if a is not b and not same(a, b)}
         if self.arguments and not _is_simple(tree):
             self.obstacle = "it puts something into an argument that is no list, dict or dataclass"
+        own = {id(s): i for i, s in enumerate(leaves) if isinstance(s, Tensor)}
+        #: Whether it puts somewhere what it is given.
+        self.keeps = False
         for w in self.written:
             w.leaves = list(map(reads.parts.lent.array_of, w.leaves))
+            w.leaves = [_Given(own[id(v)]) if id(v) in own else v for v in w.leaves]
+            self.keeps = self.keeps or any(type(v) is _Given for v in w.leaves)
         values = [*(v for w in self.written for v in w.leaves), *self.arguments.values()]
         for value in values:
             if tells(type(value)) and not reads.knows(value):
@@ -171,14 +182,14 @@ class Effects:
         for w in reversed(self.written):
             w.place.undo(w.before)
 
-    def write(self, found: Iterable[Any], given: Any) -> None:
-        """Repeat it, with the results of a call; ``given`` are the user's arguments."""
+    def write(self, found: Iterable[Any], given: Any, leaves: Sequence[Any]) -> None:
+        """Repeat it, with the results of a call; ``given`` are the user's arguments, and ``leaves``
+        those with what is hidden behind them."""
         results = iter(found)
         for w in self.written:
-            w.write(results)
+            w.write(results, leaves)
         for i, value in self.arguments.items():
-            new = value.of(next(results)) if type(value) is _Result else value
-            _put(self.tree, given, i, new)
+            _put(self.tree, given, i, _taken(value, results, leaves))
         for say in self.said:
             say()
 
@@ -245,6 +256,12 @@ def _begins(x: Tensor) -> bool:
     """Return whether a trace has made a tensor at which gradients begin."""
     made = id(x) in getattr(current_trace(), "made", ())
     return made or (x.node is not None and x.array is None and not x.node.requires_grad)
+
+
+def _taken(value: Any, found: Iterator[Any], given: Sequence[Any]) -> Any:
+    if type(value) is _Result:
+        return value.of(next(found))
+    return given[value.index] if type(value) is _Given else value
 
 
 def _put_down(value: Any) -> Any:

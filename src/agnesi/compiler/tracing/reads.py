@@ -38,7 +38,6 @@ from agnesi.compiler.tracing.contents import (
     Appended,
     Contents,
     Context,
-    Kept,
     Raw,
 )
 from agnesi.compiler.tracing.module_reads import ModuleReads
@@ -59,6 +58,7 @@ from agnesi.compiler.tracing.places import (
     same,
 )
 from agnesi.compiler.tracing.process import ambient
+from agnesi.compiler.tracing.process.kept_results import Kept, computed_now, results_kept
 from agnesi.compiler.tracing.things import (
     HOLDERS,
     RAW,
@@ -439,12 +439,14 @@ class Reads(ModuleReads):
                 del self.places[key]
 
     def _refill(self) -> None:
-        """Empty caches that were empty and have kept what exists in the trace only."""
+        """Leave nothing of the trace in caches: this call fills them, or finds values there."""
         missed = [(f, then) for f, then in self._caches.values()
                   if f.cache_info().misses > then.misses]
-        if missed and not any(then.currsize for _, then in missed):
+        empty = not any(then.currsize for _, then in missed)
+        if missed and (empty or any([holds_symbol(results_kept(f)) for f, _ in missed])):
             for function, _ in missed:
-                function.cache_clear()
+                if empty or not computed_now(results_kept(function)):
+                    function.cache_clear()
             raise OnceEagerError
 
     def answer(self, owner: Any, ask: Callable[[], Iterable[Any]],

@@ -1,0 +1,72 @@
+"""The results that functions keep: those of ``functools.lru_cache`` and ``functools.cache``."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.tracing.places import MISSING, PLAIN, Place, entry
+from agnesi.core.support.tracing import current_trace
+from agnesi.core.support.tree import flatten
+from agnesi.core.tensor import Tensor
+
+#: Results of a cached function that are compared one by one.
+_MAX_KEPT = 64
+
+
+def results_kept(function: Any) -> list[Any]:
+    """The results, and the keys, that a cached function keeps."""
+    held = [v for v in gc.get_referents(function) if v is not vars(function)]
+    return [v for h in held for v in (h.values() if type(h) is dict else (h,))]
+
+
+def computed_now(results: list[Any]) -> bool:
+    """Give tensors of a trace among results the values of the present call; return whether all
+    have one."""
+    decisions = getattr(current_trace(), "decisions", None)
+    for x in flatten(results)[0]:
+        if not isinstance(x, Tensor) or x.array is not None:
+            continue
+        value = None
+        if type(x) is Tensor and not x.requires_grad and decisions is not None and x.node:
+            value = decisions.value_of(x.node)
+        if value is None:
+            return False
+        x.array, x.node = np.array(value), None
+    return True
+
+
+class Kept(Place):
+    """The results that a cached function keeps: once they are cleared, it computes them again, and
+    what it keeps then may be others."""
+
+    __slots__ = ("function", "mapping")
+
+    def __init__(self, path: str, function: Any) -> None:
+        self.function = function
+        #: Where it keeps them: the dict behind it that does not have its attributes.
+        self.mapping = next((d for d in gc.get_referents(function)
+                             if type(d) is dict and d is not vars(function)), None)
+        super().__init__(f"the results that {path} keeps", self.now())
+
+    def now(self) -> Any:
+        if self.mapping is None or len(self.mapping) > _MAX_KEPT:
+            return self.function.cache_info().currsize
+        return tuple(self.mapping.items())
+
+    def holds(self) -> bool:
+        if type(self.value) is int:
+            return bool(self.function.cache_info().currsize >= self.value)
+        known: Any = self.mapping
+        return all(known.get(key, MISSING) is value for key, value in self.value)
+
+    def records(self) -> Iterable[Any]:
+        if type(self.value) is int or any(type(key) not in PLAIN for key, _ in self.value):
+            return ()
+        return [entry(self.mapping, key, value) for key, value in self.value]  # type: ignore
+
+    def change(self) -> str:
+        return f"{self.path} were cleared"
