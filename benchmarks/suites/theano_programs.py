@@ -1,0 +1,134 @@
+"""The models of Theano's tutorials in its own words, beside PyTensor: steps, and first compiling.
+
+`python -m benchmarks.suites.theano_programs LIBRARY PROGRAM` prints the seconds that a library
+takes from the first word of a program to the end of its first step, beyond those of a later step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.harness import OURS, Case, Contender, Context, Result
+from benchmarks.models.theano_programs import PROGRAMS, Words
+
+TITLE = "models of Theano's tutorials, in its words"
+THREADS = (1,)
+#: What PyTensor takes over what we take: for a step, and for the first one.
+STEPS, FIRST = 2.0, 10.0
+#: Programs whose first compiling is measured in a short run: PyTensor takes minutes for all.
+_QUICK = ("logistic_sgd", "rnnslu")
+
+
+def run(context: Context) -> list[Result]:
+    results = context.measure_all(_case(name, context.quick) for name in PROGRAMS)
+    for name in _QUICK if context.quick else PROGRAMS:
+        results.append(_first_steps(context, name))
+    return results
+
+
+def _case(name: str, quick: bool) -> Case:
+    make, is_random = PROGRAMS[name]
+
+    def contender(words: Callable[[], Words]) -> Contender:
+        step, args = make(words())
+        # another library draws other numbers: those are checked to be finite
+        checked = (lambda: np.isfinite(step(*args))) if is_random else None
+        return Contender(step, args, answer=checked)
+
+    def expect() -> Any:
+        step, args = make(_pytensor("py", "fast_compile"))
+        return np.isfinite(step(*args)) if is_random else step(*args)
+
+    contenders = {OURS: partial(contender, _agnesi)} | {
+        library: partial(contender, words) for library, words in PEERS.items()}
+    return Case(f"{name}, a step", expect, contenders, rtol=1e-3, atol=1e-4, goal=STEPS)
+
+
+# ------------------------------------------------------------------------------------------ words
+def _agnesi() -> Words:
+    import agnesi.compat.theano as theano
+    from agnesi.compat.theano import tensor as T  # noqa: N812
+    from agnesi.compat.theano.tensor.shared_randomstreams import RandomStreams
+
+    streams = RandomStreams(1)
+    return Words(
+        theano, T,
+        lambda inputs, output, updates, givens: theano.function(
+            inputs, output, updates=updates, givens=givens),
+        T.nnet.sigmoid, T.nnet.softmax,
+        lambda size, p: streams.binomial(size=size, n=1, p=p, dtype="float32"),
+    )
+
+
+def _pytensor(linker: str, optimizer: str = "fast_run") -> Words:
+    pytensor = peers.pytensor()
+    tt = pytensor.tensor
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        from pytensor.tensor.random.utils import RandomStream
+
+        streams = RandomStream(1)
+
+    def function(inputs: Any, output: Any, updates: Any, givens: Any) -> Any:
+        mode = pytensor.compile.mode.Mode(linker=linker, optimizer=optimizer)
+        return pytensor.function(inputs, output, updates=updates, givens=givens, mode=mode)
+
+    return Words(pytensor, tt, function, tt.sigmoid, partial(tt.special.softmax, axis=-1),
+                 lambda size, p: streams.binomial(1, p, size=size).astype("float32"))
+
+
+PEERS = {"pytensor numba": partial(_pytensor, "numba"), "pytensor c": partial(_pytensor, "cvm")}
+
+
+# -------------------------------------------------------------------------------------- compiling
+def _first_steps(context: Context, name: str) -> Result:
+    """First steps in processes of their own, with caches that are empty."""
+    result = Result.empty(context, f"{name}, first compiling", goal=FIRST)
+    for library in (OURS, *PEERS):
+        context.note(f"{name}, {library}, compiling")
+        for _ in range(3 if library == OURS else 1):
+            with tempfile.TemporaryDirectory() as folder:
+                flags = os.environ.get("PYTENSOR_FLAGS", "")
+                done = subprocess.run(
+                    [sys.executable, "-m", "benchmarks.suites.theano_programs", library, name],
+                    env={**os.environ, "AGNESI_CACHE_DIR": f"{folder}/agnesi",
+                         "NUMBA_CACHE_DIR": f"{folder}/numba",
+                         "PYTENSOR_FLAGS": f"{flags},base_compiledir={folder}/pytensor".lstrip(",")},
+                    capture_output=True, text=True, check=False,
+                )
+            if done.returncode:
+                result.absent[library] = (done.stderr.strip().splitlines() or ["no message"])[-1]
+                break
+            result.add(library, [json.loads(done.stdout.splitlines()[-1])])
+    return result
+
+
+def _first_step(library: str, name: str) -> float:
+    """Seconds of a program and its first step in this process, beyond those of a later one."""
+    words = _agnesi() if library == OURS else PEERS[library]()
+    start = time.perf_counter()
+    step, args = PROGRAMS[name][0](words)
+    step(*args)
+    first = time.perf_counter() - start
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        step(*args)
+        seconds.append(time.perf_counter() - start)
+    return first - min(seconds)
+
+
+if __name__ == "__main__":
+    print(json.dumps(_first_step(*sys.argv[1:])))
