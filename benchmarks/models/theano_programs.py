@@ -174,7 +174,8 @@ def slot_filling(w: Words) -> Step:
     seen = table[x].reshape((x.shape[0], window * size))
     (_, p), _ = w.theano.scan(step, sequences=seen, outputs_info=[first, None])
     cost = nll(w, p, y)
-    given = (rng.integers(0, words, (steps, window)), rng.integers(0, labels, steps).astype("int32"))
+    sentence = rng.integers(0, words, (steps, window))
+    given = sentence, rng.integers(0, labels, steps).astype("int32")
     changes = w.descent(cost, [table, inputs, recurrent, bias, out, last, first])
     return w.function([x, y], cost, changes, {}), given
 

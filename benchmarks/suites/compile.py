@@ -83,11 +83,11 @@ def _loss(problem: Any) -> float:
 def _cold_and_warm(library: str, model: str, loss: float) -> tuple[Any, Any]:
     """The first step in two new processes that share a cache, empty at first."""
     with tempfile.TemporaryDirectory() as folder:
-        env = _caches_in(folder)
+        env = caches_in(folder)
         return _first_step(library, model, env, loss), _first_step(library, model, env, loss)
 
 
-def _caches_in(folder: str) -> dict[str, str]:
+def caches_in(folder: str) -> dict[str, str]:
     """Every library's disk cache in one folder; JAX's switched on, which it is not by default.
 
     Python keeps the byte code of what it imports, as it does of installed packages.
@@ -100,6 +100,7 @@ def _caches_in(folder: str) -> dict[str, str]:
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
+        "NUMBA_CACHE_DIR": f"{folder}/numba",
         "PYTENSOR_FLAGS": f"{flags},base_compiledir={folder}/pytensor".lstrip(","),
     }
 

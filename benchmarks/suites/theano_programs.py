@@ -7,7 +7,6 @@ takes from the first word of a program to the end of its first step, beyond thos
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.harness import OURS, Case, Contender, Context, Result
 from benchmarks.models.theano_programs import PROGRAMS, Words
+from benchmarks.suites.compile import caches_in
 
 TITLE = "models of Theano's tutorials, in its words"
 THREADS = (1,)
@@ -59,7 +59,7 @@ def _case(name: str, quick: bool) -> Case:
 # ------------------------------------------------------------------------------------------ words
 def _agnesi() -> Words:
     import agnesi.compat.theano as theano
-    from agnesi.compat.theano import tensor as T  # noqa: N812
+    from agnesi.compat.theano import tensor as T
     from agnesi.compat.theano.tensor.shared_randomstreams import RandomStreams
 
     streams = RandomStreams(1)
@@ -100,13 +100,9 @@ def _first_steps(context: Context, name: str) -> Result:
         context.note(f"{name}, {library}, compiling")
         for _ in range(3 if library == OURS else 1):
             with tempfile.TemporaryDirectory() as folder:
-                flags = os.environ.get("PYTENSOR_FLAGS", "")
                 done = subprocess.run(
                     [sys.executable, "-m", "benchmarks.suites.theano_programs", library, name],
-                    env={**os.environ, "AGNESI_CACHE_DIR": f"{folder}/agnesi",
-                         "NUMBA_CACHE_DIR": f"{folder}/numba",
-                         "PYTENSOR_FLAGS": f"{flags},base_compiledir={folder}/pytensor".lstrip(",")},
-                    capture_output=True, text=True, check=False,
+                    env=caches_in(folder), capture_output=True, text=True, check=False,
                 )
             if done.returncode:
                 result.absent[library] = (done.stderr.strip().splitlines() or ["no message"])[-1]
