@@ -251,3 +251,10 @@ def test_examples(name):
         assert test.examples
         result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
         assert result.failed == 0
+
+
+@pytest.mark.parametrize("compiled", [lambda f: f, ag.jit])
+def test_beta_of_an_infinite_parameter_is_zero(compiled):
+    """As SciPy's, whose B(inf, inf) is NaN; so is B(0, inf) here, a pole times zero."""
+    x, y = ag.tensor([2.0, np.inf, np.inf, 0.0]), ag.tensor([np.inf, 3.0, np.inf, np.inf])
+    np.testing.assert_array_equal(compiled(special.beta)(x, y).numpy(), [0, 0, 0, np.nan])

@@ -98,7 +98,8 @@ def _betaln(m: Any, x: Any, y: Any) -> Any:
     both = both + _HALF_LOG_TWO_PI + (correction(p) + correction(z) - correction(p + z))
     small = m.lgamma(a) + m.lgamma(b) - m.lgamma(total)
     found = m.where(a < 8.0, one_large, both)
-    return m.where(m.logical_or(b < 8.0, a <= 0.0), small, found)
+    found = m.where(m.logical_or(b < 8.0, a <= 0.0), small, found)
+    return m.where(m.logical_and(m.equal(b, math.inf), a > 0.0), -math.inf, found)
 
 
 def _sign(m: Any, x: Any) -> Any:
