@@ -9,6 +9,7 @@ import operator
 import sys
 import threading
 import warnings
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -229,6 +230,38 @@ def _arguments_that_are_stored(J: Any) -> Any:
     yield type(some.now).__name__
 
 
+class Held:
+    def __init__(self, v: float) -> None:
+        self.v = v
+
+    def times(self, x: Any) -> Any:
+        return x * self.v
+
+
+def _weak_references(J: Any) -> Any:
+    for make in (weakref.ref, lambda h: weakref.WeakValueDictionary(k=h).get,
+                 lambda h: weakref.WeakMethod(h.times), lambda h: weakref.WeakSet([h])):
+        held = Held(2.0)
+        way = make(held)
+
+        def found(way: Any = way) -> Any:
+            if isinstance(way, weakref.WeakSet):
+                return next(iter(way), None)
+            return way("k") if not isinstance(way, weakref.ref) else way()
+
+        def step(x: Any, found: Any = found) -> Any:
+            thing = found()
+            return -x if thing is None else x * getattr(thing, "v", 1.0) * thing.__self__.v if (
+                hasattr(thing, "__self__")) else x * thing.v
+
+        f = J(step)
+        yield from (f(one(1)), f(one(2)))
+        held.v = 5.0
+        yield f(one(1))
+        del held
+        yield from (f(one(1)), found() is None)
+
+
 class Pair(NamedTuple):
     a: Any
     k: float = 2.0
@@ -305,7 +338,7 @@ PROGRAMS = {f.__name__.strip("_"): f for f in (
     _recorded, _layouts, _of_known_tensors, _tensors_as_keys, _large_arrays, _texts,
     _classes_of_classes, _objects_in_arrays, _classes_of_containers, _attributes_as_a_whole,
     _hooks_of_parameters, _rates_that_steps_read, _results_that_functions_keep,
-    _arguments_that_are_stored)}
+    _arguments_that_are_stored, _weak_references)}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

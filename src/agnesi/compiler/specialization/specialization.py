@@ -110,6 +110,7 @@ class Version:
         updates = self._updates(nodes, trace, symbols, inputs)
         self._take_flows(nodes, updates, trace)
         self._take_places(reads, trace)
+        reads.release()
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]

@@ -8,6 +8,7 @@ sees that nothing was changed.  Where it has none, ``holds`` is asked before eac
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
@@ -174,6 +175,48 @@ class Name(Place):
 
     def records(self) -> Iterable[Any]:
         return [entry(self.mapping, self.name, self.value)]
+
+
+class WeaklyHeld(Name):
+    """An attribute of an object that the function only has by weak references."""
+
+    __slots__ = ()
+
+
+class Alive(Place):
+    """An object that the function only has by weak references, which do not keep it."""
+
+    __slots__ = ("reference",)
+
+    def __init__(self, path: str, owner: Any) -> None:
+        self.reference = weakref.ref(owner)
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        owner = self.reference()
+        return None if owner is None else (type(owner), attributes(owner))
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        kind, held = self.value
+        found = f"{name(self.reference)}()"
+        return f"type({found}) is {name(kind)} and getattr({found}, '__dict__', 0) is {name(held)}"
+
+    def change(self) -> str:
+        return f"{self.path} is gone, or another one"
+
+
+def weakly(places: dict[Any, Place], owner: Any) -> None:
+    """Let none of the places hold an object that weak references refer to; nothing where it has
+    attributes that lie in the object itself."""
+    own = {key: p for key, p in places.items() if getattr(p, "owner", None) is owner}
+    held = attributes(owner)
+    if type(held) is not dict or not all(isinstance(p, (Attribute, Kind)) for p in own.values()):
+        return
+    for key, place in own.items():
+        if isinstance(place, Attribute):
+            places[key] = WeaklyHeld(place.path, held, place.name, place.value)
+        else:
+            places[key] = Alive(place.path.removeprefix("the class of "), owner)
 
 
 class Cell(Place):
@@ -404,6 +447,8 @@ def _is_method(value: Any) -> bool:
 
 def can_vary(place: Place, now: Any) -> bool:
     """Return whether a place holds numbers or tensors, which the code can take at run time."""
-    if not isinstance(place, (Attribute, Slot, Name, Cell)) or type(now) is not type(place.value):
+    if isinstance(place, WeaklyHeld) or not isinstance(place, (Attribute, Slot, Name, Cell)):
+        return False
+    if type(now) is not type(place.value):
         return False
     return type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None)

@@ -56,12 +56,14 @@ from agnesi.compiler.tracing.places import (
     Slot,
     attributes,
     same,
+    weakly,
 )
 from agnesi.compiler.tracing.process import ambient
 from agnesi.compiler.tracing.process.kept_results import Kept, computed_now, results_kept
 from agnesi.compiler.tracing.things import (
     HOLDERS,
     RAW,
+    REFERENCES,
     SCALARS,
     behind,
     described,
@@ -113,6 +115,8 @@ class Reads(ModuleReads):
         #: What each call says, and the filters of warnings by which.
         self.said: list[Callable[[], Any]] = []
         self.filters = warnings.filters
+        #: Things that were met by weak references first.
+        self._weak: dict[int, Any] = {}
         #: Functions that keep their results, and what they tell of that at first.
         self._caches: dict[int, tuple[Any, Any]] = {}
         #: Whether code compares the identity of what may be tensors or containers.
@@ -170,6 +174,9 @@ class Reads(ModuleReads):
             self._add((id(value), "state"), state)
         elif (parts := behind(value)) is not None:
             for part in parts:
+                thing = part.__self__ if isinstance(part, MethodType) else part
+                if isinstance(value, REFERENCES) and id(thing) not in self._met:
+                    self._weak[id(thing)] = thing
                 self.meet(part, path)
         elif isinstance(value, Direct):
             self.meet(vars(value).get("function"), path)
@@ -437,6 +444,13 @@ class Reads(ModuleReads):
             unknown = owner is not None and id(owner) not in self._paths
             if unknown and (holds_symbol(place.value) or not place.holds()):
                 del self.places[key]
+        for thing in self._weak.values():
+            weakly(self.places, thing)
+
+    def release(self) -> None:
+        """Hold nothing more that weak references refer to: what is garbage may stay for a while."""
+        if self._weak:
+            self._weak, self._met = {}, {}
 
     def _refill(self) -> None:
         """Leave nothing of the trace in caches: this call fills them, or finds values there."""

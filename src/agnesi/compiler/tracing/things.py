@@ -30,6 +30,8 @@ HOLDERS = ("_weakrefset", "configparser", "queue", "weakref")
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {
     "argparse", "collections", "__main__", *HOLDERS} | {
     "agnesi", "llvmlite", "numpy", "scipy"}
+#: What refers to a thing without keeping it.
+REFERENCES: tuple[Any, ...] = (weakref.ref, *weakref.ProxyTypes)
 #: What shows another dict's content.
 _WINDOWS: tuple[Any, ...] = (
     MappingProxyType, *(type(f({})) for f in (dict.keys, dict.values, dict.items)))
