@@ -44,9 +44,13 @@ NEEDED: dict[str, Any] = {
     "reinterpreted_batch_ndims": 1, "base_distribution": distributions.Normal([0.0, 1.0], 1.0),
     "parts": [], "low": 0.0, "high": 1.0, "experts": [nn.Linear(4, 4)], "exponent": 2.0,
     "event_dim": 0,
-    **dict.fromkeys("loc scale rate df concentration concentration0 concentration1".split(), 1.0),
+    "in_shape": (4,), "out_shape": (2, 2), "tseq": [],
+    "distribution": distributions.Normal(0.0, 1.0),
+    **dict.fromkeys("loc scale rate df df1 df2 alpha temperature concentration concentration0 "
+                    "concentration1".split(), 1.0),
 }
 OTHERS: dict[str, dict[str, Any]] = {
+    "LKJCholesky": {"dim": 3}, "RelaxedOneHotCategorical": {"probs": [0.5, 0.5]},
     "Categorical": {"probs": [0.5, 0.5]}, "OneHotCategorical": {"probs": [0.5, 0.5]},
     "Multinomial": {"probs": [0.5, 0.5]}, "Dirichlet": {"concentration": [1.0, 2.0]},
     "Bernoulli": {"probs": 0.5}, "Binomial": {"probs": 0.5}, "Geometric": {"probs": 0.5},

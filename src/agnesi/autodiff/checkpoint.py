@@ -20,6 +20,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import current, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
+from agnesi.core.options import Count
 from agnesi.core.public import higher
 from agnesi.core.storage.views import share
 from agnesi.core.support.config import MODE, STATE, switched, witnessed
@@ -105,8 +106,8 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
 
 
 @higher
-def checkpoint_sequential(functions: Iterable[Callable[[Any], Any]], segments: int, x: TensorLike
-                          ) -> Any:
+def checkpoint_sequential(functions: Iterable[Callable[[Any], Any]], segments: Count,
+                          x: TensorLike) -> Any:
     """Functions one after another, in checkpointed segments; the last segment is run once.
 
     :param functions: For example an ``nn.Sequential``.

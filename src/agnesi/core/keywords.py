@@ -162,7 +162,7 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         lacks = error.name if isinstance(error, AttributeError) else ""
         found = TypeError(at(f"{name}: {reason}" + (
             f", which has no {lacks!r}" if lacks else f": {error}")))
-    elif _of_library(error):
+    elif _of_library(error) or re.match(r"\S+\(\) (takes|missing|got) ", str(error)):
         found = type(error)(at(f"{name}: {error}"))
     elif not ours(_caller()) and type(error).__module__ == "builtins":  # a library's says enough
         kind = ValueError if isinstance(error, ValueError) else TypeError

@@ -202,6 +202,10 @@ _RULES = {
 }
 
 
+#: Flags, wherever they are none of a function's own.
+FLAG = (_RULES["bool"],)
+
+
 def _choice(words: tuple[Any, ...]) -> Rule:
     """One of some words, or numbers."""
     told, kinds = _or(list(map(repr, words))), tuple({type(word) for word in words})
@@ -399,7 +403,8 @@ def _told(value: Any) -> str:
 
 def _instead(owner: str, function: Any, rules: tuple[Rule, ...], value: Any) -> str:
     """How to write it where an input was given to a constructor."""
-    takes = function.__name__ != "__init__" or not all(rule.plain for rule in rules)
+    takes = (function.__name__ != "__init__" or not all(rule.plain for rule in rules)
+             or not function.__module__.startswith(f"{PACKAGE}.nn."))
     if takes or not getattr(value, "shape", ()):
         return ""
     return f"; make it first, and then call it: {owner}(...)(x)"

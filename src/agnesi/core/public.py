@@ -100,7 +100,8 @@ def higher(function: F) -> F:
         try:
             return function(*args, **keywords)
         except Exception as error:
-            explained = name in str(error) or not isinstance(error, EXPLAINED)
+            explained = not isinstance(error, EXPLAINED) or (
+                name in str(error) and "\n  at " in str(error))
             if in_user_code(error) or (explained and not is_accident(error)):
                 raise
             _refuse(error, function, name, args, keywords)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agnesi.core import options
 from agnesi.core.dispatch import assign
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import PACKAGE, at, ours, warn
@@ -166,6 +167,17 @@ def _refusing(function: Any, means_two: Any, text: str) -> Any:
     return look
 
 
+def _check_flags(keywords: dict[str, Any]) -> None:
+    """Refuse flags by PyTorch's names that are none."""
+    for word in _FLAGS & keywords.keys():
+        if (error := options.refusal(word, options.FLAG, keywords[word])) is not None:
+            raise error
+
+
+#: Flags that are none of ours.
+_FLAGS = frozenset(("keepdim", "descending", "largest", "sorted", "unbiased", "inplace"))
+
+
 class Form:
     """The parameters of a function by position, and those with a name of another library."""
 
@@ -182,6 +194,7 @@ class Form:
     def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's result for arguments some of which have foreign names."""
         special = LENT.foreign_forms().get(self.name)
+        _check_flags(keywords)
         if special is not None:
             found = special(self.function, args, keywords)
             if found is not NotImplemented:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core.support.errors import call_user
+from agnesi.core.op import in_user_code, is_accident, typed
+from agnesi.core.support.errors import at, call_user
 from agnesi.data.collate import default_collate
 from agnesi.data.dataset import as_tensor
 from agnesi.data.draws import begin_batch
@@ -52,7 +53,14 @@ class Fetch:
             samples = list(what)
         else:
             numbers = what.tolist() if isinstance(what, np.ndarray) else what
-            samples = [self.source[k] for k in numbers]
+            try:
+                samples = [self.source[k] for k in numbers]
+            except (IndexError, KeyError) as error:
+                if in_user_code(error) or not is_accident(error):
+                    raise
+                raise IndexError(at(f"DataLoader: the dataset, {typed(self.source)}, has not all of"
+                                    f" the samples {typed(list(numbers))}, which are numbers from 0"
+                                    " on, by the sampler if there is one")) from None
         for mapped in self.functions:
             samples = [mapped.changed(sample) for sample in samples]
         batch = samples[0] if self.single else samples

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.random import Generator, exponential, integers, uniform
+from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Count
 from agnesi.core.support.errors import at
 
@@ -115,7 +116,7 @@ class WeightedRandomSampler(Sampler):
     True
     """
 
-    def __init__(self, weights: Any, num_samples: Count, replacement: bool = True) -> None:
+    def __init__(self, weights: TensorLike, num_samples: Count, replacement: bool = True) -> None:
         self.weights = np.asarray(weights, np.float64)
         self.num_samples, self.replacement = num_samples, replacement
         if self.weights.ndim != 1 or not (self.weights >= 0).all() or not self.weights.sum() > 0:

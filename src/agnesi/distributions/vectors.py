@@ -13,6 +13,7 @@ from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
+from agnesi.distributions.discrete import Categorical
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import expand_dims, reshape
 from agnesi.ops.contractions.matmul import matmul
@@ -267,7 +268,7 @@ class Independent(Distribution):
 class MixtureSameFamily(Distribution):
     """One of several distributions of a family, chosen at random."""
 
-    def __init__(self, mixture_distribution: Distribution, component_distribution: Distribution,
+    def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution,
                  validate_args: bool | None = None) -> None:
         parts = component_distribution
         super().__init__(parts.batch_shape[:-1], parts.event_shape, validate_args)

@@ -15,6 +15,7 @@ from agnesi.metrics.base import Metric
 from agnesi.ops.base.compare import equal, greater, greater_equal, less, not_equal
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import asarray
+from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import expand_dims, moveaxis
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import minimum, where
@@ -141,9 +142,9 @@ class ConfusionMatrix(Metric):
         """
         p, t = labels(self, predictions, targets, self.threshold)
         n = self.num_classes
-        # Labels beyond the last class are an error of the count, not another row's.
-        both = where(greater_equal(p, n) | greater_equal(t, n) | less(p, 0) | less(t, 0), -1,
-                     t * n + p)
+        inside = less(p, n) & less(t, n) & greater_equal(p, 0) & greater_equal(t, 0)
+        both = ensure(t * n + p, inside.all(), f"a label is none of {n} classes: they run from 0 "
+                      f"to {n - 1}")
         self.matrix.add_(bincount(both, length=n * n).reshape((n, n)))
 
     def compute(self) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.compiler.jit import jit as compiled
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegativeBound, Rule, Size
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, call_user
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.loader import DataLoader
@@ -141,6 +141,10 @@ class Trainer:
                  clip_norm: NotNegativeBound | None = None,
                  schedule_every: Literal["epoch", "step"] = "epoch", jit: bool = True) -> None:
         self.model, self.optimizer, self.loss = model, optimizer, loss
+        mine = {*map(id, model.parameters())}
+        if mine and mine.isdisjoint(map(id, optimizer.parameters)):
+            raise ValueError(at("Trainer: the optimizer has none of the model's parameters: make "
+                                "it with model.parameters()"))
         self.schedule: Any = schedule
         self.metrics = dict(metrics or {})
         self.callbacks, self.schedule_every = list(callbacks), schedule_every
@@ -164,7 +168,8 @@ class Trainer:
         :returns output: The model's output.
         """
         output = model(*batch[:-1])
-        return self.loss(output, batch[-1]), output
+        return call_user(self.loss, (output, batch[-1]), {}, "Trainer",
+                         "loss(output, target)"), output
 
     def _step(self, name: str, whole: bool) -> Any:
         """A step as it is run.  Batches that are not full, as the last of an epoch, have code of

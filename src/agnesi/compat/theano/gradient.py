@@ -19,3 +19,6 @@ from agnesi.compat.theano.tensor.derivatives import numeric_grad as numeric_grad
 from agnesi.compat.theano.tensor.derivatives import subgraph_grad as subgraph_grad
 from agnesi.compat.theano.tensor.derivatives import verify_grad as verify_grad
 from agnesi.compat.theano.tensor.derivatives import zero_grad as zero_grad
+from agnesi.core.keywords import strictly as _strictly
+
+_strictly(__name__)

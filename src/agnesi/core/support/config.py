@@ -205,8 +205,10 @@ class Config:
         threads = [b["threads"] for b in blocks if "threads" in b]
         LENT.threads((threads or [values["threads"]])[-1])
 
-    def __call__(self, **settings: Any) -> Settings:
+    def __call__(self, *words: Any, **settings: Any) -> Settings:
         """Change settings for the length of a ``with`` block, in this thread or task."""
+        if words:
+            raise TypeError(f"config takes settings by name, config(threads=4), not {words[0]!r}")
         return Settings(**settings)
 
     def __dir__(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from agnesi.autodiff.custom import custom_vjp
 from agnesi.core.op import typed
 from agnesi.core.support import tree
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, call_user
 from agnesi.core.tensor import Tensor
 
 _number = itertools.count().__next__
@@ -216,9 +216,9 @@ def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 
 def _before(module: Any, hook: Hook, args: Any, keywords: Any) -> tuple[Any, dict[str, Any]]:
     if hook.with_kwargs:
-        found = hook.function(module, args, keywords)
+        found = _found(module, hook, "args, kwargs", args, keywords)
         return (args, keywords) if found is None else found
-    found = hook.function(module, args)
+    found = _found(module, hook, "args", args)
     if found is None:
         return args, keywords
     return found if isinstance(found, tuple) else (found,), keywords
@@ -226,14 +226,21 @@ def _before(module: Any, hook: Hook, args: Any, keywords: Any) -> tuple[Any, dic
 
 def _behind(module: Any, hook: Hook, args: Any, keywords: Any, output: Any) -> Any:
     if hook.with_kwargs:
-        return hook.function(module, args, keywords, output)
-    return hook.function(module, args, output)
+        return _found(module, hook, "args, kwargs, output", args, keywords, output)
+    return _found(module, hook, "args, output", args, output)
+
+
+def _found(module: Any, hook: Hook, form: str, *given: Any) -> Any:
+    """What a hook of the user's gives; one that does not take what it gets is told how it is
+    called."""
+    return call_user(hook.function, (module, *given), {},
+                     f"{type(module).__name__}, a {hook.kind} hook", f"hook(module, {form})")
 
 
 def _outputs(module: Any, hooks: list[Hook], gs: tuple[Any, ...], heard: dict[str, Any]) -> Any:
     for hook in hooks:
         if hook.kind == "backward_pre":
-            found = hook.function(module, gs)
+            found = _found(module, hook, "grad_output", gs)
             gs = gs if found is None else found
     heard["outputs"] = gs
     return gs
@@ -242,7 +249,7 @@ def _outputs(module: Any, hooks: list[Hook], gs: tuple[Any, ...], heard: dict[st
 def _gradients(module: Any, hooks: list[Hook], gs: tuple[Any, ...], heard: dict[str, Any]) -> Any:
     for hook in hooks:
         if hook.kind == "backward":
-            found = hook.function(module, gs, heard.get("outputs", ()))
+            found = _found(module, hook, "grad_input, grad_output", gs, heard.get("outputs", ()))
             gs = gs if found is None else found
     return gs
 

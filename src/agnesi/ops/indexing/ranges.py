@@ -134,7 +134,7 @@ def _number(x: Any) -> Any:
     """A bound of arange: a Python number or a size."""
     if isinstance(x, Tensor):
         x = x.array
-    if isinstance(x, (np.ndarray, np.generic)):
+    if isinstance(x, (np.ndarray, np.generic)) and x.size == 1:
         x = x.item()
     if not isinstance(x, (int, float, Dim)):
         raise TypeError(f"the bounds and the step are numbers, not {typed(x)}")

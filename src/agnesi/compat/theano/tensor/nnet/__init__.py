@@ -14,3 +14,6 @@ from agnesi.compat.theano.tensor.nnet.conv import conv3d as conv3d
 from agnesi.compat.theano.tensor.nnet.losses import *  # noqa: F403
 from agnesi.compat.theano.tensor.nnet.neighbours import images2neibs as images2neibs
 from agnesi.compat.theano.tensor.nnet.neighbours import neibs2images as neibs2images
+from agnesi.core.keywords import strictly as _strictly
+
+_strictly(__name__)
