@@ -14,7 +14,18 @@ import pytest
 import agnesi as ag
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as TT
-from agnesi import data, distributed, distributions, image, nn, optim, saving, symbolic, tree
+from agnesi import (
+    data,
+    distributed,
+    distributions,
+    image,
+    nn,
+    optim,
+    saving,
+    symbolic,
+    training,
+    tree,
+)
 from agnesi.optim import swa_utils
 from tests.errors.lambdas import check
 from tests.errors.test_arguments import INTERNAL
@@ -66,6 +77,12 @@ A, B = symbolic.dvector("a"), symbolic.dvector("b")
 T = TT.dvector("t")
 
 
+def hooked(hook: Any) -> Any:
+    layer = nn.Linear(3, 2)
+    layer.register_forward_hook(hook)
+    return layer
+
+
 def assigned(name: str, value: Any) -> Any:
     return lambda: setattr(ag.ones(3, requires_grad=True), name, value)
 
@@ -87,6 +104,22 @@ CASES = [
     (lambda: nn.AdaptiveAvgPool2d("a"), TypeError,
      "AdaptiveAvgPool2d: output_size must be an integer, or one for each axis, not 'a'"),
     (lambda: ag.zeros(b"ab"), TypeError, "zeros(b'ab'): a size must be an integer, not b'ab'"),
+    (lambda: ag.max(X, 0, keepdim="a"), TypeError,
+     "max(float32[2, 3], 0): keepdim must be True or False, not 'a'"),
+    (lambda: nn.LSTM(3, 4)("a"), ag.DTypeError, "LSTM: cannot make a tensor from 'a': its elements "
+     "have dtype <U1; tensors hold bool, integer, float and complex numbers"),
+    (lambda: LAYER((X, V)), ag.ShapeError, "linear((float32[2, 3], float32[3]), float32[2, 3], "
+     "float32[2]): cannot make a tensor from (float32[2, 3], float32[3]): its parts differ in "
+     "shape; take one of them, or nn.functional.pad_sequence fills them up"),
+    (lambda: hooked(lambda module, args: None)(V), TypeError, "Linear, a forward hook: <lambda>() "
+     "takes 2 positional arguments but 3 were given; it is called as hook(module, args, output)"),
+    (lambda: next(iter(data.DataLoader([4, 5], sampler=[7]))), IndexError, "DataLoader: the "
+     "dataset, [4, 5], has not all of the samples [7], which are numbers from 0 on, by the sampler "
+     "if there is one"),
+    (lambda: training.Trainer(LAYER, optim.SGD(nn.Linear(2, 2).parameters(), 0.1), nn.MSELoss()),
+     ValueError, "Trainer: the optimizer has none of the model's parameters: make it with "
+     "model.parameters()"),
+    (lambda: tree.map(3, [V]), TypeError, "map: function must be a function, not 3"),
     (lambda: ag.random.randint(0, 9, size=-1), ValueError,
      "randint(0, 9): sizes must not be negative: (-1,)"),
     (lambda: nn.ModuleDict([LAYER]), TypeError, "ModuleDict takes a dict, or pairs of a name and a "

@@ -226,8 +226,10 @@ def _name(function: Any, args: tuple[Any, ...], owner: type | None = None) -> st
     """
     made = args[0] if args else None
     if function.__name__ not in _CONSTRUCTORS:
-        return f"{type(made).__name__}.{function.__name__}" if owner and isinstance(
-            made, owner) else str(function.__qualname__)
+        if owner and isinstance(made, owner):
+            return f"{type(made).__name__}.{function.__name__}"
+        return str(function.__qualname__) if owner else spelt(
+            str(function.__name__), user_where(3), PACKAGE)
     return made.__name__ if isinstance(made, type) else type(made).__name__
 
 

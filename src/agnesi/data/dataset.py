@@ -119,6 +119,8 @@ class TensorDataset(Dataset):
         return int(self._count)
 
     def __getitem__(self, index: int) -> Any:
+        if isinstance(index, (str, float)) or index is None:
+            raise TypeError(at(f"TensorDataset: a sample has a number, not {index!r}"))
         if isinstance(index, int) and not -self._count <= index < self._count:
             raise IndexError(at(f"TensorDataset: there are {self._count} samples, and no sample "
                                 f"{index}"))

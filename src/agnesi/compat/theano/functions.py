@@ -228,6 +228,9 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     if isinstance(mode, str) and mode.upper() not in _MODES:
         raise ValueError(f"there is no mode {mode!r}; there are {', '.join(_MODES)}")
     told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
+    for a, _ in _pairs(updates):
+        if not isinstance(a, Variable):
+            raise TypeError(f"updates are of shared variables, not of {a!r}")
     changes = [(bare(a), _like(a, b)) for a, b in _pairs(updates)]
     swaps = [(_target(a), _like(a, b)) for a, b in _pairs(givens)]
     given = [ours for i in told for ours in _told(i)]

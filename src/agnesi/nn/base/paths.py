@@ -6,6 +6,7 @@ import re
 import traceback
 from typing import Any
 
+from agnesi.core.op import EXPLAINED, in_user_code, is_accident
 from agnesi.core.support.errors import PACKAGE, at, typed
 
 _PLACE = "\n  at "
@@ -21,6 +22,9 @@ def with_layer_path(error: Exception, module: Any) -> Exception:
     if isinstance(error, TypeError) and _is_unbound(error, module):
         return TypeError(at(f"{type(module).__name__}: {_called(error, module)}"))
     text = error.args[0] if len(error.args) == 1 else None
+    if isinstance(text, str) and _PLACE not in text and _is_ours(error, module):
+        text = at(text)
+        error.args = text,
     if not isinstance(text, str) or _PLACE not in text:
         return error
     layer: Any = getattr(error, "layer", None)
@@ -32,6 +36,12 @@ def with_layer_path(error: Exception, module: Any) -> Exception:
     elif path := _path(module, layer):
         error.args = (f"{path}, {typed(layer)}: {error.reason_inside}",)  # type: ignore[attr-defined]
     return error
+
+
+def _is_ours(error: Exception, module: Any) -> bool:
+    """Return whether a layer of ours refused what it was given, in words of ours."""
+    return (isinstance(error, EXPLAINED) and type(module).__module__.startswith(PACKAGE)
+            and not in_user_code(error) and not is_accident(error))
 
 
 def _is_named(kind: type, text: str) -> bool:

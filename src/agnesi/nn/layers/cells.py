@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -212,10 +213,11 @@ class _Cell(RNNCellBase):
         else:
             before = as_state(state, self, self._kind)
             for s in before:
-                if s.ndim != 2 - single or s.shape[-1] != self.hidden_size:
+                wanted = (*x.shape[:-1], self.hidden_size)[single:]
+                if len(s.shape) != len(wanted) or not fits(s.shape, wanted):
                     raise ShapeError(at(
                         f"{type(self).__name__}: the state of {typed(x)} must be "
-                        f"{(*x.shape[:-1], self.hidden_size)[single:]}, not {typed(s)}"
+                        f"{wanted}, not {typed(s)}"
                     ))
             before = tuple(expand_dims(s, 0) for s in before) if single else before
         given, own = shares(self, self._kind, x, "")

@@ -268,7 +268,12 @@ def joined(x: Any) -> Any:
     if not isinstance(x, (list, tuple)) or not _holds_tensor(x):
         return x
     check_depth(x)
-    return import_module("agnesi.ops.indexing.join").stack([joined(v) for v in x])
+    parts = [joined(v) for v in x]
+    try:
+        return import_module("agnesi.ops.indexing.join").stack(parts)
+    except ShapeError:
+        raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in shape; take "
+                         "one of them, or nn.functional.pad_sequence fills them up") from None
 
 
 def _holds_tensor(x: Any) -> bool:
