@@ -11,7 +11,7 @@ import agnesi as ag
 from agnesi import distributions, metrics, nn, optim, symbolic, training
 
 A, V, W = ag.arange(12.0).reshape(3, 4), ag.ones(3), ag.ones(4)
-LEAF = ag.ones(3, requires_grad=True)
+LEAF, MODEL = ag.ones(3, requires_grad=True), nn.Linear(3, 1)
 NO_TENSOR = "its elements have dtype <U1; tensors hold bool, integer, float and complex numbers"
 
 
@@ -79,7 +79,7 @@ CASES = [
      "LambdaLR: lr_lambda must return a number, the factor of the rate, not '0.5'"),
     (lambda: metrics.R2Score().update("a", "b"), ag.DTypeError, "R2Score.update: asarray('a'): "
      "cannot make a tensor from 'a'"),
-    (lambda: training.Trainer(nn.Linear(3, 1), optim.SGD([LEAF], 0.1), nn.MSELoss()).predict("x"),
+    (lambda: training.Trainer(MODEL, optim.SGD(MODEL.parameters(), 0.1), nn.MSELoss()).predict("x"),
      TypeError, "Trainer: data must be a DataLoader, a dataset or a tuple of arrays, not 'x'"),
     (lambda: training.find_lr(nn.Linear(4, 2), 3), TypeError,
      "find_lr: trainer must be agnesi's Trainer, not Linear(4, 2)"),

@@ -167,8 +167,8 @@ def test_wrong_batches_are_refused():
         (metrics.MeanSquaredError(), ([1.0], [[1.0]]), ag.ShapeError, "one shape"),
         (metrics.AUROC(), ([[1.0]], [1]), ag.ShapeError, "targets are a vector"),
         (metrics.Perplexity(), (np.ones((2, 3)), [1]), ag.ShapeError, "must agree"),
-        (metrics.ConfusionMatrix(2), ([1, 2], [1, 1]), ValueError, "negative"),
-        (metrics.ConfusionMatrix(2), ([1, 1], [1, -1]), ValueError, "negative"),
+        (metrics.ConfusionMatrix(2), ([1, 2], [1, 1]), ValueError, "none of 2 classes"),
+        (metrics.ConfusionMatrix(2), ([1, 1], [1, -1]), ValueError, "none of 2 classes"),
     ]:
         with pytest.raises(error, match=told):
             metric.update(*map(ag.tensor, batch))

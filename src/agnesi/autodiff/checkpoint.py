@@ -20,7 +20,6 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import current, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
-from agnesi.core.options import Count
 from agnesi.core.public import higher
 from agnesi.core.storage.views import share
 from agnesi.core.support.config import MODE, STATE, switched, witnessed
@@ -106,7 +105,7 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
 
 
 @higher
-def checkpoint_sequential(functions: Iterable[Callable[[Any], Any]], segments: Count,
+def checkpoint_sequential(functions: Iterable[Callable[[Any], Any]], segments: int,
                           x: TensorLike) -> Any:
     """Functions one after another, in checkpointed segments; the last segment is run once.
 
