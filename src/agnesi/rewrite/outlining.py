@@ -89,7 +89,10 @@ def _in_order(nodes: list[Node]) -> tuple[list[Node], np.ndarray]:
         return nodes, labels
     ranks: dict[Node, int] = {}
     for node, label in zip(nodes, labels.tolist(), strict=True):
-        rank = max([ranks.get(n, 0) for n in node.inputs], default=0)
+        rank = 0
+        for n in node.inputs:
+            if (of_input := ranks.get(n, 0)) > rank:
+                rank = of_input
         # behind all of their own rank come those outside, and then what follows from them
         ranks[node] = rank + rank % 2 if label >= 0 else rank + 1 + rank % 2
     order = np.argsort([ranks[n] for n in nodes], kind="stable")

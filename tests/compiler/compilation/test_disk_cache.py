@@ -9,6 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from agnesi.compiler.library import functions
+from agnesi.core.support.config import config
+from agnesi.runtime import machine
+
 PROGRAM = """
 import json, sys, time
 sys.path[:0] = {path!r}
@@ -69,3 +73,11 @@ def test_processes_that_start_together(tmp_path):
     found = [finish(p) for p in [start(folder) for _ in range(4)]]
     assert all(f[:2] == found[0][:2] for f in found)
     assert not [p for p in folder.iterdir() if p.suffix == ".tmp"]
+
+
+def test_functions_of_ours_are_found_without_code_generation(tmp_path, monkeypatch):
+    asked = "blocks", "int64", machine.native()
+    with config(cache_dir=str(tmp_path / "agnesi"), cache=True):
+        made = functions._text(*asked)
+        monkeypatch.setattr(functions, "import_module", None)
+        assert functions._text(*asked) == made

@@ -18,10 +18,10 @@ def cost(values: Sequence[Expr]) -> int:
 
 def total_work(stores: Sequence[Store]) -> int:
     """Rough number of scalar instructions of all loops."""
-    return sum(
-        (price(v.op) or 1) * product([a.extent for a in v.free])
-        for v in walk([s.value for s in stores])
-    )
+    prices: dict[frozenset[Axis], int] = {}  # of a turn of the loops over these axes
+    for v in walk([s.value for s in stores]):
+        prices[v.free] = prices.get(v.free, 0) + (price(v.op) or 1)
+    return sum([n * product([a.extent for a in free]) for free, n in prices.items()])
 
 
 def _indices(stores: Sequence[Store]) -> list[Affine]:

@@ -9,8 +9,10 @@ import functools
 from collections.abc import Callable
 from importlib import import_module
 
+from agnesi.compiler.compilation.build import build
+from agnesi.core.support.config import config
 from agnesi.core.target import Target
-from agnesi.runtime import machine
+from agnesi.runtime import diskcache, machine
 
 #: Where the text of a module is made, by the library's name: a file of ``codegen``, a function.
 _MAKERS = {
@@ -27,10 +29,25 @@ _MAKERS = {
 
 @functools.cache
 def _begun(library: str, name: str) -> machine.Begun:
+    target = machine.native()
+    return machine.Begun(_text(library, name, target), target)
+
+
+def _text(library: str, name: str, target: Target) -> str:
+    """The module's text, from the disk cache where this build made it before: a process that finds
+    all code there loads nothing of code generation."""
+    entry = ""
+    if config.cache and build():
+        entry = diskcache.key("library", build(), str(target), library, name)
+        kept = diskcache.load(entry, bytes.decode)
+        if kept is not None:
+            return kept
     file, function = _MAKERS[library]
     make: Callable[[str, Target], str] = getattr(import_module(f"agnesi.codegen.{file}"), function)
-    target = machine.native()
-    return machine.Begun(make(name, target), target)
+    text = make(name, target)
+    if entry:
+        diskcache.put(entry, text.encode())
+    return text
 
 
 def begin(library: str, name: str) -> bool:
