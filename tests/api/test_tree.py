@@ -39,3 +39,8 @@ def test_map():
     assert tree.map_leaves(lambda a, b: a + b, {"x": [1, 2]}, {"x": [10, 20]}) == {"x": [11, 22]}
     with pytest.raises(ValueError, match="the nests differ"):
         tree.map_leaves(lambda a, b: a, [1], (1,))
+
+
+def test_leaves_are_what_flattening_gives():
+    nest = {"w": 1, "b": (2, [3], Pair(4, None))}
+    assert tree.leaves(nest) == tree.flatten(nest)[0] == [1, 2, 3, 4]

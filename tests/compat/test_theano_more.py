@@ -43,11 +43,12 @@ def test_places_of_extremes_over_several_axes():
 
 def test_counts_choices_and_what_is_different():
     x, w, c = T.vector("x", dtype="int8"), T.vector("w"), T.matrix("c")
-    counts, sums, different = value(
-        [T.bincount(x), T.bincount(x, w, minlength=6), T.unique(x, True, False, True)[0]],
+    counts, sums, different, *whole = value(
+        [T.bincount(x), T.bincount(x, w, minlength=6), T.unique(x, True, False, True)[0],
+         *T.extra_ops.Unique(return_counts=True)(x)],
         over=[x, w], x=np.int8([1, 2, 2]), w=[1.0, 2.0, 3.0])
     assert counts.tolist() == [0, 1, 2] and sums.tolist() == [0, 1, 5, 0, 0, 0]
-    assert different.tolist() == [1, 2]
+    assert different.tolist() == [1, 2] and [x.tolist() for x in whole] == [[1, 2], [1, 2]]
     found = value(T.choose(x, c), over=[x, c], x=np.int8([0, 1]), c=np.arange(4.0).reshape(2, 2))
     assert found.tolist() == [0, 3]
 

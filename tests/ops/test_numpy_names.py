@@ -204,6 +204,7 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     "setdiff1d": (lambda xp, x, y: xp.setdiff1d(x, y), (I, U)),
     "setxor1d": (lambda xp, x, y: xp.setxor1d(x, y), (I, U)),
     "apply_along_axis": (lambda xp, x: xp.apply_along_axis(lambda r: r[::-1] * r[0], 0, x), (A,)),
+    "lstsq (residuals)": (lambda xp, x, v: xp.linalg.lstsq(x, v)[1], (A[:, :2], A[:, 0])),
     "matvec": (lambda xp, x, v: xp.matvec(x, v), (C, C[0])),
     "vecmat": (lambda xp, v, x: xp.vecmat(v, x), (C[:, 0], C)),
     "vdot": (lambda xp, x, y: xp.vdot(x, y), (C, C.T[::-1].T)),
@@ -481,3 +482,11 @@ def test_histograms_of_what_is_not_finite(worst, told):
             function(x)
     counts, _ = ag.histogram(x, 3, range=(0, 3))
     np.testing.assert_array_equal(counts.numpy(), np.histogram(x.numpy(), 3, (0, 3))[0])
+
+
+def test_functions_of_vectors_may_decide_by_values():
+    x = np.array([[1, 1, 2], [2, 0, 2]])
+    found = ag.apply_along_axis(lambda r: ag.bincount(r).argmax(), 1, ag.tensor(x))
+    assert found.tolist() == [1, 2]
+    with pytest.raises(ag.TraceError):
+        ag.jit(lambda x: ag.apply_along_axis(lambda r: ag.bincount(r).argmax(), 1, x))(x)

@@ -12,11 +12,13 @@ from agnesi.core.ir.dims import product
 from agnesi.core.keywords import strict
 from agnesi.core.public import public
 from agnesi.core.support import tree
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import ShapeError, TraceError
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import expand_dims, moveaxis, reshape
+from agnesi.ops.indexing.join import stack, unstack
 
 __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 
@@ -25,6 +27,8 @@ __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 def apply_along_axis(func1d: Callable[..., Any], axis: int, x: TensorLike, *args: Any,
                      out: Tensor | None = None, **keywords: Any) -> Tensor:
     """A function of vectors, for all vectors along an axis at once (by :func:`agnesi.vmap`).
+
+    One that decides by the values of a vector is called for each of them, where there are values.
 
     :param func1d: Of a vector, and ``args`` and ``keywords``; its result stands in the place of the
         axis.
@@ -47,7 +51,16 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: TensorLike, *args
     if not kept:
         return as_tensor(func1d(x, *args, **keywords))
     flat = reshape(rows, (product(kept), rows.shape[-1]))
-    found = vmap(lambda row: as_tensor(func1d(row, *args, **keywords)))(flat)
+
+    def of_row(row: Tensor) -> Tensor:
+        return as_tensor(func1d(row, *args, **keywords))
+
+    try:
+        found = vmap(of_row)(flat)
+    except TraceError:  # code that needs the values of a row, which eager ones have
+        if is_tracing():
+            raise
+        found = stack([of_row(row) for row in unstack(flat)])
     width = found.ndim - 1
     whole = reshape(found, (*kept, *found.shape[1:]))
     source = tuple(range(len(kept), len(kept) + width))

@@ -3,10 +3,11 @@
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.tree import flatten as flatten
+from agnesi.core.support.tree import leaves as leaves
 from agnesi.core.support.tree import map_leaves as map
 from agnesi.core.support.tree import register as register
 
-__all__ = ["flatten", "map", "register"]
+__all__ = ["flatten", "leaves", "map", "register"]
 
 
 def __dir__() -> list[str]:

@@ -370,6 +370,32 @@ def children(nest: Any) -> list[Any] | None:
     return None if entry is None else list(entry[0](nest)[0])
 
 
+def leaves(nest: Any) -> list[Any]:
+    """All that is no container, in order.
+
+    Parameters
+    ----------
+    nest : object
+        Lists, tuples, dicts, dataclasses of anything.
+
+    Returns
+    -------
+    list
+        The leaves.
+
+    See Also
+    --------
+    tree.flatten, tree.map
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tree.leaves({"w": 1.0, "b": (2.0, [3.0])})
+    [1.0, 2.0, 3.0]
+    """
+    return flatten(nest)[0]
+
+
 def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
     """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it).
 

@@ -15,7 +15,7 @@ _CLASSES = {
     "RepeatOp": "repeat", "Reshape": "reshape", "ScalarFromTensor": "scalar_from_tensor",
     "SearchsortedOp": "searchsorted", "SortOp": "sort", "Split": "split",
     "TensorFromScalar": "tensor_from_scalar", "Tile": "tile", "TopKOp": "topk", "Tri": "tri",
-    "Unique": "unique", "UnravelIndex": "unravel_index", "advanced_inc_subtensor": "inc_subtensor",
+    "UnravelIndex": "unravel_index", "advanced_inc_subtensor": "inc_subtensor",
     "advanced_inc_subtensor1": "inc_subtensor", "advanced_set_subtensor": "set_subtensor",
     "advanced_set_subtensor1": "set_subtensor", "SubtensorPrinter": "printing.pp",
     "advanced_boolean_inc_subtensor": "inc_subtensor", "constructor": "as_tensor_variable",

@@ -241,6 +241,20 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
                             return_inverse=return_inverse, return_counts=return_counts, axis=axis)
 
 
+class Unique:
+    """The operation of :func:`unique`, made with what it shall give and then called."""
+
+    __props__ = ("return_index", "return_inverse", "return_counts", "axis")
+
+    def __init__(self, return_index: bool = False, return_inverse: bool = False,
+                 return_counts: bool = False, axis: int | None = None) -> None:
+        self.return_index, self.return_inverse = return_index, return_inverse
+        self.return_counts, self.axis = return_counts, axis
+
+    def __call__(self, x: Any) -> Any:
+        return unique(x, self.return_index, self.return_inverse, self.return_counts, self.axis)
+
+
 def matmul(x1: Any, x2: Any, dtype: Any = None) -> Variable:
     """The product of matrices, and of stacks of them."""
     found = wrapped(F.matmul(as_tensor_variable(x1)._value, as_tensor_variable(x2)._value))

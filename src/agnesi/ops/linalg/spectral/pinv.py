@@ -216,8 +216,8 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResu
     :param rcond: Singular values up to this share of the greatest are taken for 0; by default
         ``max(m, n)`` times the dtype's eps.
     :returns x: Of shape (n,) or (..., n, k).
-    :returns residuals: Squared lengths of ``b - a @ x``, of shape () or (..., k), also where NumPy
-        leaves them out.
+    :returns residuals: Squared lengths of ``b - a @ x``, of shape (1,) or (..., k), also where
+        NumPy leaves them out.
     :returns rank: int64.
     :returns s: Singular values of ``a``.
     :raises ShapeError: If the numbers of rows differ.
@@ -237,7 +237,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResu
     residuals = sum(arith.real(arith.multiply(left, arith.conj(left))), -2)
     values = apply(VALUES, a)
     if len(b.shape) == 1:
-        x, residuals = reshape(x, x.shape[:-1]), reshape(residuals, residuals.shape[:-1])
+        x = reshape(x, x.shape[:-1])
     return LstsqResult(x, residuals, _above(values, share), values)
 
 
