@@ -177,7 +177,7 @@ def _sequences() -> list[tuple[str, Sample]]:
 
 def _containers() -> list[tuple[str, Sample]]:
     return [
-        _plain("Sequential", linear(6, 4), linear(4, 2)),
+        _plain("Sequential", linear(6, 4), linear(4, 2)), _plain("DataParallel", linear(6, 4)),
         _plain("Concat", 1, linear(6, 4), linear(6, 2)),
         _plain("ConcatTable", linear(6, 4), linear(6, 2)),
         _plain("Parallel", 1, 1, linear(6, 4), linear(6, 2), shape=(2, 2, 6)),
