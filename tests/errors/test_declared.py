@@ -104,6 +104,8 @@ CASES = [
     (lambda: nn.AdaptiveAvgPool2d("a"), TypeError,
      "AdaptiveAvgPool2d: output_size must be an integer, or one for each axis, not 'a'"),
     (lambda: ag.zeros(b"ab"), TypeError, "zeros(b'ab'): a size must be an integer, not b'ab'"),
+    (lambda: X.reshape(3, -2), ag.ShapeError, "reshape(float32[2, 3], 3, -2): 6 elements of "
+     "shape (2, 3) do not fit the shape (3, -2) of -6"),
     (lambda: ag.max(X, 0, keepdim="a"), TypeError,
      "max(float32[2, 3], 0): keepdim must be True or False, not 'a'"),
     (lambda: nn.LSTM(3, 4)("a"), ag.DTypeError, "LSTM: cannot make a tensor from 'a': its elements "

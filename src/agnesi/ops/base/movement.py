@@ -50,7 +50,11 @@ class Reshape(Op):
         return self.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        return x.reshape(self.shape)
+        found = x.reshape(self.shape)
+        if found.shape != self.shape:  # NumPy takes any negative size for -1
+            raise ShapeError(f"{x.size} elements of shape {x.shape} do not fit the shape "
+                             f"{self.shape}")
+        return found
 
     def undo(self, shape: Shape) -> Op:
         """The operation that leads back to ``shape``: used when the view is changed in place."""

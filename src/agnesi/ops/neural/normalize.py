@@ -311,7 +311,8 @@ def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta:
     """
     x = _floats(x)
     if x.ndim < 2 or size < 1:
-        raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), size {size} > 0")
+        raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), and size at least "
+                         f"1, not {size}")
     near = apply(ChannelSum(size // 2, (size - 1) // 2), arith.square(x))
     return x * arith.power(near * (alpha / size) + k, -beta)
 
