@@ -300,4 +300,6 @@ def tell_missing(name: str) -> None:
     def missing(attribute: str) -> NoReturn:
         raise no_attribute(owner, attribute)
 
+    missing.__name__ = missing.__qualname__ = "__getattr__"
+    missing.__module__ = name
     sys.modules[name].__dict__["__getattr__"] = missing
