@@ -315,6 +315,14 @@ def test_t37_elementwise_programs_are_one_loop():
     np.testing.assert_array_equal(second, first > 0)
     np.testing.assert_allclose(third, first * 2, rtol=1e-6)
     assert len(kernels(f)) == 1 and f.plan().arena_bytes == 0 and len(kernels(f)[0].stores()) == 3
+    u, v = T.vector("u"), T.vector("v")
+    g = ag.function([u, v], [u + v, T.exp(u) * 2, T.sqrt(abs(v)) - u])  # which share no value
+    for n in (3, 10_000):
+        left, right = np.linspace(-1, 1, n), np.linspace(2, 3, n)
+        for found, wanted in zip(g(left, right), (
+                left + right, np.exp(left) * 2, np.sqrt(right) - left), strict=True):
+            np.testing.assert_allclose(found, wanted)
+    assert len(kernels(g)) == 1
 
 
 # -- errors and time ----------------------------------------------------------------------------

@@ -49,6 +49,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     shapes_of,
     sizes_of,
 )
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, is_static
@@ -501,8 +502,8 @@ def function(
     optimizer: str | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
-    memory_limit: int | str | None = None,
-    save_dtype: str | None = None,
+    memory_limit: float | str | None = None,
+    save_dtype: DTypeLike = None,
     algebra: str = "real",
 ) -> Function:
     """Compile a function from tensors that say what it computes.
@@ -531,10 +532,10 @@ def function(
     :type include, exclude: sequence of str
     :param memory_limit: Bytes ("512MB") that arguments, state, results and temporaries may take
         together; values are then computed again instead of being kept.
-    :type memory_limit: int or str, optional
+    :type memory_limit: number or str, optional
     :param save_dtype: How to keep large values that lie idle while memory is short;
         ``config.save_dtype`` by default.
-    :type save_dtype: {"float16", "bfloat16", "float32", ""}, optional
+    :type save_dtype: dtype, optional
     :param algebra: Whether NaN, infinities and signs of zero are kept, or numbers taken for real
         ones ("real").
     :type algebra: {"exact", "real"}, optional
@@ -576,7 +577,7 @@ def function(
     changes = each_once(updates or {})
     replaced = replaced_by(givens)
     for i in wanted:
-        if i.variable in replaced:
+        if i.variable in replaced and not _computed_from(replaced[i.variable], i.variable):
             raise ValueError(at(f"function: givens replaces {i.name or typed(i.variable)}, which is"
                                 " among the inputs, too: take it out of one of them"))
     for k, state in declared.states.items():
@@ -592,6 +593,19 @@ def function(
     found = Function(declared, outputs, new, replaced, name, settings, on_unused_input)
     found.compile_known()
     return found
+
+
+def _computed_from(value: Tensor, variable: Tensor) -> bool:
+    """Return whether a symbolic tensor is computed from a variable."""
+    wanted, waiting, seen = graph_node(variable), [graph_node(value)], set()
+    while waiting:
+        node = waiting.pop()
+        if node is wanted:
+            return True
+        if node not in seen:
+            seen.add(node)
+            waiting += node.inputs
+    return False
 
 
 def _results(outputs: Any) -> list[Any]:

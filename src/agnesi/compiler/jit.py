@@ -21,6 +21,7 @@ from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
@@ -300,7 +301,7 @@ def _stays_eager(leaves: Sequence[Any]) -> bool:
 def jit(
     function: Callable[P, R], *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
-    memory_limit: int | str | None = ..., save_dtype: str | None = ..., algebra: str | None = ...,
+    memory_limit: float | str | None = ..., save_dtype: DTypeLike = ..., algebra: str | None = ...,
 ) -> Jit[P, R]: ...
 
 
@@ -308,7 +309,7 @@ def jit(
 def jit(
     function: None = ..., *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
-    memory_limit: int | str | None = ..., save_dtype: str | None = ..., algebra: str | None = ...,
+    memory_limit: float | str | None = ..., save_dtype: DTypeLike = ..., algebra: str | None = ...,
 ) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
 
 
@@ -322,8 +323,8 @@ def jit(
     optimizer: str | None = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
-    memory_limit: int | str | None = None,
-    save_dtype: str | None = None,
+    memory_limit: float | str | None = None,
+    save_dtype: DTypeLike = None,
     algebra: str | None = None,
 ) -> Any:
     """Compile a Python function over tensors, a whole training step for example.
@@ -386,10 +387,10 @@ def jit(
     :param memory_limit: Bytes ("512MB") that arguments, state, results and temporaries of a call
         may take together. Values are then computed again instead of being kept, the cheapest for
         their size first.
-    :type memory_limit: int or str, optional
+    :type memory_limit: number or str, optional
     :param save_dtype: How to keep large values that lie idle while memory is short;
         ``config.save_dtype`` by default.
-    :type save_dtype: {"float16", "bfloat16", "float32", ""}, optional
+    :type save_dtype: dtype, optional
     :param algebra: Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or
         simplify as with real numbers: ``x / x`` is 1; ``config.algebra`` by default.
     :type algebra: {"exact", "real"}, optional

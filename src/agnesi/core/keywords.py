@@ -91,7 +91,7 @@ def strict(function: F, owner: type | None = None) -> F:
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         if checked and options.checked(inner, owner is None):
-            options.check(_name(inner, args, owner), inner,
+            options.check(lambda: _name(inner, args, owner), inner,
                           options.arguments(inner, args, keywords), owner is None)
         try:
             return function(*args, **keywords)

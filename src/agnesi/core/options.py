@@ -365,9 +365,10 @@ def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exce
     return _or([*reasons, *others]), ValueError if reasons else TypeError
 
 
-def check(owner: str, function: Any, given: Iterable[tuple[str, Any]], early: bool = False
-          ) -> None:
-    """Refuse the first argument that is nothing of what its annotation says.
+def check(owner: Callable[[], str], function: Any, given: Iterable[tuple[str, Any]],
+          early: bool = False) -> None:
+    """Refuse the first argument that is nothing of what its annotation says; ``owner`` tells of
+    what it is one, in the user's words, which takes time.
 
     :raises TypeError, ValueError: If there is one; of another kind, or of the kind and out of
         range.
@@ -375,9 +376,10 @@ def check(owner: str, function: Any, given: Iterable[tuple[str, Any]], early: bo
     rules = checked(function, early)
     for name, value in given:
         if name in rules and (error := refusal(name, rules[name], value)) is not None:
-            found: Any = type(error)(at(f"{owner}: {error}"
-                                        f"{_instead(owner, function, rules[name], value)}"))
-            found.owner = owner
+            told = owner()
+            found: Any = type(error)(at(f"{told}: {error}"
+                                        f"{_instead(told, function, rules[name], value)}"))
+            found.owner = told
             raise found
 
 

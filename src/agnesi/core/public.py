@@ -275,7 +275,7 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     missing = [name for name in needed if name not in keywords]
     if missing:
         raise TypeError(at(f"{cls.__name__}() needs {' and '.join(missing)}, too"))
-    options.check(cls.__name__, init, (*zip(places, args, strict=False), *keywords.items()))
+    options.check(lambda: cls.__name__, init, (*zip(places, args, strict=False), *keywords.items()))
 
 
 def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:

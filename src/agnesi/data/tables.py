@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def read_csv(path: Path_, target: str | None = None, columns: Sequence[str] | No
     Raises
     ------
     FileFormatError
-        If rows have different lengths (a ValueError).
+        If rows have different lengths, or it is no text (a ValueError).
     KeyError, ValueError
         As :func:`agnesi.data.from_frame` raises them.
     ImportError
@@ -120,10 +121,10 @@ def read_csv(path: Path_, target: str | None = None, columns: Sequence[str] | No
     (tensor([[1., 2.],
            [3., 4.]]), tensor([0, 1]))
     """
-    return from_frame(_csv_frame(path, options), target, columns, dtype)
+    return from_frame(_csv_frame(os.fspath(path), options), target, columns, dtype)
 
 
-def _csv_frame(path: Path_, options: dict[str, Any]) -> Any:
+def _csv_frame(path: str, options: dict[str, Any]) -> Any:
     try:
         import pandas
     except ImportError:
@@ -131,12 +132,14 @@ def _csv_frame(path: Path_, options: dict[str, Any]) -> Any:
             raise ImportError(at("options of read_csv are those of pandas, which is not "
                                  "installed")) from None
     else:
-        return pandas.read_csv(path, **options)
+        with _read("read_csv", path):
+            return pandas.read_csv(path, **options)
     try:
         from pyarrow import csv as arrow
     except ImportError:
         return _rows(path)
-    return arrow.read_csv(os.fspath(path))
+    with _read("read_csv", path):
+        return arrow.read_csv(path)
 
 
 def _rows(path: Path_) -> dict[str, np.ndarray]:
@@ -172,6 +175,7 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
     :type columns: sequence of str, optional
     :param dtype: Of the samples.
     :returns: As :func:`agnesi.data.from_frame` makes it.
+    :raises FileFormatError: If it is no such file (a ValueError).
     :raises ImportError: If pyarrow is not installed.
     :raises KeyError, ValueError: As :func:`agnesi.data.from_frame` raises them.
     :see: data.from_frame, data.read_csv
@@ -187,4 +191,16 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
     except ImportError:
         raise ImportError(at("Parquet files need pyarrow: pip install pyarrow")) from None
     wanted = None if columns is None else [*columns, *([] if target is None else [target])]
-    return from_frame(parquet.read_table(os.fspath(path), columns=wanted), target, columns, dtype)
+    path = os.fspath(path)
+    with _read("read_parquet", path):
+        table = parquet.read_table(path, columns=wanted)
+    return from_frame(table, target, columns, dtype)
+
+
+@contextmanager
+def _read(name: str, path: str) -> Iterator[None]:
+    """What another library says of a file is told with the file and who reads it."""
+    try:
+        yield
+    except ValueError as error:
+        raise FileFormatError(at(f"{name}: {path}: {error}")) from error

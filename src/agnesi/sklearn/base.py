@@ -194,7 +194,7 @@ class Estimator(BaseEstimator):
             self._epochs(X, y, weights, held, size, epochs, random)
 
     def _check_options(self) -> None:
-        options.check(type(self).__name__, inspect.unwrap(type(self).__init__),
+        options.check(lambda: type(self).__name__, inspect.unwrap(type(self).__init__),
                       self.get_params(deep=False).items())
 
     def _batch_size(self, samples: int) -> int:

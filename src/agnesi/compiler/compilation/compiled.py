@@ -42,7 +42,7 @@ class Settings:
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     memory_limit: int | None = None
-    save_dtype: str | None = None
+    save_dtype: Any = None
     own_scratch: bool = False
     algebra: str | None = None
 

@@ -22,13 +22,32 @@ _MAX_SMALL = 8
 
 
 def fuse_siblings(program: Program) -> Program:
-    """Merge clusters with equal sweeps that read a value in common."""
+    """Merge clusters with equal sweeps that read a value in common, and results alike.
+
+    Results are computed element by element, and nothing else needs them: no value has to be kept
+    for longer where they are computed together.
+    """
     plan = program.plan
     if plan is not None:
         before = [c for c in plan.clusters if c.merged is None]
-        _unite(before, lambda n: id(n) in plan.root, plan.merge)
+
+        def unite(group: list[Cluster], least: int) -> None:
+            _unite(group, lambda n: id(n) in plan.root, plan.merge, least)
+
+        for group in _grouped(before, lambda c: c.sweeps).values():
+            unite(group, MIN_SHARED_ELEMENTS)
+        left = [c for c in before if c.merged is None]
+        for shape, group in _grouped(left, _result_shape).items():
+            unite(group, guess(product(shape)))
         program.count(sum([c.merged is not None for c in before]))
     return program
+
+
+def _result_shape(cluster: Cluster) -> Iterable[Any]:
+    """The shape of results that a loop over their elements gives; nothing of other clusters."""
+    shapes = {_wide(shape) for shape in cluster.shapes}
+    alone = not (cluster.users or cluster.reduces or cluster.sweeps) and len(shapes) == 1
+    return shapes if alone else ()
 
 
 def fuse_small(program: Program) -> Program:
@@ -56,29 +75,34 @@ def fuse_small(program: Program) -> Program:
     return program
 
 
-def _unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
-           merge: Callable[[list[Cluster]], bool]) -> None:
-    """Merge those; ``merge`` does so unless they do not fit or one needs the other."""
+def _grouped(clusters: Iterable[Cluster], keys: Callable[[Cluster], Iterable[Any]]
+             ) -> dict[Any, list[Cluster]]:
+    """Clusters that have a key in common."""
     groups: dict[Any, list[Cluster]] = {}
     for cluster in clusters:
-        for sweep in cluster.sweeps:
-            groups.setdefault(sweep, []).append(cluster)
-    groups = {sweep: group for sweep, group in groups.items() if len(group) > 1}
-    reads = {c: _reads(c, stored) for group in groups.values() for c in group}
-    for group in groups.values():
-        grown: dict[Cluster, int] = {}
-        for a, b in _pairs(group):
-            first, second = a.now(), b.now()
-            if (
-                first is second
-                or grown.get(first, 0) >= _MAX_FUSIONS_PER_KERNEL
-                or reads[a].isdisjoint(reads[b])
-            ):
-                continue
-            if len({_wide(shape) for c in (first, second) for shape in c.shapes}) > 1:
-                continue
-            if merge([first, second]):
-                grown[first] = grown.get(first, 0) + grown.get(second, 0) + 1
+        for key in keys(cluster):
+            groups.setdefault(key, []).append(cluster)
+    return {key: group for key, group in groups.items() if len(group) > 1}
+
+
+def _unite(group: Sequence[Cluster], stored: Callable[[Node], bool],
+           merge: Callable[[list[Cluster]], bool], least: int) -> None:
+    """Merge those that read a value of ``least`` elements in common; ``merge`` does so unless they
+    do not fit or one needs the other."""
+    reads = {c: _reads(c, stored, least) for c in group}
+    grown: dict[Cluster, int] = {}
+    for a, b in _pairs(group):
+        first, second = a.now(), b.now()
+        if (
+            first is second
+            or grown.get(first, 0) >= _MAX_FUSIONS_PER_KERNEL
+            or reads[a].isdisjoint(reads[b])
+        ):
+            continue
+        if len({_wide(shape) for c in (first, second) for shape in c.shapes}) > 1:
+            continue
+        if merge([first, second]):
+            grown[first] = grown.get(first, 0) + grown.get(second, 0) + 1
 
 
 def _pairs(group: Sequence[Cluster]) -> Iterator[tuple[Cluster, Cluster]]:
@@ -93,8 +117,8 @@ def _wide(shape: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([n for n in shape if n != 1])
 
 
-def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
-    """Big values in memory that a cluster reads."""
+def _reads(cluster: Cluster, stored: Callable[[Node], bool], least: int) -> set[int]:
+    """Values of ``least`` elements or more in memory that a cluster reads."""
     found: set[int] = set()
     seen: set[int] = set()
     inside = {id(r) for r in cluster.roots}
@@ -105,7 +129,7 @@ def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
             continue
         seen.add(id(node))
         if (node.op is None or stored(node)) and id(node) not in inside:
-            if guess(product(node.shape)) >= MIN_SHARED_ELEMENTS:
+            if guess(product(node.shape)) >= least:
                 found.add(id(node))
         else:
             stack.extend(node.inputs)
