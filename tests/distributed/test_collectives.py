@@ -9,7 +9,6 @@ import pytest
 import agnesi as ag
 from agnesi import distributed as dist
 from agnesi.distributed.processes import memory
-from agnesi.runtime import collectives
 from tests.distributed import programs
 from tests.distributed.programs import KINDS
 
@@ -129,8 +128,8 @@ def test_who_waits_for_one_that_does_not_come_is_told(workers, program):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
 def test_code_comes_from_the_cache_and_a_killed_process_is_reported():
-    programs.squared(ag.ones(5))
-    collectives.native()  # which a group compiles, too
+    with dist.Workers(2, timeout=10.0) as first:
+        first.run(programs.counted, ag.ones(5))
     with dist.Workers(2, timeout=10.0) as two:
         found = two.run(programs.counted, ag.ones(5))
         assert found == [(4.375, False)] * 2  # its code is in the cache

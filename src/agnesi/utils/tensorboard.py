@@ -18,8 +18,9 @@ def SummaryWriter(*args: Any, **keywords: Any) -> Any:  # noqa: N802
     :raises ImportError: If tensorboardX is not there.
     :see: training.TensorBoardLogger
 
+    >>> from agnesi.utils.tensorboard import SummaryWriter
     >>> try:
-    ...     writer = ag.utils.tensorboard.SummaryWriter("/nowhere/log")
+    ...     writer = SummaryWriter("/dev/null/log")
     ... except (ImportError, OSError):
     ...     writer = None
     """

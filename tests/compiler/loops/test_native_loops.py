@@ -106,7 +106,7 @@ def test_operands_are_read_where_they_lie():
     found = compiled(*map(ag.tensor, (a, c, k)))
     for x, y in zip(found, op.perform(a.T[::-2], c, k), strict=True):
         np.testing.assert_allclose(x.numpy(), y)
-    assert kinds(compiled) == ["Loop[Nest Nest]"]
+    assert kinds(compiled) == ["Loop[Nest]"]
 
 
 def test_nested_scans():
@@ -114,7 +114,7 @@ def test_nested_scans():
     step = body(lambda x, c, k: results(inner, x, c, k), ((6,), "float64"), ((), "float64"),
                 ((), "float64"))
     compiled = check(Scan(step, 5, 1, 1, 1), normal(5, 6), 1.0, 0.5)
-    assert kinds(compiled) == ["Loop[Loop[Nest Nest]]"]
+    assert kinds(compiled) == ["Loop[Loop[Nest]]"]
     assert "0: loop scan: " in str(compiled.plan())
     assert "\n  - loop scan\n    - loops " in str(compiled.plan())
 
