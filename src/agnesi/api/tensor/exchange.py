@@ -153,11 +153,6 @@ def __dlpack_device__(self: Tensor, /) -> tuple[int, int]:  # noqa: N807
     return _DLPACK_HOST
 
 
-def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
-    array: Any = exported(self, "the buffer protocol")
-    return memoryview(array)
-
-
 @explain_errors
 def from_dlpack(x: TensorLike, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, through DLPack.

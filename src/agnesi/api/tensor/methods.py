@@ -97,7 +97,7 @@ HOST = """
     tolist
 """
 #: Methods for other array libraries, from ``exchange``.
-EXCHANGE = "__array_namespace__ __buffer__ __dlpack__ __dlpack_device__ to_device"
+EXCHANGE = "__array_namespace__ __dlpack__ __dlpack_device__ to_device"
 #: Methods of their own, from ``shaping``.
 SHAPING = """
     expand expand_as flatten is_complex is_floating_point permute reshape reshape_as

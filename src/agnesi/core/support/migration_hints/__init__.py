@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -86,6 +87,7 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     """Why a call is refused, with what stands here for a keyword that is not ``known``."""
     if not isinstance(reason, str):
         return reason
+    reason = re.sub(r"(?<=')\. Did you mean '\w+'\?", "", reason)  # Python 3.13's, by names alone
     call, unknown, rest = reason.partition(_UNKNOWN)
     name = rest.strip("'")
     if not unknown or not name.isidentifier():
