@@ -24,7 +24,7 @@ NAMES = (
     "vmap",
     "random",
     "densities",
-    "science",
+    "science", "theano_programs",
     "shapes",
     "memory",
     "compile",
