@@ -1,4 +1,4 @@
-"""Between array libraries: the array API's namespace and devices, DLPack, the buffer protocol."""
+"""Between array libraries: the array API's namespace and devices, DLPack."""
 
 from __future__ import annotations
 
