@@ -53,7 +53,7 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, is_static
-from agnesi.core.ir.node import Node
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
@@ -577,7 +577,8 @@ def function(
     changes = each_once(updates or {})
     replaced = replaced_by(givens)
     for i in wanted:
-        if i.variable in replaced and not _computed_from(replaced[i.variable], i.variable):
+        value = replaced.get(i.variable)
+        if value is not None and graph_node(i.variable) not in toposort([graph_node(value)]):
             raise ValueError(at(f"function: givens replaces {i.name or typed(i.variable)}, which is"
                                 " among the inputs, too: take it out of one of them"))
     for k, state in declared.states.items():
@@ -593,19 +594,6 @@ def function(
     found = Function(declared, outputs, new, replaced, name, settings, on_unused_input)
     found.compile_known()
     return found
-
-
-def _computed_from(value: Tensor, variable: Tensor) -> bool:
-    """Return whether a symbolic tensor is computed from a variable."""
-    wanted, waiting, seen = graph_node(variable), [graph_node(value)], set()
-    while waiting:
-        node = waiting.pop()
-        if node is wanted:
-            return True
-        if node not in seen:
-            seen.add(node)
-            waiting += node.inputs
-    return False
 
 
 def _results(outputs: Any) -> list[Any]:
