@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.opgraph import OpFromGraph
+from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.cloning import replaced_by
 from agnesi.compiler.compilation.compiled import Compiled, Known, Settings, check_rules
@@ -34,6 +35,7 @@ from agnesi.compiler.shared import (
 from agnesi.compiler.specialization.data_dependent_sizes import (
     carried,
     carrier,
+    deciding,
     first_alike,
     last_rows_uncut,
     value_dims,
@@ -112,8 +114,12 @@ class Function(Direct, Inspectable):
             d: i for i, n in enumerate(given) for d in valued if d.node is n
         }
         self._places = [places.get(d, -1) for d in self._sizes]
-        self.source = FunctionGraph([*given, *map(carrier, self._sizes)], nodes).resolve(
+        told = substituted([d.node for d in valued], replaced)
+        whole = FunctionGraph([*given, *map(carrier, self._sizes)], [*nodes, *told]).resolve(
             lambda n: size_with(n, same))
+        self.source = FunctionGraph.of(whole.inputs, whole.outputs[: len(nodes)])
+        #: The scalars of sizes that values tell.
+        self._scalars = whole.outputs[len(nodes):]
         computed = [symbol(d.node) for d in valued if d not in places]
         #: What tells the sizes that are computed.
         self._counter = Function(
@@ -126,7 +132,7 @@ class Function(Direct, Inspectable):
 
     def _begin(self, known: dict[Any, Known], *, anew: bool = False) -> None:
         """Start without versions, but with what is known of them by their sizes."""
-        self._live: list[Tensor] = [n.handle() for n in self.source.live]  # type: ignore[misc]
+        self._live: list[Tensor] = [n.handle() for n in self._whole().live]  # type: ignore[misc]
         self._made: dict[Any, Compiled] = {}
         #: Variables that get other sizes, by the versions that return their new values.
         self._moved: dict[int, list[Tensor]] = {}
@@ -176,9 +182,12 @@ class Function(Direct, Inspectable):
                 touch(values[i])
         moved = self._moved.get(id(found), ())
         plain = self._keys is None and not moved
-        if plain and found.direct is not None and not self._sizes and self._inputs.in_order:
-            self.call_directly(found.direct)
-        results = found.run(*arrays)
+        count = len(found.arguments)
+        direct = plain and count == len(self._inputs.compiled) and self._inputs.in_order
+        self.call_directly((direct and found.direct) or self.dispatch)
+        results = found.run(*arrays[:count])
+        if results is MISSED:  # another thread has changed what tells a size
+            return self.dispatch(*args, **keywords)
         return results if plain else self._finished(results, moved)
 
     def _finished(self, results: Any, moved: Sequence[Tensor]) -> Any:
@@ -298,7 +307,8 @@ class Function(Direct, Inspectable):
         given = in_shapes(sizes, shapes_of(arrays))
         types = [(a.dtype.name, s) for a, s in zip(arrays, given, strict=True)]
         shapes = {n: shape for n, (_, shape) in zip(self.source.inputs, types, strict=True)}
-        graph = self.source.specialise(shapes)
+        fixed = self._fixes(sizes)
+        graph = self._whole(fixed).specialise(shapes)
         if graph.extents:
             check(graph)
         moved = [(t, i) for t, i in self._updates if graph.outputs[i].shape != t.shape]
@@ -306,9 +316,13 @@ class Function(Direct, Inspectable):
         if moved:  # they are returned, and become the variables' values behind the call
             places = {i for _, i in moved}
             updates = [(t, i) for t, i in updates if i not in places]
-            order = [*range(self._returned), *(i for _, i in (*moved, *updates))]
+            behind = range(len(self.source.outputs), len(graph.outputs))
+            order = [*range(self._returned), *(i for _, i in (*moved, *updates)), *behind]
             graph = FunctionGraph.of(graph.inputs, [graph.outputs[i] for i in order])
             updates = [(t, count + k) for k, (t, _) in enumerate(updates)]
+        if fixed:
+            graph = deciding(graph, sizes[-2 * len(self._sizes)::2])  # type: ignore[arg-type]
+            types = types[: len(graph.inputs)]
         known = self._known.get((rest, sizes))
         made = Compiled(
             [Arg("array", *t) for t in types], graph, count, updates,
@@ -324,6 +338,18 @@ class Function(Direct, Inspectable):
             self._moved[id(made)] = [t for t, _ in moved]
         self._note(made, ", ".join(f"{dtype}{list(shape)}" for dtype, shape in types), cause)
         return made
+
+    def _fixes(self, sizes: Pattern) -> bool:
+        """Return whether a version is for numbers that values tell, which its code looks at."""
+        told = sizes[-2 * len(self._sizes):] if self._sizes else ()
+        return bool(told) and is_static(told) and all(
+            isinstance(d, ValueDim) and d.most is None for d in self._sizes)
+
+    def _whole(self, scalars: bool = True) -> FunctionGraph:
+        """The graph as declared, and behind its outputs the scalars of sizes."""
+        outputs = self.source.outputs
+        return FunctionGraph.of(
+            self.source.inputs, (*outputs, *self._scalars) if scalars else outputs)
 
     def __getitem__(self, key: Any) -> np.ndarray:
         """The value of an input that has one between calls, by name, place or variable."""
@@ -391,12 +417,14 @@ class Function(Direct, Inspectable):
         new._sizes = [d.of(pairs) if isinstance(d, SharedDim) else d
                       for d in (*self._sizes, *late)]
         new._places = [*self._places, *(-1 for _ in late)]
-        source = FunctionGraph.of([*inputs, *map(carrier, late)], outputs)
-        new.source = with_other_state(source, pairs)
+        source = FunctionGraph.of([*inputs, *map(carrier, late)], [*outputs, *self._scalars])
+        whole = with_other_state(source, pairs)
+        new.source = FunctionGraph.of(whole.inputs, whole.outputs[:count])
+        new._scalars = whole.outputs[count:]
         known = {}
         if not late and not any(t is b for t in self._state() for b in pairs.values()):
             fewer = count < len(self.source.outputs)  # then recipes alone say nothing
-            known = {k: swapped(v, pairs, count) for k, v in self._found(fewer).items()
+            known = {k: swapped(v, pairs, count, len(self.source.outputs)) for k, v in self._found(fewer).items()
                      if v.optimised is not None or not fewer}
         new._begin(known)
         return new

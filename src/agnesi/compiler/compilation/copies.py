@@ -66,14 +66,16 @@ def _leaf(node: Node, t: Tensor) -> Node:
                 handle=lambda: t, name=t._name)
 
 
-def swapped(known: Known, swap: Swap, outputs: int) -> Known:
-    """The same for other state, and for the first ``outputs`` results only."""
+def swapped(known: Known, swap: Swap, outputs: int, among: int) -> Known:
+    """The same for other state, and for the first ``outputs`` results only of those ``among`` all
+    that are results."""
     graph = known.optimised
     if graph is None:
         return Known(None, known.recipe, known.strides)
     recipe = known.recipe
-    if outputs < len(graph.outputs):
-        graph, recipe = FunctionGraph.of(graph.inputs, graph.outputs[:outputs]), None
+    if outputs < among:
+        left = (*graph.outputs[:outputs], *graph.outputs[among:])
+        graph, recipe = FunctionGraph.of(graph.inputs, left), None
     return Known(with_other_state(graph, swap), recipe, known.strides)
 
 

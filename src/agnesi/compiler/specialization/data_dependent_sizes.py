@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.shared import SharedDim
-from agnesi.core.graph import alike, live_tensor
+from agnesi.compiler.tracing.decisions import token_of
+from agnesi.core.graph import FunctionGraph, Interner, alike, live_tensor
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.substitution import copied, open_sizes
+from agnesi.core.support.config import switched
 from agnesi.core.support.dtypes import bool_
 from agnesi.core.support.errors import MissingInputError, ShapeError, at
 from agnesi.core.valuedims import ValueDim
@@ -87,6 +89,21 @@ def carried(size: ValueDim | SharedDim, value: Any) -> np.ndarray:
     if value < 0:
         raise ShapeError(at(f"{size} decides the size of a result, so it must not be {int(value)}"))
     return np.empty((int(value), 0), bool)
+
+
+def deciding(graph: FunctionGraph, sizes: Sequence[int]) -> FunctionGraph:
+    """A graph of sizes that are numbers now, without the arguments that bring them along: its last
+    outputs, the scalars that tell them, are looked at before anything else is done.
+    """
+    count = len(graph.outputs) - len(sizes)
+    outputs, scalars = graph.outputs[:count], graph.outputs[count:]
+    with switched(trace=None, reads=None, examples=None):
+        token = token_of([(n, "whole", size) for n, size in zip(scalars, sizes, strict=True)])
+    interner = Interner()
+    for node in graph.nodes:
+        interner.add(node)
+    inputs = graph.inputs[: len(graph.inputs) - len(sizes)]
+    return FunctionGraph.of(inputs, [*outputs, token]).merged(interner)
 
 
 def last_rows_uncut(outputs: Sequence[Node]) -> list[Node]:

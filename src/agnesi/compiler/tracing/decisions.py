@@ -184,14 +184,17 @@ class Decisions:
 
     def token(self) -> Node | None:
         """A value that exists where all decisions are as they were; None if there were none."""
-        if not self._tests:
-            return None
-        with switched(recording=False):
-            token = constant(0, np.dtype(np.int8))
-            for i, test in enumerate(self._tests):
-                token = apply(Decided(i), token, _holds(*test))
-        found: Any = token.node
-        return found
+        return token_of(self._tests) if self._tests else None
+
+
+def token_of(tests: Sequence[tuple[Node, str, Any]]) -> Node:
+    """A value that exists where each node tells Python what it told before."""
+    with switched(recording=False):
+        token = constant(0, np.dtype(np.int8))
+        for i, test in enumerate(tests):
+            token = apply(Decided(i), token, _holds(*test))
+    found: Any = token.node
+    return found
 
 
 def exactly(value: Any) -> Any:
