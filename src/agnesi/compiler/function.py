@@ -325,7 +325,7 @@ class Function(Direct, Inspectable):
             types = types[: len(graph.inputs)]
         known = self._known.get((rest, sizes))
         made = Compiled(
-            [Arg("array", *t) for t in types], graph, count, updates,
+            [Arg("array", *t, numbers=True) for t in types], graph, count, updates,
             result="none" if not count else "single" if self._single and not moved else "tuple",
             wrap=[False] * count, settings=self.settings, name=self.name,
             donated=[i for i, mutable in enumerate(self._mutable) if mutable],
@@ -423,8 +423,9 @@ class Function(Direct, Inspectable):
         new._scalars = whole.outputs[count:]
         known = {}
         if not late and not any(t is b for t in self._state() for b in pairs.values()):
-            fewer = count < len(self.source.outputs)  # then recipes alone say nothing
-            known = {k: swapped(v, pairs, count, len(self.source.outputs)) for k, v in self._found(fewer).items()
+            among = len(self.source.outputs)
+            fewer = count < among  # then recipes alone say nothing
+            known = {k: swapped(v, pairs, count, among) for k, v in self._found(fewer).items()
                      if v.optimised is not None or not fewer}
         new._begin(known)
         return new

@@ -26,6 +26,8 @@ from agnesi.runtime.watched import Watched, c_array, checks, lying, pointer
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
+#: Of arrays that may be numbers: scalars of NumPy's, and beside them a float, or an int.
+_SCALARS, _NUMBERS = 6, {"float64": 7, "int64": 8}
 _RESULTS = {"none": 0, "single": 1, "tuple": 2}
 _RT_SLOTS = 8
 _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
@@ -42,7 +44,9 @@ class Arg:
     ``array``: an exact ndarray, or a wrapper that holds one, of this dtype and shape, C-contiguous
     and aligned.  ``float``: a float, as a double.  ``int``: as an i64.  ``bool``: as an
     i64 of 0 or 1.  ``identity``: this very ``object``.  ``ignore``: anything.
-    The last two have no buffer.  An array that is ``written`` must be writeable.
+    The last two have no buffer.  An array that is ``written`` must be writeable.  Where ``numbers``
+    are taken, too, an array without axes may be a scalar of NumPy's of its dtype, or a Python
+    number that is the same in memory.
     """
 
     kind: Kind
@@ -50,6 +54,7 @@ class Arg:
     shape: tuple[int, ...] = ()
     object: Any = None
     written: bool = False
+    numbers: bool = False
 
 
 @record
@@ -374,10 +379,12 @@ def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
         wanted = [_wanted(n, spec.sizes) for n in a.shape]
         dims = c_array(ctypes.c_int64, wanted, keep)
         flags = _CONTIGUOUS_ALIGNED | (_WRITEABLE if a.written else 0)
-        records.append(
-            _Argument(_KINDS[a.kind], types, len(a.shape), dims, id(a.object), buffer, flags)
-        )
-        keep.append(a.object)
+        kind, known = _KINDS[a.kind], a.object
+        dtype = np.dtype(a.dtype) if a.numbers and a.shape == () and not a.written else None
+        if dtype is not None and dtype.isbuiltin == 1:
+            kind, known = _NUMBERS.get(a.dtype, _SCALARS), dtype.type
+        records.append(_Argument(kind, types, len(a.shape), dims, id(known), buffer, flags))
+        keep.append(known)
         buffer += a.kind not in ("identity", "ignore")
     table.argument_count = len(records)
     table.arguments = c_array(_Argument, records, keep)

@@ -78,11 +78,19 @@ class Function:
         self._compiled, self._downcast, self._shape = found, downcast, shape
         #: The options that it was made with.
         self._told: dict[str, Any] = {}
+        #: The types of scalars of dense inputs, for values that need no look.
+        self._types = [_scalar_type(i.variable) for i in inputs]
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        values: list[Any] = []
+        for told, kind, given in zip(self.inputs, self._types, args, strict=False):
+            if type(given) is kind or (type(given) is np.ndarray and given.dtype.type is kind):
+                values.append(given)
+            else:
+                values += self._values(told, given)
+        if not keywords:
+            return self._shape.of(self._compiled(*values, *args[len(self.inputs):]))
         known = {i.name: i for i in self.inputs}
-        values = [v for i, given in zip(self.inputs, args, strict=False)
-                  for v in self._values(i, given)]
         named = {}
         for name, given in keywords.items():
             told = known.get(name)
@@ -153,6 +161,12 @@ class Function:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._compiled, name)
+
+
+def _scalar_type(x: Any) -> Any:
+    """The type of NumPy's scalars of a dense variable's dtype; None for other variables."""
+    dense = not isinstance(x, SparseVariable) and hasattr(x.tensor, "node")
+    return np.dtype(x.dtype).type if dense else None
 
 
 def _each(outputs: Any, of: Any) -> Any:
@@ -265,6 +279,10 @@ class _Outputs:
         else:
             self._leaves = list(given) if isinstance(given, (list, tuple)) else [given]
         parts = [[] if given is None else _parts(v) for v in self._leaves]
+        #: Whether the user gets what our function returns, in a list or alone.
+        self._same = given is not None and not isinstance(given, Mapping) and not any(
+            isinstance(v.variable if isinstance(v, Out) else v, SparseVariable)
+            for v in self._leaves)
         self._counts = [len(p) for p in parts]
         self.flat = [v for p in parts for v in p]
         alone = given is None or not isinstance(given, (list, tuple, Mapping))
@@ -276,6 +294,8 @@ class _Outputs:
         """Return what the user gets, of what our function returned."""
         if found is None:
             return []
+        if self._same and type(found) is (tuple if type(self.given) is list else np.ndarray):
+            return list(found) if type(found) is tuple else found
         values = iter(found if isinstance(found, (list, tuple)) else [found])
         made = [_result(v, [next(values) for _ in range(n)])
                 for v, n in zip(self._leaves, self._counts, strict=True)]

@@ -3,7 +3,7 @@
 ; The builtin's self object holds, 16 bytes in (ctypes' b_ptr), the address of a %Context.  All
 ; checks come first and leave nothing to undo; any mismatch, and any keyword, calls the slow path
 ; with the same arguments.  Object layouts used here are the same in CPython 3.11 to 3.14 and in NumPy 2:
-;   object: refcount 0, type 8       float: value 16            tuple: items at its basic size
+;   object: refcount 0, type 8       float, scalars: value 16   tuple: items at its basic size
 ;   ndarray: data 16, nd 24, dims 32, descr 56, flags 64, mem_handler 88
 ;   descr: kind 24, byteorder 26, type_num 28, elsize 40
 ;   dict: size 16, tag 24                                    list: size 16, items 24
@@ -429,17 +429,41 @@ entry:
   store ptr null, ptr %held
   switch i64 %kind, label %scalar.kind [ i64 0, label %array.kind
                                          i64 4, label %identity
-                                         i64 5, label %yes ]
+                                         i64 5, label %yes
+                                         i64 6, label %array.kind
+                                         i64 7, label %array.kind
+                                         i64 8, label %array.kind ]
 array.kind:
   %array = call ptr @array_of(ptr %context, ptr %object)
   %none = icmp eq ptr %array, null
-  br i1 %none, label %no, label %check
+  br i1 %none, label %other, label %check
 check:
   %good = call i1 @fits(ptr %context, ptr %argument, ptr %array, ptr %bufs)
   %data = call ptr @field(ptr %array, i64 16)
   store ptr %data, ptr %buf
   store ptr %array, ptr %held
   ret i1 %good
+other:                                        ; a scalar of NumPy's or Python's where those are taken
+  %only.arrays = icmp eq i64 %kind, 0
+  br i1 %only.arrays, label %no, label %typed
+typed:
+  %scalar.at = getelementptr %Argument, ptr %argument, i64 0, i32 4
+  %scalar.type = load ptr, ptr %scalar.at
+  %type = call ptr @field(ptr %object, i64 8)
+  %numpy = icmp eq ptr %type, %scalar.type
+  br i1 %numpy, label %inside, label %python
+inside:
+  %inside.at = getelementptr i8, ptr %object, i64 16
+  store ptr %inside.at, ptr %buf
+  ret i1 true
+python:
+  %number.kind = sub i64 %kind, 6
+  %none.such = icmp eq i64 %number.kind, 0
+  br i1 %none.such, label %no, label %convert
+convert:
+  store ptr %scalar, ptr %buf
+  %converted = call i1 @number(i64 %number.kind, ptr %object, ptr %scalar)
+  ret i1 %converted
 identity:
   %wanted.at = getelementptr %Argument, ptr %argument, i64 0, i32 4
   %wanted = load ptr, ptr %wanted.at

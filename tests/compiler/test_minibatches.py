@@ -1,0 +1,100 @@
+"""Minibatches by a run-time index: full ones go to native code at once, others are right, too."""
+
+import types
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+
+ROWS, B = 23, 5
+DATA = np.arange(ROWS * 3.0).reshape(ROWS, 3)
+LABELS = np.arange(ROWS)
+#: Full ones, the ragged last one, those beyond, and those from the end.
+INDICES = [0, 2, 4, 1, 5, 9, -1, -2, -5, 3, 4, 0]
+
+
+def _runs_natively(f):
+    return type(type(f).__dict__["__call__"]) is types.BuiltinFunctionType
+
+
+def _slices(data, labels, i, b):
+    x, y = data[i * b:(i + 1) * b], labels[i * b:(i + 1) * b]
+    return [(x * y[:, None]).sum(), data[i:i + b] * 2, x.shape[0] + 0 * y.sum(), y.T[::-1]]
+
+
+@pytest.mark.parametrize("size", ["a number", "shared", "an input"])
+def test_minibatches_of_functions_are_those_of_numpy(size):
+    i, b = T.lscalar("i"), {"a number": B, "shared": ag.shared(B), "an input": T.lscalar("b")}[size]
+    data, labels, calls = ag.shared(DATA), ag.shared(LABELS), ag.shared(0)
+    inputs = [i, b] if size == "an input" else [i]
+    f = ag.function(inputs, _slices(data, labels, i, b), updates={calls: calls + 1})
+    native = []
+    for n in INDICES:
+        args = [n, B][: len(inputs)]
+        for got, want in zip(f(*args), _slices(DATA, LABELS, n, B), strict=True):
+            np.testing.assert_array_equal(got, want)
+        native.append(_runs_natively(f))
+    assert calls.get_value() == len(INDICES)
+    assert native[:2] == [True, True] and native[-1]
+    if size == "shared":
+        b.set_value(2)
+        np.testing.assert_array_equal(f(3)[1], DATA[3:5] * 2)
+
+
+def test_a_size_that_is_refused_leaves_state_as_it_was():
+    n, calls = T.lscalar("n"), ag.shared(0)
+    f = ag.function([n], T.zeros((n,)), updates={calls: calls + 1})
+    assert f(3).shape == (3,)
+    with pytest.raises(ag.ShapeError, match="must not be -1"):
+        f(-1)
+    assert calls.get_value() == 1 and f(3).shape == (3,)
+
+
+def test_copies_of_functions_of_minibatches_work_on_their_own_state():
+    i, b = T.lscalar("i"), ag.shared(B)
+    data, sums = ag.shared(DATA), ag.shared(np.zeros(3))
+    f = ag.function([i], data[i * b:(i + 1) * b], updates={sums: sums + i})
+    f(0)
+    other, wide = ag.shared(DATA[:7] + 1), ag.shared(2)
+    for g in (f.copy(swap={data: other}), f.copy(swap={data: other}, updates=False)):
+        for n in (0, 1, 2):
+            np.testing.assert_array_equal(g(n), DATA[n * B:(n + 1) * B][: max(0, 7 - n * B)] + 1)
+    g = f.copy(swap={b: wide})
+    np.testing.assert_array_equal(g(1), DATA[2:4])
+    np.testing.assert_array_equal(f(1), DATA[B:2 * B])
+
+
+def test_jitted_minibatches_are_those_of_numpy():
+    data, labels = ag.tensor(DATA), ag.tensor(LABELS)
+    f = ag.jit(lambda i, b: _slices(data, labels, i, b))
+    for n in INDICES:
+        for got, want in zip(f(ag.tensor(n), ag.tensor(B)), _slices(DATA, LABELS, n, B),
+                             strict=True):
+            np.testing.assert_array_equal(np.asarray(got), want)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint64", "float16", "float32",
+                                   "float64", "complex128"])
+def test_scalars_of_numpy_and_python_go_to_native_code_at_once(dtype):
+    x = T.variable("x", dtype, ())
+    f = ag.function([x], x)
+    value = np.dtype(dtype).type(1)
+    f(np.asarray(value))
+    assert _runs_natively(f)
+    for given in (value, np.asarray(value), value.item(), 1 if dtype != "bool" else True):
+        got = f(given)
+        assert got.dtype == dtype and got == 1
+    wrong = "no number" if dtype != "complex128" else np.zeros(2)
+    with pytest.raises((TypeError, ag.ShapeError)):
+        f(wrong)
+
+
+def test_a_python_number_that_an_input_cannot_hold_is_refused_in_native_code_too():
+    x = T.lscalar("x")
+    f = ag.function([x], x + 1)
+    assert f(1) == 2 and f((1 << 63) - 2) == (1 << 63) - 1
+    for bad in (1 << 63, 1.5, np.float64(1)):
+        with pytest.raises((TypeError, OverflowError)):
+            f(bad)
