@@ -83,15 +83,15 @@ class Function:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         values: list[Any] = []
-        for told, kind, given in zip(self.inputs, self._types, args, strict=False):
+        for i, kind, given in zip(self.inputs, self._types, args, strict=False):
             if type(given) is kind or (type(given) is np.ndarray and given.dtype.type is kind):
                 values.append(given)
             else:
-                values += self._values(told, given)
+                values += self._values(i, given)
         if not keywords:
             return self._shape.of(self._compiled(*values, *args[len(self.inputs):]))
         known = {i.name: i for i in self.inputs}
-        named = {}
+        named: dict[str, Any] = {}
         for name, given in keywords.items():
             told = known.get(name)
             if told is None:
