@@ -22,7 +22,7 @@ from tests.fuzz.cases import case, report
 from tests.fuzz.check import Slow, Unclear, check, watched
 from tests.fuzz.generator import program
 from tests.fuzz.oracles.exactly import agrees
-from tests.fuzz.oracles.nearby import continues
+from tests.fuzz.oracles.noise import exact_names, noisy
 from tests.fuzz.oracles.oracle import Spread, difference
 from tests.fuzz.oracles.wide import as_near
 from tests.fuzz.program import Body, Input, Program, Step
@@ -191,15 +191,32 @@ def test_what_narrow_floats_lose_is_told_by_wide_ones():
     assert as_near(lost, 0, np.array([2e-7], "float32"), eager, everywhere)
     assert not as_near(lost, 0, np.array([1e-3], "float32"), eager, everywhere)
     assert not as_near(lost, 0, np.array([np.nan], "float32"), eager, everywhere)
+    text = "(1 - ag.tanh(x1)**2).astype('complex128') * 1j"
+    turned = Case(small([text], x1=np.array([9.0], "float32")), JIT)
+    assert as_near(turned, 0, np.array([2e-7j]), np.array([0j]), everywhere)
+    assert not as_near(turned, 0, np.array([1e-3j]), np.array([0j]), everywhere)
 
 
-def test_real_algebra_may_continue_what_a_zero_interrupts():
-    """x / x is 1 at all numbers but zero, and 1 is what real algebra says of it there."""
-    hidden = small(["ag.nan_to_num(x1 / x1)"], x1=np.array([0.0]))
-    everywhere = np.array([True])
-    assert continues(Case(hidden, BY_NAME["real algebra"]), 0, np.array([1.0]), everywhere)
-    assert not continues(Case(hidden, BY_NAME["real algebra"]), 0, np.array([2.0]), everywhere)
-    assert not continues(Case(hidden, JIT), 0, np.array([1.0]), everywhere)
+@pytest.mark.parametrize("text", ["ag.nan_to_num(v1)", "ag.isnan(v1)", "ag.nan_to_num(x1 / x1)"])
+@pytest.mark.parametrize("value", [0.0, np.inf])
+def test_real_algebra_may_have_a_number_where_eager_code_has_none(text, value):
+    hidden = small(["x1 / x1", text], x1=np.array([value]))
+    case = Case(hidden, BY_NAME["real algebra"])
+    assert check(case) is None
+    expected = Case(hidden, JIT).expected()[0]
+    exact, rng = exact_names(hidden), np.random.default_rng(0)
+    assert all(case.expected(noisy(hidden, exact, rng))[0] == expected for _ in range(4))
+
+
+@pytest.mark.parametrize(("texts", "moves"), [
+    (["x1 % x1", "ag.copysign(1.0, v1)"], True), (["x1 % x1", "ag.isnan(v1)"], False),
+    (["ag.maximum(x1, -x1)", "1 / v1"], True), (["x1 + x1", "1 / v1"], False)])
+def test_signs_that_nothing_promises_are_not_compared(texts, moves):
+    """That of NaN, and that of an extreme of two zeros."""
+    x = np.array([0.0])
+    run, rng = small(texts, x1=x), np.random.default_rng(0)
+    found = {str(Case(run, JIT).expected(noisy(run, exact_names(run), rng))[0]) for _ in range(9)}
+    assert (len(found) > 1) is moves
 
 
 def test_every_way_fits_some_programs():

@@ -6,6 +6,7 @@ How far results move tells how far rounding may move them; what does not move mu
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,12 @@ ROUNDINGS, HALF_ROUNDINGS = 64, 4
 HALF = ("float16", "bfloat16")
 #: Steps that round numbers near 1 on the way.
 INSIDE = re.compile(r"\b[123] [+-] |- ag\.|softmax|logaddexp")
+
+#: Steps whose results may be either of two zeros.
+EXTREMES = re.compile(r"max|min|clip|relu|sort|topk|ptp|median|quantile|percentile|unique")
+
+#: Quotients that may be NaN and are read within a step.
+HIDDEN = re.compile(r"nan_to_num\((\S+ / \w+(?:\(\w+\))?)\)")
 
 
 def exact_names(program: Program) -> set[str]:
@@ -72,13 +79,24 @@ def _shares(value: Any, others: list[Any]) -> bool:
     return any(np.may_share_memory(np.asarray(value), a) for a in arrays)
 
 
-def noisy(program: Program, exact: set[str], rng: np.random.Generator) -> Any:
-    """The function of a program, with noise on what is not exact and on what such steps read."""
+def noisy(program: Program, exact: set[str], rng: np.random.Generator, real: bool = False,
+          zeros: bool = True) -> Any:
+    """The function of a program, with noise on what is not exact and on what such steps read.
+
+    What nothing promises is drawn anew at each step: the sign of NaN, and with ``zeros`` that of
+    zeros that are extremes.  ``real``: where there is no number may be any.
+    """
     def noise(x: Any) -> Any:
         return disturbed(x, rng)
 
     def far(x: Any) -> Any:
         return disturbed(x, rng, inside=True)
+
+    def free(x: Any) -> Any:
+        return chosen(x, rng, real)
+
+    def signed(x: Any) -> Any:
+        return chosen(x, rng, real, zeros)
 
     top = {n for s in program.steps for n in s.out} | {*program.body.parameters}
 
@@ -94,24 +112,52 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator) -> Any:
             step = replace(step, text=text)
         if step.out and any(n not in exact for n in step.out):
             how = "far_" if INSIDE.search(step.text) else "noise_"
-            many = f"tuple(map({how}, {{}}))" if len(step.out) > 1 else f"{how}({{}})"
-            step = replace(step, text=many.format(step.text))
+            step = _around(how, step)
         changed = None if step.out else NAME.search(step.text)
-        if changed and changed[0] in top and changed[0] not in exact:
-            return f"{written(step)}; stir_({changed[0]})"
-        return written(step)
+        if changed and changed[0] in top:
+            how = "stir_" if changed[0] not in exact else "redraw_"
+            return f"{written(step)}; {how}({changed[0]})"
+        return written(_opened(step) if step.out else step)
 
     def inner(step: Step) -> str:
-        if step.exact or len(step.out) != 1:
+        if len(step.out) != 1 or (step.exact and step.view):
             return written(step)
+        opened = _opened(step)
         how = "far_" if INSIDE.search(step.text) else "noise_"
-        return written(replace(step, text=f"{how}({step.text})"))
+        return written(opened if step.exact else _around(how, opened))
 
     inputs = [n for n in program.body.parameters if n not in exact]
     first = [] if program.changes else [f"{n} = noise_({n})" for n in inputs]
     returned = ["noise_({})" if n not in exact else "{}" for n in program.body.returns]
-    known = {"noise_": noise, "far_": far, "stir_": lambda x: stir(x, rng)}
+    known = {"noise_": noise, "far_": far, "free_": free, "signed_": signed,
+             "stir_": lambda x: stir(x, lambda y: signed(noise(y))),
+             "redraw_": lambda x: stir(x, signed)}
     return program.function(known, line, first, f"({', '.join(returned)},)", inner)
+
+
+def _around(how: str, step: Step) -> Step:
+    """The step with a function around each result."""
+    many = f"tuple(map({how}, {{}}))" if len(step.out) > 1 else f"{how}({{}})"
+    return replace(step, text=many.format(step.text))
+
+
+def _opened(step: Step) -> Step:
+    """The step with what nothing promises of its results, and within it, drawn anew."""
+    inside = replace(step, text=HIDDEN.sub(r"nan_to_num(free_(\1))", step.text))
+    return _around("signed_" if EXTREMES.search(step.text) else "free_", inside)
+
+
+def chosen(x: Any, rng: np.random.Generator, real: bool, zeros: bool = False) -> Any:
+    """A float tensor whose NaNs have other signs, or are numbers; perhaps zeros, too."""
+    if not isinstance(x, ag.Tensor) or Value("", x).kind != "f":
+        return x
+    other = ag.asarray(rng.random(x.shape) < 0.5)
+    none = ag.isnan(x)
+    if real:
+        number = ag.asarray(np.asarray(rng.normal(size=x.shape) * 4).astype(x.dtype))
+        x = ag.where(none & other, number, x)
+        other = ag.asarray(rng.random(x.shape) < 0.5)
+    return ag.where((none | (x == 0) if zeros else none) & other, -x, x)
 
 
 def disturbed(x: Any, rng: np.random.Generator, inside: bool = False) -> Any:
@@ -132,10 +178,10 @@ def disturbed(x: Any, rng: np.random.Generator, inside: bool = False) -> Any:
     return y + ag.asarray(np.asarray(random()).astype(x.dtype)) if inside else y
 
 
-def stir(x: Any, rng: np.random.Generator) -> None:
-    """Disturb a tensor where it lies, as a statement leaves it."""
+def stir(x: Any, how: Callable[[Any], Any]) -> None:
+    """Change a tensor where it lies, as a statement leaves it."""
     if isinstance(x, ag.Tensor) and x.array is not None:
-        x.array[...] = np.asarray(disturbed(x, rng).detach())
+        x.array[...] = np.asarray(how(x).detach())
 
 
 def epsilon(dtype: Any) -> float:

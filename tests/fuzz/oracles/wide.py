@@ -19,7 +19,7 @@ NARROW = re.compile(r"'(float16|bfloat16|float32|complex64)'")
 def as_near(case: Case, place: int, found: np.ndarray, eager: np.ndarray,
             where: np.ndarray) -> bool:
     """Whether a result is about as near to that in wide floats as the eager one is."""
-    if not NARROW.search(case.program.source) or eager.dtype.kind not in "fV":
+    if not NARROW.search(case.program.source) or eager.dtype.kind not in "fcV":
         return False
     try:
         wide = replace(case, program=widened(case.program)).expected()[place]
@@ -27,7 +27,8 @@ def as_near(case: Case, place: int, found: np.ndarray, eager: np.ndarray,
         return False
     if wide.shape != eager.shape:
         return False
-    f, e, w = (a.astype("float64")[where] for a in (found, eager, wide))
+    to = "complex128" if eager.dtype.kind == "c" else "float64"
+    f, e, w = (a.astype(to)[where] for a in (found, eager, wide))
     with np.errstate(all="ignore"):
         return bool(np.all(np.abs(f - w) <= FACTOR * np.abs(e - w)))
 
