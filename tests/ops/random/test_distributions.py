@@ -381,3 +381,19 @@ def test_errors(call, error, words):
     with pytest.raises(error) as caught:
         call(Generator(0))
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 19, 20])
+def test_few_trials_are_drawn_alike_whether_or_not_their_number_is_known(n):
+    p = ag.tensor(np.linspace(0.0, 1.0, 101))
+
+    def draw(n):
+        return ag.random.binomial(n, p), ag.random.uniform(0.0, 1.0, 3)
+
+    found = []
+    for run in (lambda: draw(n), lambda: draw(ag.tensor(n)), ag.jit(lambda: draw(n))):
+        ag.random.seed(3)
+        found.append([np.asarray(x) for x in run()])
+    for other in found[1:]:
+        np.testing.assert_array_equal(other[0], found[0][0])
+        np.testing.assert_array_equal(other[1], found[0][1])

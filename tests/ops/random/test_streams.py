@@ -52,6 +52,38 @@ def test_draws_are_numpys_own(name):
         np.testing.assert_array_equal(found, expected)
 
 
+CHANCES = np.random.RandomState(3).rand(40, 50)
+
+
+@pytest.mark.parametrize("p", [
+    0.0, 0.3, 0.5, 0.7, 1.0, CHANCES, CHANCES.astype("float32"), np.round(CHANCES),
+    np.where(CHANCES < 0.5, 1.0, CHANCES), np.where(CHANCES < 0.5, 0.0, CHANCES), CHANCES[0] * 1e-9,
+    np.zeros((0, 3)), np.nextafter([0.0, 1.0, 0.5], [1.0, 0.0, 1.0]),
+])
+def test_binomial_numbers_of_one_trial_are_numpys_own(p):
+    f = ag.function([], T.RandomStreams(SEED).binomial((3, *np.shape(p)), 1, p))
+    (twin,) = twins()
+    for _ in range(3):
+        np.testing.assert_array_equal(f(), twin.binomial(1, p, (3, *np.shape(p))))
+
+
+def test_draws_between_others_of_a_thread_are_those_of_their_own_state():
+    s = T.RandomStreams(SEED)
+    draws = [s.normal((3,)), s.uniform((2,)), s.standard_t((5,), 3.0), s.binomial((4,), 1, 0.4)]
+    f, each = ag.function([], draws), twins(4)
+    for _ in range(3):
+        expected = [each[0].normal(size=3), each[1].uniform(size=2),
+                    each[2].standard_t(3.0, size=5), each[3].binomial(1, 0.4, 4)]
+        for got, want in zip(f(), expected, strict=True):
+            np.testing.assert_array_equal(got, want)
+    bad = T.dvector("p")
+    g = ag.function([bad], s.binomial((2,), 1, bad))
+    for wrong in ([0.5, -0.1], [0.5, 1.1], [0.5, np.nan]):
+        with pytest.raises(ValueError, match="p < 0, p > 1"):
+            g(wrong)
+    assert set(g([0.0, 1.0])) == {0, 1}
+
+
 def test_vectors_orders_and_choices_are_numpys_own():
     s = T.RandomStreams(SEED)
     x = T.dmatrix("x")

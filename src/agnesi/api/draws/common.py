@@ -66,6 +66,13 @@ class Draw:
         operands = [broadcast_to(as_tensor(wanted), shape), *map(self.full, params)]
         return apply(Sampler(kind), state, reshape(places, shape), *operands)
 
+    def skip(self, *kinds: str) -> None:
+        """Go on behind numbers of such kinds, which are not wanted here, but may be where a
+        parameter is not known."""
+        source = self.generator or default_generator()
+        for kind in kinds:
+            source.places(KINDS[kind].blocks, product(self.sizes))
+
     def give(self, x: Tensor) -> Tensor:
         """The result in its dtype."""
         return cast(x, self.dtype)

@@ -65,17 +65,26 @@ def poisson(lam: Any = 1.0, size: ShapeLike | None = None, *, generator: Generat
 
 
 # -- binomial -----------------------------------------------------------------------------------
-def binomial_of(d: Draw, n: Tensor, p: Tensor) -> Tensor:
-    """Binomial numbers in float64; -1 where there are none."""
+def binomial_of(d: Draw, n: Tensor, p: Tensor, most: float | None = None) -> Tensor:
+    """Binomial numbers in float64; -1 where there are none.  ``most`` trials there may be, if that
+    is known."""
     valid = (n >= 0.0) & (p >= 0.0) & (p <= 1.0)
     turned = p > 0.5
     p = where(valid, where(turned, 1.0 - p, p), 0.0)
     n = where(valid, n, 0.0)
+    if most == 1.0:
+        k = where(d.unit() >= 1.0 - p, n, 0.0)
+        d.skip("few successes", "binomial")
+        return where(valid, where(turned, n - k, k), -1.0)
     large = n * p >= _MIN_REJECTION_MEAN
     odds = p / (1.0 - p)
     few = where(large, 0.0, n)
     open_ = logical_not(large) & (few * p > 0.0)
     small = d.stepped("few successes", open_, d.unit(), exp(few * log1p(-p)), few, odds)
+    if most is not None and 0.5 * most < _MIN_REJECTION_MEAN:
+        k = minimum(small, n)
+        d.skip("binomial")
+        return where(valid, where(turned, n - k, k), -1.0)
     n_, p_ = where(large, n, 100.0), where(large, p, 0.25)
     many = d.stepped("binomial", large, floor((n_ + 1.0) * p_), n_, p_)
     k = where(large, many, minimum(small, n))
@@ -100,10 +109,11 @@ def binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
     """
     (n,) = countable("binomial", n=n)
     (p,) = chance("binomial", p=p)
+    most = float(n) if isinstance(n, (int, float)) else None
     d = Draw(size, None, generator, n, p, exact=True)
     with no_grad():
         n, p = (stop_gradient(d.full(x)) for x in d.params)
-        return cast(binomial_of(d, n, p), dtypes.int64)
+        return cast(binomial_of(d, n, p, most), dtypes.int64)
 
 
 @public

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agnesi.api.streams.common import RandomVariable, StreamState, sizes_in
+from agnesi.api.streams.numpy_generators import drawn, one_trial, packed, unpacked
 from agnesi.api.streams.simple import Simple
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply_many
@@ -27,21 +28,6 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.indexing.index import take_along_axis
-
-
-def packed(state: np.random.RandomState) -> np.ndarray:
-    """The state of a generator as a vector of uint32."""
-    _, key, position, left, normal = state.get_state()
-    tail = np.array([normal], "<f8").view("<u4")
-    return np.concatenate([key, [position, left], tail]).astype(np.uint32)
-
-
-def unpacked(words: np.ndarray) -> np.random.RandomState:
-    """A generator in a state."""
-    normal = float(words[626:].astype("<u4").view("<f8")[0])
-    state = np.random.RandomState()
-    state.set_state(("MT19937", words[:624], int(words[624]), int(words[625]), normal))
-    return state
 
 
 class StateVariable(StreamState):
@@ -97,13 +83,17 @@ class NumpyDraw(Op):
         return (state.shape, state.dtype), ((*outer, *self.each), self.dtype)
 
     def perform(self, state: np.ndarray, *params: np.ndarray) -> tuple[Any, ...]:
-        generator = unpacked(state)
         given = [p.item() if p.ndim == 0 else p for p in params]
+        made = None
+        if self.method == "binomial" and type(given[0]) is int and given[0] == 1:
+            made = one_trial(state, self.sizes, given[1])
+        after, found = made or drawn(state, self.method, lambda g: self._drawn(g, given))
+        return after, np.asarray(found, self.dtype)
+
+    def _drawn(self, generator: np.random.RandomState, given: list[Any]) -> Any:
         if self.method in _CALLS:
-            found = _CALLS[self.method](generator, self.sizes, *given)
-        else:
-            found = getattr(generator, self.method)(*given, size=self.sizes)
-        return packed(generator), np.asarray(found, self.dtype)
+            return _CALLS[self.method](generator, self.sizes, *given)
+        return getattr(generator, self.method)(*given, size=self.sizes)
 
     def resolve(self, known: Any) -> Op:
         def numbers(sizes: Any) -> Any:
