@@ -392,7 +392,7 @@ def test_few_trials_are_drawn_alike_whether_or_not_their_number_is_known(n):
 
     found = []
     for run in (lambda: draw(n), lambda: draw(ag.tensor(n)), ag.jit(lambda: draw(n))):
-        ag.random.seed(3)
+        ag.manual_seed(3)
         found.append([np.asarray(x) for x in run()])
     for other in found[1:]:
         np.testing.assert_array_equal(other[0], found[0][0])

@@ -17,8 +17,8 @@ import numpy as np
 _KEY_WORDS = 624
 #: Methods that neither use nor leave the second one of two normal numbers.
 _PLAIN = ("random_sample", "binomial", "randint", "standard_exponential", "permutation")
-#: Closer to a bound than this, a number is looked at by NumPy itself.
-_NEAR = 1e-15
+#: Numbers that are closer to a bound than this are drawn by NumPy itself.
+_DOUBTFUL_DISTANCE = 1e-15
 
 Draw = Callable[[np.random.RandomState], Any]
 
@@ -90,6 +90,6 @@ def one_trial(state: np.ndarray, sizes: Any, p: Any) -> tuple[np.ndarray, Any] |
         return None
     after, u = _ENGINE.plain(state, lambda g: g.random_sample(p.shape if sizes is None else sizes))
     over = u - (1 - np.minimum(p, 1 - p))
-    if u.size and (np.abs(over).min() < _NEAR or u.max() > 1 - _NEAR):
+    if u.size and (np.abs(over).min() < _DOUBTFUL_DISTANCE or u.max() > 1 - _DOUBTFUL_DISTANCE):
         return None
     return after, (over > 0) ^ (p > 0.5)
