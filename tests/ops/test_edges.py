@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 import numpy as np
 import pytest
 from scipy import special
 
 import agnesi as ag
+
+INF = np.inf
 
 
 def _both(function, *xs):
@@ -92,3 +97,29 @@ def test_quotients_with_infinities(name, dtype):
 def test_correlations_of_nothing(shape):
     for found in _both(lambda x: ag.corrcoef(x), np.zeros(shape)):
         assert np.isnan(found.numpy()).all()
+
+
+@pytest.mark.parametrize(("f", "x", "expected"), [
+    (lambda x: ag.median(x), [1, INF, INF, INF], INF),
+    (lambda x: ag.quantile(x, 0.1), [-INF, 1.0], -INF),
+    (lambda x: ag.quantile(x, 0.25), [-1.5e308, 1.5e308], -0.75e308),
+    (lambda x: ag.nanmedian(x), [1, INF, np.nan, INF, INF], INF),
+    (lambda x: ag.median(x), [-INF, INF], np.nan),
+    (lambda x: ag.nanvar(x), [1, np.nan, INF], np.nan),
+    (lambda x: ag.nanstd(x), [1, np.nan, -INF], np.nan),
+    (lambda x: ag.nan_to_num(x), [complex(np.nan, 1), complex(2, np.nan)], [1j, 2]),
+    (lambda x: ag.nan_to_num(x, posinf=3, neginf=-3), [complex(INF, -INF)], [3 - 3j]),
+])
+def test_what_is_infinite_or_missing_stays_what_it_is(f, x, expected):
+    for found in _both(f, x):
+        np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("name", ["geomspace", "linspace", "logspace"])
+def test_ranges_have_the_dtype_of_their_ends_in_both_modes(name):
+    ends = [1, 2.0, np.array(1, "int64"), *(np.array(2, d) for d in ("float16", "float64"))]
+    for a, b in itertools.product(ends, ends):
+        given = [ag.asarray(e) if isinstance(e, np.ndarray) else e for e in (a, b)]
+        f = functools.partial(getattr(ag, name), num=3)
+        runs = [f(*given), ag.jit(f)(*given), ag.jit(lambda f, xs: f(*xs))(f, given)]
+        assert len({r.dtype for r in runs}) == 1, (a, b)

@@ -26,7 +26,7 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.join import stack
-from agnesi.ops.indexing.ranges import arange, eye, linspace, of_ends
+from agnesi.ops.indexing.ranges import arange, eye, linspace
 
 __all__ = [
     "fromfunction", "fromiter", "geomspace", "identity", "indices", "ix_", "mgrid", "ogrid",
@@ -254,20 +254,26 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     tensor([  1.,  10., 100.])
     """
     first, last = as_tensor(start), as_tensor(stop)
+    kind = _of_ends(start, stop) if dtype is None else float_dtype(dtype)
     if is_known(first, last) and not (first.requires_grad or last.requires_grad):
-        values = np.geomspace(first.array, last.array, num, endpoint)
-        dtype = of_ends(first, last) if dtype is None else dtype
-        kind = float_dtype(dtype) if dtype is not None or values.dtype.kind == "f" \
-            else dtypes.complex_of(float_dtype(None))
-        return wrap(values.astype(kind))
-    kind = np.result_type(first.dtype, last.dtype, np.float32) if dtype is None else dtype
-    first, last = (cast(v, dtypes.as_dtype(kind)) for v in (first, last))
+        return wrap(np.geomspace(first.array, last.array, num, endpoint).astype(kind))
+    wide = dtypes.complex128 if "c" in first.dtype.kind + last.dtype.kind else dtypes.float64
+    first, last = cast(first, wide), cast(last, wide)
     first, last = demanded("geomspace", "the ends must not be 0",
                            lambda a, b: (a != 0) & (b != 0), start=first, stop=last)
     steps = max(num - 1 if endpoint else num, 1)
     share = reshape(arange(num), (num,) + (1,) * max(first.ndim, last.ndim)) / steps
     row = first * power(last / first, cast(share, first.dtype))
-    return where(share == 1, last, row) if endpoint and num > 1 else row
+    return cast(where(share == 1, last, row) if endpoint and num > 1 else row, kind)
+
+
+def _of_ends(*ends: Any) -> np.dtype:
+    """The dtype of floating or complex tensors among two ends, or the default one."""
+    found = [x.dtype for x in ends if isinstance(x, Tensor) and not x.weak]
+    inexact = [kind for kind in found if dtypes.is_inexact(kind)]
+    kind = functools.reduce(dtypes.promote, inexact) if inexact else float_dtype(None)
+    complex_ = any(as_tensor(x).dtype.kind == "c" for x in ends)
+    return dtypes.complex_of(dtypes.real_of(kind)) if complex_ else kind
 
 
 @public

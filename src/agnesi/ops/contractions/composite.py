@@ -12,7 +12,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
-from agnesi.ops.base.arith import add, multiply, subtract
+from agnesi.ops.base.arith import add, imag, multiply, real, subtract
 from agnesi.ops.base.compare import (
     equal,
     greater,
@@ -30,6 +30,7 @@ from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.reduce import all as every
 from agnesi.ops.base.select import where
 from agnesi.ops.contractions.matmul import tensordot
+from agnesi.ops.elementwise.complexes import complex as join
 from agnesi.ops.indexing.join import concat, stack
 from agnesi.ops.reductions.vectornorms import norm
 
@@ -203,7 +204,7 @@ def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
                neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """NaN and infinities replaced by numbers: zero and the largest ones by default.
 
-    :param x: Integers and complex numbers are given back as they are.
+    :param x: Integers are given back as they are; of complex numbers each part is replaced.
     :param nan: Stands for NaN.
     :param posinf, neginf: Stand for the infinities; by default the greatest and the least number of
         the dtype.
@@ -214,6 +215,8 @@ def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
     tensor([1., 0.])
     """
     x = as_tensor(x)
+    if x.dtype.kind == "c":
+        return join(*[nan_to_num(part, nan, posinf, neginf) for part in (real(x), imag(x))])
     if x.dtype.kind not in "fV":
         return x
     limits = dtypes.limits(x.dtype)

@@ -20,7 +20,7 @@ from agnesi.core.support.errors import TraceError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
-from agnesi.ops.base.compare import isnan, logical_not
+from agnesi.ops.base.compare import isfinite, isnan, logical_not
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import full
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -83,7 +83,9 @@ def _between(ordered: Tensor, place: Tensor, n: Any) -> Tensor:
         below, above = (broadcast_to(i, (*ordered.shape[:-1], i.shape[-1])) for i in (below, above))
         first, second = (take_along_axis(ordered, i, -1) for i in (below, above))
     first, second = cast(first, dtype), cast(second, dtype)
-    return where(share == 0, first, first + (second - first) * share)
+    apart = second - first
+    between = where(isfinite(apart), first + apart * share, first * (1 - share) + second * share)
+    return where(share == 0, first, between)
 
 
 def _parted(rows: Tensor, place: Tensor) -> Tensor | None:

@@ -225,7 +225,7 @@ def nanvar(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
     if not dtypes.is_inexact(x.dtype):
         return var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
     wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
-    off = _filled(wide - nanmean(wide, axis, keepdims=True), 0)
+    off = where(isnan(wide), 0, wide - nanmean(wide, axis, keepdims=True))  # inf - inf counts
     squares = square(off) if x.dtype.kind in "fV" else square(off.real) + square(off.imag)
     count = _numbers(x, axis, keepdims) - (correction if ddof is None else ddof)
     spread = total(squares, axis, keepdims=keepdims) / maximum(count, 0)
