@@ -16,6 +16,8 @@ from agnesi.core.support.record import record
 Base = Callable[[int], Value]
 #: The entry of the runtime's table that holds the address of the table of functions.
 FUNCTIONS_ENTRY = 5
+#: Those that hold the counters of a profiled program, two for each row, and the clock.
+_COUNTERS_ENTRY, _CLOCK_ENTRY = 6, 7
 #: How a table says that a step is run: here, on all threads, by code that may fail; or that there
 #: is nothing to run but a flag to look at.
 _ALONE, _SHARED, _CONTROL, _CHECK = range(4)
@@ -30,6 +32,8 @@ class Step:
     A ``parallel`` step is worth several threads where ``spare`` is not negative.
     The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
     the program ends with the code ``failure`` unless the byte at its place is set.
+    In a profiled program ``rows`` are those of its counters: its own, and of kernels inside, each
+    with the kernel.
     """
 
     name: str
@@ -41,6 +45,7 @@ class Step:
     spare: Size = 0
     symbols: tuple[int, ...] = ()
     failure: int = 0
+    rows: tuple[tuple[int, Any], ...] = ()
 
     @property
     def simple(self) -> bool:
@@ -79,6 +84,24 @@ class Runner:
 
     def __call__(self, step: Step, base: Base) -> None:
         """Run a step."""
+        if step.rows:
+            self.timed(step.rows[0][0], lambda: self._run(step, base))
+        else:
+            self._run(step, base)
+
+    def timed(self, row: int, run: Callable[[], None]) -> None:
+        """Count a run, and how long it takes."""
+        b = self.b
+        clock = b.load("ptr", b.gep("ptr", self.rt, i64(_CLOCK_ENTRY)))
+        begin = b.call_pointer("i64", clock)
+        run()
+        spent = b.sub(b.call_pointer("i64", clock), begin)
+        counters = b.load("ptr", b.gep("ptr", self.rt, i64(_COUNTERS_ENTRY)))
+        for place, more in ((2 * row, i64(1)), (2 * row + 1, spent)):
+            at = b.gep("i64", counters, i64(place))
+            b.value("i64", f"atomicrmw add ptr {at.ref}, i64 {more.ref} monotonic")
+
+    def _run(self, step: Step, base: Base) -> None:
         b = self.b
         if step.failure:
             self._check(address(b, step.places[0], base), Value(str(step.failure), "i32"))
@@ -148,7 +171,7 @@ class Runner:
             found = [step for _, step in group]
             if first == pace.first_write and not pace.short:
                 writing_begins(b)
-            if simple and len(found) > straight and not self.sizes:
+            if simple and len(found) > straight and not self.sizes and not found[0].rows:
                 self._by_table(found, bufs, pace.is_due(first, first + len(found)))
             else:
                 for i, step in enumerate(found, first):

@@ -108,9 +108,19 @@ class _Program:
         called = dict.fromkeys(
             s for k in failing if isinstance(k, Foreign) for s in k.call.symbols)
         self._symbols = {symbol: i for i, symbol in enumerate(called)}
+        #: Kernels whose time is measured; the first row is that of the body.
+        self._rows: list[Any] = [None]
 
     def step(self, kernel: Kernel) -> Step:
         """How the body runs a kernel, whose function is written here unless it is known."""
+        if not self.module.policy.profiled or isinstance(kernel, Check):
+            return self._step(kernel)
+        first = len(self._rows)
+        self._rows.append(kernel)
+        made = self._step(kernel)
+        return replace(made, rows=tuple(enumerate(self._rows))[first:])
+
+    def _step(self, kernel: Kernel) -> Step:
         if isinstance(kernel, Callback):
             places = (*kernel.inputs, *kernel.results)
             return Step(f"python {kernel.op.name}", 1, False, places, self._callbacks[id(kernel)])
@@ -165,7 +175,8 @@ class _Program:
                        thread)
             first, at = first + count, at + len(step.places)
         b.ret()
-        return Step(self._added(b), first, True, tuple([p for s in steps for p in s.places]))
+        return Step(self._added(b), first, True, tuple([p for s in steps for p in s.places]),
+                    rows=steps[0].rows)
 
     def _own(self, kernel: Kernel) -> Step:
         """How the body runs a kernel without constant offsets."""
@@ -366,7 +377,11 @@ def _body(program: _Program, runs: Sequence[tuple[Step, Sequence[Kernel]]],
     bufs, rt = b.parameters
     b.give_sizes(bufs, first_size, program.sizes)
     steps = [step for step, _ in runs]
-    Runner(b, rt, steps, program.sizes).all(steps, bufs, Pace([run for _, run in runs]))
+    runner, pace = Runner(b, rt, steps, program.sizes), Pace([run for _, run in runs])
+    if program.module.policy.profiled:
+        runner.timed(0, lambda: runner.all(steps, bufs, pace))
+    else:
+        runner.all(steps, bufs, pace)
     b.ret(Value("0", "i32"))
     b.finish()
     if leaving:

@@ -302,6 +302,7 @@ def jit(
     function: Callable[P, R], *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
     memory_limit: float | str | None = ..., save_dtype: DTypeLike = ..., algebra: str | None = ...,
+    profile: bool = ...,
 ) -> Jit[P, R]: ...
 
 
@@ -310,6 +311,7 @@ def jit(
     function: None = ..., *, keep_grads: bool = ..., mode: str = ...,
     optimizer: str | None = ..., include: Sequence[str] = ..., exclude: Sequence[str] = ...,
     memory_limit: float | str | None = ..., save_dtype: DTypeLike = ..., algebra: str | None = ...,
+    profile: bool = ...,
 ) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
 
 
@@ -326,6 +328,7 @@ def jit(
     memory_limit: float | str | None = None,
     save_dtype: DTypeLike = None,
     algebra: str | None = None,
+    profile: bool = False,
 ) -> Any:
     """Compile a Python function over tensors, a whole training step for example.
 
@@ -394,6 +397,8 @@ def jit(
     :param algebra: Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or
         simplify as with real numbers: ``x / x`` is 1; ``config.algebra`` by default.
     :type algebra: {"exact", "real"}, optional
+    :param profile: Whether the code counts how often and how long each kernel runs, for
+        ``profile()``; it takes some 10 ns a kernel.
     :returns: A callable with ``explain()``, ``graph``, ``plan()``, ``ir()`` and ``asm()``.
     :rtype: Jit
     :raises TraceError: At the first call, if Python takes a computed array out (``x.numpy()``), or
@@ -419,7 +424,7 @@ def jit(
     if mode not in ("compile", "compare", "precision"):
         raise ValueError(f"mode must be 'compile', 'compare' or 'precision', not {mode!r}")
     settings = Settings(optimizer, include, exclude, byte_count(memory_limit), save_dtype,
-                        algebra=algebra)
+                        algebra=algebra, profile=profile)
 
     def decorate(f: Callable[P, R]) -> Jit[P, R]:
         _check_runs_once(f)

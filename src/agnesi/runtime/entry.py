@@ -266,6 +266,7 @@ def bind(
     wrapper: Wrapper | None = None,
     callback: Any = None,
     foreign: Sequence[str] = (),
+    counters: Any = None,
     body: str = "body",
     name: str = "compiled",
 ) -> Any:
@@ -287,6 +288,8 @@ def bind(
         A :class:`agnesi.runtime.callbacks.Callbacks`, for bodies that call back into Python.
     foreign : sequence of str
         C functions that the body calls, by name.
+    counters : optional
+        Two 64-bit integers for each row of a profiled program, as ctypes' array.
 
     Examples
     --------
@@ -301,6 +304,9 @@ def bind(
     table = Context()
     keep: list[Any] = [code, slow, failed, callback, spec.scratch]
     _fill_rt(table, callback, foreign, keep)
+    if counters is not None:
+        table.rt[6], table.rt[7] = ctypes.addressof(counters), clock_address()
+        keep.append(counters)
     table.body = code.address(body)
     _fill_arguments(table, spec, keep)
     given = table.first_output
@@ -325,6 +331,11 @@ def bind(
     table.slow, table.failed = id(slow), id(failed)
     table.keep = tuple(keep)
     return support.builtin(name, support.native().address("entry"), table)
+
+
+def clock_address() -> int:
+    """The address of the function that reads the clock of profiled programs: an i64."""
+    return int(support.native().address("profile_clock"))
 
 
 def context(callback: Any = None, foreign: Sequence[str] = ()) -> Context:

@@ -341,11 +341,16 @@ def _ticks(kind: str) -> str:
     if kind in ("x86_64", "AMD64"):
         return ("\ndeclare i64 @llvm.readcyclecounter()\n"
                 "define internal i64 @ticks() nounwind alwaysinline {\n"
-                "  %now = call i64 @llvm.readcyclecounter()\n  ret i64 %now\n}\n")
+                "  %now = call i64 @llvm.readcyclecounter()\n  ret i64 %now\n}\n"
+                "define i64 @profile_clock() nounwind {\n"
+                "  %now = call i64 @ticks()\n  ret i64 %now\n}\n")
     return ("\n@readings = internal global i64 0\n"
             "define internal i64 @ticks() nounwind {\n"
             f"  %before = atomicrmw add ptr @readings, i64 {_POLL_CYCLES} monotonic\n"
-            "  ret i64 %before\n}\n")
+            "  ret i64 %before\n}\n"
+            "declare i64 @llvm.readsteadycounter()\n"
+            "define i64 @profile_clock() nounwind {\n"
+            "  %now = call i64 @llvm.readsteadycounter()\n  ret i64 %now\n}\n")
 
 
 def _note_torn(error: BaseException) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.compat.theano.config import config
 from agnesi.compat.theano.fgraph import Maker
+from agnesi.compat.theano.profiling import ProfileStats
 from agnesi.compat.theano.sparse_variable import (
     SparseShared,
     SparseVariable,
@@ -154,6 +155,11 @@ class Function:
         """What made it: ``maker.fgraph.toposort()`` lists the operations."""
         return Maker(self)
 
+    @property
+    def profile(self) -> ProfileStats | None:
+        """Its times, where it was compiled with ``profile=True``."""
+        return ProfileStats(self._compiled) if self._told.get("profile") else None
+
     def free(self) -> None:
         """Nothing: memory is kept by agnesi's pool."""
 
@@ -230,6 +236,9 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         "FAST_COMPILE" compiles quickly; all others compile fully.
     allow_input_downcast : bool, optional
         Whether values are rounded to an input's dtype.
+    profile : bool, optional
+        Whether ``profile`` of the function tells times of its kernels; else as
+        ``config.profile`` says.
     on_unused_input : {"raise", "warn", "ignore"}, optional
         What is done about an input that nothing depends on.
 
@@ -248,7 +257,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     changes = [(bare(a), _like(a, b)) for a, b in _pairs(updates)]
     swaps = [(_target(a), _like(a, b)) for a, b in _pairs(givens)]
     given = [ours for i in told for ours in _told(i)]
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     if str(getattr(mode, "optimizer", mode)).upper() in ("FAST_COMPILE", "FAST_COMPILE_FAST"):
         options["optimizer"] = "fast_compile"
     shape = _Outputs(outputs)
@@ -264,7 +273,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     made._told = {
         "mode": mode, "updates": _pairs(updates), "givens": _pairs(givens),
         "no_default_updates": no_default_updates, "allow_input_downcast": allow_input_downcast,
-        "on_unused_input": on_unused_input}
+        "on_unused_input": on_unused_input, "profile": options["profile"]}
     return made
 
 

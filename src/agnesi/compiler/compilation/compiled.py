@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +46,7 @@ class Settings:
     save_dtype: Any = None
     own_scratch: bool = False
     algebra: str | None = None
+    profile: bool = False
 
     def __post_init__(self) -> None:
         presets = CHOICES["optimizer"]
@@ -212,7 +214,8 @@ class Compiled:
     @property
     def policy(self) -> CompilePolicy:
         """The compile policy."""
-        return POLICIES[self.preset]
+        policy = POLICIES[self.preset]
+        return replace(policy, profiled=True) if self.settings.profile else policy
 
     @cached_property
     def scheduled(self) -> Scheduled:
@@ -267,7 +270,7 @@ class Compiled:
         from agnesi.runtime import diskcache
 
         text = None
-        if config.cache and not _own_rules() and build():
+        if config.cache and not _own_rules() and build() and not self.settings.profile:
             text = fingerprint(self.graph, self.live)
         if text is None:
             return ""
@@ -296,6 +299,15 @@ class Compiled:
     def _strides(self) -> list[tuple[int, ...]]:
         return [t.array.strides for t in self.live]
 
+    @cached_property
+    def counters(self) -> Any:
+        """Where a profiled program counts runs and ticks of its clock, None for others."""
+        if not self.settings.profile:
+            return None
+        from agnesi.compiler.reports.profile import rows_of
+
+        return (ctypes.c_int64 * (2 * (1 + len(rows_of(self)))))()
+
     # -- binding --------------------------------------------------------------------------
     def bind(self) -> None:
         """(Re)bind to the present memory of the live tensors."""
@@ -310,7 +322,7 @@ class Compiled:
         self.bound = self.backend.bind(code, Call(
             self.recipe, self.graph, self.live, self.arguments, outputs, self.result,
             [t for t, _ in self.updates], self.name, self.slow, self.guards, self.watched,
-            self.settings.own_scratch,
+            self.settings.own_scratch, self.counters,
         ))
         self.clock.mark("entry")
         if made is not None and made.memory is not None:

@@ -254,6 +254,8 @@ class Call:
         What native code compares before them.
     own_scratch : bool
         Whether scratch memory is kept from call to call.
+    counters : optional
+        Where a profiled program counts (``runtime.entry.bind``).
     """
 
     recipe: Recipe
@@ -268,6 +270,7 @@ class Call:
     guards: Sequence[Any] = ()
     watched: Any = None
     own_scratch: bool = False
+    counters: Any = None
 
 
 def check_writeable(written: Sequence[Any]) -> None:

@@ -197,7 +197,7 @@ class MemoryPlan:
             reads = ", ".join(map(repr, kernel.reads()))
             writes = ", ".join(map(_placed, kernel.writes()))
             threads = beside.get(id(kernel), " on all threads" if step.parallel else "")
-            yield f"{k}: {_describe_kernel(kernel)}: {reads} -> {writes}{threads}"
+            yield f"{k}: {describe_kernel(kernel)}: {reads} -> {writes}{threads}"
             yield from _inside(kernel, "  ")
 
     def _memory(self) -> Iterable[str]:
@@ -269,7 +269,7 @@ def _placed(buffer: Buffer) -> str:
     return f"{buffer!r}+{guess(buffer.offset)}" if guess(buffer.offset) else repr(buffer)
 
 
-def _describe_kernel(kernel: Kernel) -> str:
+def describe_kernel(kernel: Kernel) -> str:
     """A kernel's kind and operations."""
     ops = ", ".join(n.op.name for n in kernel.nodes if n.op is not None) or "copy"
     return f"{_KINDS.get(type(kernel), 'loops')} {ops}"
@@ -279,5 +279,5 @@ def _inside(kernel: Kernel, indent: str) -> Iterable[str]:
     """The kernels inside of a loop or branch, a line each."""
     for block in kernel.blocks():
         for inner in block.kernels:
-            yield f"{indent}- {_describe_kernel(inner)}"
+            yield f"{indent}- {describe_kernel(inner)}"
             yield from _inside(inner, indent + "  ")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agnesi.compiler.compilation.compiled import Compiled
+from agnesi.compiler.compilation.compiled import Compiled, Settings
 from agnesi.compiler.reports.memory_plan import MemoryPlan, algorithms
+from agnesi.compiler.reports.profile import Profile
 from agnesi.compiler.tracing.decisions import Decision
 from agnesi.compiler.tracing.unrolled import repetitions
 from agnesi.core.graph import FunctionGraph
@@ -60,13 +61,14 @@ class Inspectable:
     """Mixin of compiled functions: ``explain``, ``graph``, ``plan``, ``ir``, ``asm``."""
 
     name: str
+    settings: Settings
     #: Calls that ran eagerly because memory that the function writes is also used otherwise.
     tangled_calls = 0
     #: Versions that were let go, since there were too many.
     released = 0
 
     #: What ``dir`` shows.
-    public_names = "asm explain graph ir name plan rewrites specialisations"
+    public_names = "asm explain graph ir name plan profile rewrites specialisations"
 
     def __dir__(self) -> list[str]:
         return public(self, self.public_names)
@@ -150,6 +152,22 @@ class Inspectable:
         :returns: With its kernels, buffers and peak.
         """
         return MemoryPlan(self._last())
+
+    def profile(self) -> Profile:
+        """How often and how long the kernels of all versions ran, of a function that was made with
+        ``profile=True``; printing it gives them in order, and sums by operation and line.
+
+        :returns: With its calls, seconds and kernels.
+        :raises RuntimeError: If the function is not profiled.
+
+        >>> f = ag.jit(lambda x: (x @ x).sum(), profile=True)
+        >>> y = f(ag.ones((3, 3))), f(ag.ones((3, 3)))
+        >>> f.profile().calls, f.profile().kernels[0].calls
+        (2, 2)
+        """
+        if not self.settings.profile:
+            raise RuntimeError(at(f"{self.name} is not profiled: make it with profile=True"))
+        return Profile(self.name, [s.compiled for s in self.specialisations])
 
     def ir(self) -> str:
         """LLVM IR of the last specialisation, after LLVM's passes.

@@ -48,6 +48,8 @@ class CompilePolicy:
         Whether LLVM's own functions sum up the lanes of a vector.
     straight_steps : int
         Kernels in a row that are called one by one; more are run from tables.
+    profiled : bool
+        Whether the time of each kernel is measured.
     """
 
     optimizer: str
@@ -65,6 +67,7 @@ class CompilePolicy:
     masked_loops: bool = False
     lane_sums: bool = True
     straight_steps: int = 24
+    profiled: bool = False
 
     def __str__(self) -> str:
         """The stages, and what differs from ``fast_run``."""

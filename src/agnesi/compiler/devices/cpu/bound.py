@@ -74,7 +74,7 @@ class Bound:
                              bool(written)),
             "states": self.states,
             "constants": recipe.constants, "wrapper": _WRAPPER, "callback": back,
-            "foreign": recipe.foreign, "name": call.name,
+            "foreign": recipe.foreign, "name": call.name, "counters": call.counters,
         }
         #: Whether Python decides by what it computes: a call may turn out to be another's.
         self.decides = any(n.op is not None and n.op.name == "decided" for n in graph.outputs)

@@ -1,0 +1,135 @@
+"""The profile of a compiled function: how often its kernels ran, and how long."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from agnesi.compiler.reports.memory_plan import describe_kernel
+from agnesi.core.support.errors import location
+
+#: Two readings of both clocks at least so far apart tell how fast the quick one is.
+_MIN_CALIBRATION_SECONDS = 0.01
+
+
+class KernelTime(NamedTuple):
+    """One kernel of a profiled function.
+
+    Attributes
+    ----------
+    kernel : str
+        Its kind and its operations.
+    line : str
+        The user's line of the last of them; empty where there is none.
+    depth : int
+        In how many loops and branches it is, whose time contains its own.
+    calls : int
+        How often it ran.
+    seconds : float
+        How long in all.
+    """
+
+    kernel: str
+    line: str
+    depth: int
+    calls: int
+    seconds: float
+
+
+class Profile:
+    """Times of a function's kernels since it was made; printing it gives them all, and sums by
+    operation and by line.
+
+    Attributes
+    ----------
+    calls : int
+        How often compiled code ran.
+    seconds : float
+        How long in all, without checks of arguments and what Python does.
+    kernels : list of KernelTime
+        In their order, of one version after the other.
+    """
+
+    def __init__(self, name: str, versions: Sequence[Any]) -> None:
+        self.name, self.calls, self.seconds = name, 0, 0.0
+        self.kernels: list[KernelTime] = []
+        rate = _ticks_per_second()
+        for compiled in versions:
+            if compiled.bound is None:
+                continue
+            counts = list(compiled.counters)
+            self.calls += counts[0]
+            self.seconds += counts[1] / rate
+            for row, depth, kernel in rows_of(compiled):
+                self.kernels.append(KernelTime(
+                    describe_kernel(kernel), _line(kernel), depth, counts[2 * row],
+                    counts[2 * row + 1] / rate))
+
+    def by(self, what: Callable[[KernelTime], str]) -> dict[str, float]:
+        """Seconds of kernels that are in no other one, by a text for each, the longest first.
+
+        :param what: Which kernels belong together.
+        :returns: Seconds by text.
+        """
+        found: dict[str, float] = {}
+        for k in self.kernels:
+            if not k.depth:
+                found[what(k)] = found.get(what(k), 0.0) + k.seconds
+        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+    def __str__(self) -> str:
+        each = 1e6 * self.seconds / max(self.calls, 1)
+        lines = [f"{self.name}: {self.calls} calls, {self.seconds:.6f} s in compiled code, "
+                 f"{each:.2f} us each", "kernels:"]
+        lines += [self._row("  " * k.depth + k.kernel, k.seconds, k.calls, k.line)
+                  for k in self.kernels]
+        for title, what in (("operations", lambda k: k.kernel), ("lines", lambda k: k.line or "-")):
+            lines.append(f"by {title}:")
+            lines += [self._row(text, seconds) for text, seconds in self.by(what).items()]
+        return "\n".join(lines)
+
+    def _row(self, text: str, seconds: float, calls: int | None = None, line: str = "") -> str:
+        share = 100 * seconds / self.seconds if self.seconds else 0.0
+        times = "" if calls is None else f" {calls:>8} x"
+        return f"{share:5.1f} % {1e6 * seconds:12.1f} us{times}  {text}{line and f'  ({line})'}"
+
+
+def rows_of(compiled: Any) -> list[tuple[int, int, Any]]:
+    """The rows of a profiled program's counters, how deep inside others they are, and their
+    kernels."""
+    found: list[tuple[int, int, Any]] = []
+    for kernel, step in zip(compiled.scheduled.layout.kernels, compiled.scheduled.steps,
+                            strict=True):
+        depths = {id(k): depth for k, depth in _within(kernel)}
+        found += [(row, depths[id(k)], k) for row, k in step.rows]
+    return found
+
+
+def _within(kernel: Any, depth: int = 0) -> Iterable[tuple[Any, int]]:
+    yield kernel, depth
+    for block in kernel.blocks():
+        for inner in block.kernels:
+            yield from _within(inner, depth + 1)
+
+
+def _line(kernel: Any) -> str:
+    places = [n.where for n in kernel.nodes if n.where is not None]
+    return location(places[-1]) if places else ""
+
+
+@cache
+def _clock() -> tuple[Any, int, float]:
+    """The clock of profiled programs, and readings of it and of Python's."""
+    from agnesi.runtime.entry import clock_address
+
+    read = ctypes.CFUNCTYPE(ctypes.c_int64)(clock_address())
+    return read, read(), time.perf_counter()
+
+
+def _ticks_per_second() -> float:
+    read, ticks, begin = _clock()
+    time.sleep(max(0.0, begin + _MIN_CALIBRATION_SECONDS - time.perf_counter()))
+    return float(read() - ticks) / (time.perf_counter() - begin)
