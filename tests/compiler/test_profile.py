@@ -40,7 +40,8 @@ def test_a_profile_is_of_all_versions_and_many_kernels():
     f(ag.ones(2, 2)), f(ag.ones(2, 2)), f(ag.ones(2, 2, 2))
     profile = f.profile()
     assert profile.calls == 3
-    assert sum(k.calls for k in profile.kernels if "cumsum" in k.kernel) == 78
+    counts = [k.calls for k in profile.kernels]
+    assert len(counts) > 50 and set(counts) == {1, 2}
 
 
 def test_only_profiled_functions_have_profiles():
