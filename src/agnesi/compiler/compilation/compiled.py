@@ -15,6 +15,7 @@ from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.compilation.artifact import Recipe
 from agnesi.compiler.compilation.backends import chosen
 from agnesi.compiler.compilation.build import build
+from agnesi.compiler.compilation.counters import rows_of
 from agnesi.compiler.compilation.failures import check_elements, failures, oversize, widest
 from agnesi.compiler.compilation.fingerprint import fingerprint
 from agnesi.compiler.compilation.limits import format_bytes
@@ -304,8 +305,6 @@ class Compiled:
         """Where a profiled program counts runs and ticks of its clock, None for others."""
         if not self.settings.profile:
             return None
-        from agnesi.compiler.reports.profile import rows_of
-
         return (ctypes.c_int64 * (2 * (1 + len(rows_of(self)))))()
 
     # -- binding --------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from agnesi.compiler.compilation.counters import rows_of
 from agnesi.compiler.reports.memory_plan import describe_kernel
 from agnesi.core.support.errors import location
 
@@ -95,24 +96,6 @@ class Profile:
         share = 100 * seconds / self.seconds if self.seconds else 0.0
         times = "" if calls is None else f" {calls:>8} x"
         return f"{share:5.1f} % {1e6 * seconds:12.1f} us{times}  {text}{line and f'  ({line})'}"
-
-
-def rows_of(compiled: Any) -> list[tuple[int, int, Any]]:
-    """The rows of a profiled program's counters, how deep inside others they are, and their
-    kernels."""
-    found: list[tuple[int, int, Any]] = []
-    for kernel, step in zip(compiled.scheduled.layout.kernels, compiled.scheduled.steps,
-                            strict=True):
-        depths = {id(k): depth for k, depth in _within(kernel)}
-        found += [(row, depths[id(k)], k) for row, k in step.rows]
-    return found
-
-
-def _within(kernel: Any, depth: int = 0) -> Iterable[tuple[Any, int]]:
-    yield kernel, depth
-    for block in kernel.blocks():
-        for inner in block.kernels:
-            yield from _within(inner, depth + 1)
 
 
 def _line(kernel: Any) -> str:
