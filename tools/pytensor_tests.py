@@ -83,7 +83,7 @@ class Mod(types.ModuleType):
         ours = self.__dict__.get("_ours")
         try:
             return getattr(ours, name)
-        except AttributeError:
+        except (AttributeError, ImportError):
             pass
         if f"{self.__name__}.{name}" in sys.modules:
             return sys.modules[f"{self.__name__}.{name}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import agnesi as ag
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
 
@@ -121,3 +122,13 @@ def test_modules_that_theano_imports_with_itself():
                           outputs_info=T.constant(1.0), n_steps=100)
     np.testing.assert_array_equal(value(rows, over=[s], s=20.0), [2, 4, 8, 16, 32])
     assert theano.sandbox.rng_mrg.MRG_RandomStreams(3).normal((4,)).eval().shape == (4,)
+
+
+def test_gradients_to_constants_tell_what_to_write():
+    x, c = T.dscalar("x"), T.constant(2.0)
+    for wrt in (c, [x, c]):
+        with pytest.raises(ag.GradientError, match=r"grad: .*constant.*theano.shared"):
+            theano.grad(x * c, wrt)
+    v = T.dscalar("v")
+    f = theano.function([x], theano.grad(x * v**2, v), givens={v: c})
+    assert f(3.0) == 12

@@ -13,8 +13,8 @@ from agnesi.api import symbolic
 from agnesi.api.sparse.tensors import SparseTensor
 from agnesi.compat.theano.sparse_variable import SparseVariable
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
-from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
-from agnesi.core.support.errors import GradientError
+from agnesi.compat.theano.variable import Constant, Variable, bare, floats, lifted, wrapped
+from agnesi.core.support.errors import GradientError, at
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -72,6 +72,7 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     if isinstance(wrt, SparseVariable):
         return grad(cost, [wrt], consider_constant, disconnected_inputs)[0]
     many = isinstance(wrt, (list, tuple))
+    _refuse_constants(wrt if many else [wrt])
     targets = [bare(x) for x in wrt] if many else bare(wrt)
     data = [x.data if isinstance(x, SparseTensor) else x for x in targets] if many else targets
     try:
@@ -85,6 +86,15 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
         found = [x.with_data(g) if isinstance(x, SparseTensor) else g
                  for x, g in zip(targets, found, strict=True)]
     return wrapped(found)
+
+
+def _refuse_constants(wrt: Sequence[Any]) -> None:
+    """Refuse what expressions have the values of only."""
+    for x in wrt:
+        if isinstance(x, Constant):
+            raise GradientError(at(
+                f"grad: {x!r} is a constant, of which expressions keep the value alone: make it a "
+                "variable, such as theano.shared(...), or an input that givens replaces by it"))
 
 
 def _with_known(cost: Any, known: Any) -> Variable:
