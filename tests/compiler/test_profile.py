@@ -27,6 +27,7 @@ def test_a_profile_counts_kernels_also_those_inside_of_loops():
     assert any("test_profile.py" in k.line for k in outer)
     assert sum(profile.by(lambda k: k.kernel).values()) == pytest.approx(
         sum(k.seconds for k in outer))
+    assert profile.compiling["machine code"] > 0 and profile.peak_bytes >= 2 * 3 * 8
     assert "by lines:" in str(profile) and "loop scan" in str(profile)
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from agnesi.compiler.compilation.counters import rows_of
-from agnesi.compiler.reports.memory_plan import describe_kernel
+from agnesi.compiler.reports.memory_plan import MemoryPlan, describe_kernel
 from agnesi.core.support.errors import location
 
 #: Two readings of both clocks at least so far apart tell how fast the quick one is.
@@ -52,15 +52,25 @@ class Profile:
         How long in all, without checks of arguments and what Python does.
     kernels : list of KernelTime
         In their order, of one version after the other.
+    compiling : dict
+        Seconds by the stage of compiling.
+    peak_bytes : int
+        The most memory that a version takes for arguments, state, results and temporaries.
     """
 
-    def __init__(self, name: str, versions: Sequence[Any]) -> None:
+    def __init__(self, name: str, specialisations: Sequence[Any]) -> None:
         self.name, self.calls, self.seconds = name, 0, 0.0
         self.kernels: list[KernelTime] = []
+        self.compiling: dict[str, float] = {}
+        self.peak_bytes = 0
         rate = _ticks_per_second()
-        for compiled in versions:
+        for one in specialisations:
+            compiled = one.compiled
+            for stage, seconds in one.seconds.items():
+                self.compiling[stage] = self.compiling.get(stage, 0.0) + seconds
             if compiled.bound is None:
                 continue
+            self.peak_bytes = max(self.peak_bytes, MemoryPlan(compiled).planned_bytes)
             counts = list(compiled.counters)
             self.calls += counts[0]
             self.seconds += counts[1] / rate
@@ -84,7 +94,9 @@ class Profile:
     def __str__(self) -> str:
         each = 1e6 * self.seconds / max(self.calls, 1)
         lines = [f"{self.name}: {self.calls} calls, {self.seconds:.6f} s in compiled code, "
-                 f"{each:.2f} us each", "kernels:"]
+                 f"{each:.2f} us each; at most {self.peak_bytes} bytes",
+                 "compiling: " + ", ".join(f"{k} {1e3 * v:.1f} ms"
+                                           for k, v in self.compiling.items()), "kernels:"]
         lines += [self._row("  " * k.depth + k.kernel, k.seconds, k.calls, k.line)
                   for k in self.kernels]
         for title, what in (("operations", lambda k: k.kernel), ("lines", lambda k: k.line or "-")):

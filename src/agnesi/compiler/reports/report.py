@@ -167,7 +167,7 @@ class Inspectable:
         """
         if not self.settings.profile:
             raise RuntimeError(at(f"{self.name} is not profiled: make it with profile=True"))
-        return Profile(self.name, [s.compiled for s in self.specialisations])
+        return Profile(self.name, self.specialisations)
 
     def ir(self) -> str:
         """LLVM IR of the last specialisation, after LLVM's passes.
