@@ -114,6 +114,21 @@ def test_rows_of_all_lengths_wherever_they_are(dtype, descending):
             same(found, order if places else np.take_along_axis(x, order, axis))
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])
+def test_keys_that_differ_in_few_bits_only(dtype):
+    rng = np.random.default_rng(3)
+    for shape, axis in [((2,), 0), ((9,), 0), ((5000,), 0), ((6, 50), 1), ((40, 13), 0),
+                        ((12, 5, 3), 1), ((5000, 2), 0)]:
+        for far in (False, True):
+            x = rng.integers(0, 5, shape).astype(np.uint64) + np.uint64(1 << 40)
+            x[rng.random(shape) < 0.2] += np.uint64(far << 63)
+            x = x.view(dtype)
+            for descending in (False, True):
+                order = expected_order(x, axis, descending)
+                found = sorted_by_code(x, Sorting(shape, dtype, axis, descending, True))
+                np.testing.assert_array_equal(found, order, err_msg=f"{shape} {far} {descending}")
+
+
 @pytest.mark.native_plans
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16"])
 @pytest.mark.parametrize("shape, axis", [((25, 40), 1), ((3, 70, 5), 1), ((9000,), 0)])

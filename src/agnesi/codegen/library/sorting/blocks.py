@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
+from agnesi.codegen.library.sorting.small import there
+from agnesi.codegen.library.sorting.squeezed import Squeezed, placed, squeezed
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.core.ir.calls.sorting import GROUP_VECTORS
+
+_YES = Value("true", "i1")
 
 
 def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
@@ -41,6 +45,7 @@ class Blocks:
         self.lanes = lanes_
         self.type = vector(spec.type, lanes_)
         self.signs = Signs(self.rows)
+        self.squeezed = None if spec.fits else Squeezed(self.rows, lanes_)
         self.starts = self._starts(first)
 
     def _starts(self, first: Value) -> Value:
@@ -56,24 +61,61 @@ class Blocks:
     def write(self) -> None:
         b, rows = self.b, self.rows
         groups = b.op("udiv", b.add(rows.n, i64(GROUP_VECTORS - 1)), i64(GROUP_VECTORS))
-        with b.loop(rows.n, b.mul(groups, i64(GROUP_VECTORS))) as pad:
-            b.store(const(self.type, rows.most), self._line(pad.index))
+        near = b.op("and", b.icmp("eq", rows.inner, i64(1)), b.op("xor", self.columns, _YES))
         long = b.icmp("sge", rows.n, i64(self.lanes))
-        tiles = b.op("and", b.icmp("eq", rows.inner, i64(1)), long)
-        tiles = b.op("and", tiles, b.op("xor", self.columns, Value("true", "i1")))
-        others = b.op("xor", b.op("or", self.columns, tiles), Value("true", "i1"))
+        tiles = b.op("and", near, long)
+        narrow = b.op("and", near, b.op("xor", long, _YES))
+        others = b.op("xor", b.op("or", self.columns, near), _YES)
         self.signs.begin()
-        ways = ((self.columns, self._columns), (tiles, self._tiles), (others, self._singly))
+        if self.squeezed is not None:
+            self.squeezed.begin()
+        ways = ((self.columns, self._columns), (tiles, self._tiles), (narrow, self._narrow),
+                (others, self._singly))
         for wanted, way in ways:
             with b.when(wanted):
                 way(True)
+        exact = _YES if self.squeezed is None else self._squeeze(self.squeezed)
+        with b.loop(rows.n, b.mul(groups, i64(GROUP_VECTORS))) as pad:
+            b.store(const(self.type, rows.most), self._line(pad.index))
         b.call("void", "sort_block", self.block, groups)
+        alike = self._alike(exact) if self.squeezed is not None else None
         for wanted, way in ways:
             with b.when(wanted):
                 way(False)
+        if alike is not None:
+            self._again(alike)
         self.signs.mend(self.table, [b.extract(self.starts, k) for k in range(self.lanes)])
         b.ret()
         b.finish()
+
+    def _squeeze(self, known: Squeezed) -> Value:
+        """Make words of keys; returns whether none lost bits."""
+        b = self.b
+        least, shift, exact = known.settle()
+        with b.loop(i64(0), self.rows.n, nonempty=True) as turn:
+            key = squeezed(b, b.load(self.type, self._line(turn.index)), least, shift)
+            b.store(placed(self.rows, key, turn.index), self._line(turn.index))
+        return exact
+
+    def _alike(self, exact: Value) -> Value:
+        """Return the rows, as bits, in which words may be alike that keys tell apart."""
+        b, low = self.b, self.b.splat(self.rows.low, self.lanes)
+        last = b.select(exact, i64(0), b.sub(self.rows.n, i64(1)))
+        none = const(f"i{self.lanes}", 0)
+        with b.loop(i64(0), last, 1, [none]) as turn:
+            x, y = (b.load(self.type, self._line(b.add(turn.index, i64(k)))) for k in (0, 1))
+            found = b.cast("bitcast", b.icmp("ule", b.op("xor", x, y), low), none.type)
+            turn.carry(b.op("or", turn.carried[0], found))
+        return turn.results[0]
+
+    def _again(self, alike: Value) -> None:
+        """Sort such rows one by one."""
+        b = self.b
+        with b.when(b.icmp("ne", alike, const(alike.type, 0)), rare=True):
+            for k in range(self.lanes):
+                bit = b.op("and", alike, const(alike.type, 1 << k))
+                with b.when(b.icmp("ne", bit, const(alike.type, 0))):
+                    b.call("void", "sort_row", self.table, b.extract(self.starts, k), self.block)
 
     def _line(self, i: Value) -> Value:
         """Return the address in a block of the elements ``i`` of its rows."""
@@ -81,7 +123,15 @@ class Blocks:
 
     def _read(self, raw: Value, i: Value) -> None:
         self.signs.note(raw)
-        self.b.store(self.rows.packed(self.rows.key(raw), i), self._line(i))
+        self._keep(self.rows.key(raw), i)
+
+    def _keep(self, key: Value, i: Value) -> None:
+        """Store keys of elements ``i`` as words."""
+        if self.squeezed is None:
+            key = self.rows.packed(key, i)
+        else:
+            self.squeezed.note(key, None)
+        self.b.store(key, self._line(i))
 
     def _columns(self, reading: bool) -> None:
         """Lanes are neighbours in memory."""
@@ -97,21 +147,30 @@ class Blocks:
     def _tiles(self, reading: bool) -> None:
         """Elements of a row are neighbours: squares are transposed, the last ones overlapping."""
         b, rows, n = self.b, self.rows, self.lanes
-        places = [b.extract(self.starts, k) for k in range(n)]
         with b.loop(i64(0), rows.n, n) as turn:
-            i = b.intrinsic("smin", turn.index, b.sub(rows.n, i64(n)))
-            lines = [b.add(i, i64(k)) for k in range(n)]
-            if reading:
-                raw = [rows.load(b.add(p, i), n) for p in places]
-                for r in raw:
-                    self.signs.note(r)
-                keys = transposed(b, [rows.key(r) for r in raw])
-                for line, own in zip(lines, keys, strict=True):
-                    b.store(rows.packed(own, line), self._line(line))
-            else:
-                found = transposed(b, [b.load(self.type, self._line(line)) for line in lines])
-                for p, own in zip(places, found, strict=True):
-                    rows.store(rows.result(own), b.add(p, i))
+            self._square(b.intrinsic("smin", turn.index, b.sub(rows.n, i64(n))), None, reading)
+
+    def _narrow(self, reading: bool) -> None:
+        """The same of rows with fewer elements than lanes."""
+        self._square(i64(0), there(self.b, i64(0), self.rows.n, self.lanes), reading)
+
+    def _square(self, first: Value, mask: Value | None, reading: bool) -> None:
+        """Elements from ``first`` on, of each row as many as there are lanes, or a mask of them."""
+        b, rows, n = self.b, self.rows, self.lanes
+        places = [b.add(b.extract(self.starts, k), first) for k in range(n)]
+        lines = [b.add(first, i64(k)) for k in range(n)]
+        if reading:
+            raw = [rows.load(p, n, mask) for p in places]
+            for r in raw:
+                self.signs.note(r)
+            for line, own in zip(lines, transposed(b, [rows.key(r) for r in raw]), strict=True):
+                there_ = _YES if mask is None else b.icmp("slt", line, rows.n)
+                with b.when(there_):
+                    self._keep(own, line)
+        else:
+            found = transposed(b, [b.load(self.type, self._line(line)) for line in lines])
+            for p, own in zip(places, found, strict=True):
+                rows.store(rows.result(own), p, mask)
 
     def _singly(self, reading: bool) -> None:
         """Elements wherever they are."""

@@ -6,7 +6,7 @@ greater than that is sorted.
 
 from __future__ import annotations
 
-from agnesi.codegen.library.sorting.radix import write_passes
+from agnesi.codegen.library.sorting.quick import write_quick
 from agnesi.codegen.library.sorting.rows import FIELDS, PLACE_BITS, Rows, Spec
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.llvm.task import share, task
@@ -23,8 +23,7 @@ def first_module(name: str, target: Target) -> str:
     behind the other.
     """
     module, spec = Module(target), Spec(name, True)
-    write_passes(Builder(module, "sort_digits", [("ptr", "here"), ("ptr", "there"), ("i64", "n")],
-                         "ptr"), "i64", PLACE_BITS)
+    write_quick(module, "i64", spec.most)
     _First(task(module), spec).write()
     return str(module)
 
@@ -35,9 +34,7 @@ class _First:
         table, begin, _, _ = b.parameters
         self.rows = Rows(b, spec, table)
         self.k = b.load("i64", b.gep("i64", table, i64(len(FIELDS))))
-        room = b.gep("i8", self.rows.room, b.mul(begin, self.rows.step))
-        self.here = room
-        self.there = b.gep("i64", room, self.rows.n)
+        self.words = b.gep("i8", self.rows.room, b.mul(begin, self.rows.step))
         self.count = b.alloca("i64", 1)
 
     def write(self) -> None:
@@ -45,10 +42,9 @@ class _First:
         with b.loop(*share(b, rows.count, rows.units)) as row:
             start = b.mul(row.index, rows.n)
             self._collect(start, self._bound(start))
-            count = b.load("i64", self.count)
-            found = b.call("ptr", "sort_digits", self.here, self.there, count)
+            b.call("void", "sort_words", self.words, b.load("i64", self.count))
             with b.loop(i64(0), self.k) as turn:
-                result = rows.result(b.load("i64", b.gep("i64", found, turn.index)))
+                result = rows.result(b.load("i64", b.gep("i64", self.words, turn.index)))
                 at = b.add(b.mul(row.index, self.k), turn.index)
                 b.store(result, b.gep("i64", rows.target, at))
         b.ret()
@@ -64,9 +60,9 @@ class _First:
             for k in range(_LANES, BLOCK_ELEMENTS, _LANES):
                 least = b.intrinsic("smin", least, rows.key(rows.load(b.add(at, i64(k)), _LANES)))
             one = b.call("i32", f"llvm.vector.reduce.smin.{suffix(least.type)}", least)
-            b.store(rows.packed(one, block.index), b.gep("i64", self.here, block.index))
-        found = b.call("ptr", "sort_digits", self.here, self.there, blocks)
-        key = b.load("i64", b.gep("i64", found, b.sub(self.k, i64(1))))
+            b.store(rows.packed(one, block.index), b.gep("i64", self.words, block.index))
+        b.call("void", "sort_words", self.words, blocks)
+        key = b.load("i64", b.gep("i64", self.words, b.sub(self.k, i64(1))))
         return b.cast("trunc", b.op("ashr", key, i64(PLACE_BITS)), "i32")
 
     def _collect(self, start: Value, bound: Value) -> None:
@@ -90,6 +86,6 @@ class _First:
             place = b.add(first, b.intrinsic("cttz", left, Value("true", "i1")))
             packed = rows.packed(rows.key(rows.load(b.add(start, place))), place)
             at = b.load("i64", self.count)
-            b.store(packed, b.gep("i64", self.here, at))
+            b.store(packed, b.gep("i64", self.words, at))
             b.store(b.add(at, i64(1)), self.count)
             turn.carry(b.op("and", left, b.sub(left, i64(1))))

@@ -1,4 +1,4 @@
-"""Sorting networks on blocks of vectors: down the lanes, of which each is a row, and across them.
+"""Sorting networks on blocks of vectors, of whose lanes each is a row.
 
 A block is a number of groups of ``GROUP_VECTORS`` vectors.  Groups are put in order in registers
 (the merge-exchange of Batcher 1968), then merged pairwise: first with the second half in reverse,
@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from agnesi.codegen.llvm.builder import Builder, Module, Value, i64, width
+from agnesi.codegen.llvm.builder import Builder, Module, Value, i64
 from agnesi.core.ir.calls.sorting import GROUP_VECTORS
 
 #: Vectors that are loaded at a time where groups meet.
 _VECTORS_AT_ONCE = 4
 
 
-def _exchanges(n: int) -> Iterator[tuple[int, int]]:
+def exchanges(n: int) -> Iterator[tuple[int, int]]:
     """The exchanges of Batcher's merge-exchange sort of ``n`` elements, a power of two."""
     p = 1
     while p < n:
@@ -31,22 +31,20 @@ def _exchanges(n: int) -> Iterator[tuple[int, int]]:
         p *= 2
 
 
-def _exchange(b: Builder, rows: list[Value], i: int, j: int) -> None:
+def exchange(b: Builder, rows: list[Value], i: int, j: int) -> None:
+    """Put the lesser words of two rows into the first one."""
     low, high = rows[i], rows[j]
     rows[i], rows[j] = b.intrinsic("smin", low, high), b.intrinsic("smax", low, high)
 
 
-def _below(b: Builder, low: Value, high: Value, bit: int) -> Value:
-    """Lanes whose number does not have ``bit`` from one vector, the others from another."""
-    n = width(low.type)
-    return b.shuffle(low, high, [n + k if k & bit else k for k in range(n)])
-
-
-def _across(b: Builder, row: Value, other: Value, bits: int, bit: int) -> Value:
-    """The exchange of lanes with those of another vector whose numbers differ in ``bits``."""
-    n = width(row.type)
-    met = b.shuffle(other, None, [k ^ bits for k in range(n)])
-    return _below(b, b.intrinsic("smin", row, met), b.intrinsic("smax", row, met), bit)
+def halved(b: Builder, rows: list[Value]) -> None:
+    """Put bitonic rows, a power of two, in order."""
+    step = len(rows) // 2
+    while step:
+        for i in range(len(rows)):
+            if not i & step:
+                exchange(b, rows, i, i + step)
+        step //= 2
 
 
 class Network:
@@ -57,15 +55,13 @@ class Network:
         self.type = type_
 
     def write(self) -> None:
-        """``sort_block(ptr block, i64 groups)``, each lane alone; ``sort_lanes``, of the same
-        parameters, all lanes as one row, lane by lane: groups are then a power of two."""
+        """Write ``sort_block(ptr block, i64 groups)``, which sorts each lane."""
         self._in_registers("sort_group", self._sorted)
-        self._in_registers("merge_group", self._halved)
+        self._in_registers("merge_group", halved)
         self._meet()
         self._flip()
         self._halve()
         self._sort_block()
-        self._sort_lanes()
 
     def _builder(self, name: str, *numbers: str) -> Builder:
         return Builder(self.module, name, [("ptr", "block"), *(("i64", n) for n in numbers)])
@@ -84,17 +80,8 @@ class Network:
         b.finish()
 
     def _sorted(self, b: Builder, rows: list[Value]) -> None:
-        for i, j in _exchanges(GROUP_VECTORS):
-            _exchange(b, rows, i, j)
-
-    def _halved(self, b: Builder, rows: list[Value]) -> None:
-        """Bitonic rows in order."""
-        step = len(rows) // 2
-        while step:
-            for i in range(len(rows)):
-                if not i & step:
-                    _exchange(b, rows, i, i + step)
-            step //= 2
+        for i, j in exchanges(GROUP_VECTORS):
+            exchange(b, rows, i, j)
 
     # -- memory ---------------------------------------------------------------------------
     def _group(self, b: Builder, block: Value, number: Value) -> Value:
@@ -116,7 +103,7 @@ class Network:
     def _exchanged(self, b: Builder, one: Sequence[Value], other: Sequence[Value]) -> None:
         rows, half = [*self._load(b, one), *self._load(b, other)], len(one)
         for i in range(half):
-            _exchange(b, rows, i, i + half)
+            exchange(b, rows, i, i + half)
         self._store(b, [*one, *other], rows)
 
     def _meet(self) -> None:
@@ -175,7 +162,7 @@ class Network:
             rows = self._load(b, places)
             for low, high in self._STEPS:
                 for k in range(_VECTORS_AT_ONCE):
-                    _exchange(b, rows, _VECTORS_AT_ONCE * low + k, _VECTORS_AT_ONCE * high + k)
+                    exchange(b, rows, _VECTORS_AT_ONCE * low + k, _VECTORS_AT_ONCE * high + k)
             self._store(b, places, rows)
 
     def _partly(self, b: Builder, block: Value, first: Value, half: Value, end: Value) -> None:
@@ -214,33 +201,3 @@ class Network:
             step = b.op("lshr", b.op("lshr", size, i64(1)), turn.index)
             b.call("void", "halve", block, begin, end, step)
         b.call("void", "merge_group", block, begin, end)
-
-    # -- across lanes ---------------------------------------------------------------------
-    def _sort_lanes(self) -> None:
-        b = self._builder("sort_lanes", "groups")
-        block, groups = b.parameters
-        b.call("void", "sort_block", block, groups)
-        lines = b.mul(groups, i64(GROUP_VECTORS))
-        bit = 1
-        while bit < width(self.type):
-            with b.loop(
-                i64(0), b.op("lshr", lines, i64(1)), _VECTORS_AT_ONCE, nonempty=True
-            ) as few:
-                low = self._lines(b, block, few.index, _VECTORS_AT_ONCE)
-                last = b.sub(b.sub(lines, i64(1)), few.index)
-                self._lanes_met(b, low, self._lines(b, block, last, _VECTORS_AT_ONCE, -1), bit)
-            self._bitonic(b, block, i64(0), groups, groups)
-            bit *= 2
-        b.ret()
-        b.finish()
-
-    def _lanes_met(self, b: Builder, low: Sequence[Value], high: Sequence[Value], bit: int) -> None:
-        """Runs of ``bit`` lanes against the next in reverse, then by halves down to one lane."""
-        for one, other in zip(low, high, strict=True):
-            x, y = b.load(self.type, one), b.load(self.type, other)
-            rows = [_across(b, x, y, 2 * bit - 1, bit), _across(b, y, x, 2 * bit - 1, bit)]
-            step = bit // 2
-            while step:
-                rows = [_across(b, row, row, step, step) for row in rows]
-                step //= 2
-            self._store(b, [one, other], rows)

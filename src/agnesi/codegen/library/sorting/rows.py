@@ -34,6 +34,11 @@ class Spec:
         return not self.places or self.keys.type == "i32"
 
     @property
+    def in_place(self) -> bool:
+        """Whether words are as long as results."""
+        return self.result_type == self.type
+
+    @property
     def type(self) -> str:
         """IR type of what is sorted in the place of an element."""
         return "i64" if self.places else self.keys.type
@@ -41,6 +46,11 @@ class Spec:
     @property
     def bytes(self) -> int:
         return int(self.type[1:]) // 8
+
+    @property
+    def most(self) -> int:
+        """No word is greater."""
+        return (1 << 63) - 1 if self.places else self.keys.most
 
     @property
     def result_type(self) -> str:
@@ -60,7 +70,7 @@ class Rows:
         self.spec = spec
         self.keys = spec.keys
         self.type = spec.type
-        self.most = (1 << 63) - 1 if spec.places else self.keys.most
+        self.most = spec.most
         self.source, self.target, self.room = (
             b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(3)
         )
@@ -68,6 +78,15 @@ class Rows:
             b.load("i64", b.gep("i64", table, i64(k))) for k in range(3, 9)
         )
         self.turned = turned if self.keys.type == "i64" else b.cast("trunc", turned, "i32")
+
+    @property
+    def low(self) -> Value:
+        """The bits of a word that are the place of an element."""
+        if self.spec.fits:
+            return i64((1 << PLACE_BITS) - 1)
+        b = self.b
+        last = b.op("or", b.sub(self.n, i64(1)), i64(1))
+        return b.op("lshr", i64(-1), b.intrinsic("ctlz", last, Value("false", "i1")))
 
     def start(self, row: Value) -> Value:
         """Return the address of a row."""
@@ -112,7 +131,7 @@ class Rows:
         """Return the result for a sorted word."""
         b = self.b
         if self.spec.places:
-            return b.op("and", found, const(found.type, (1 << PLACE_BITS) - 1))
+            return b.op("and", found, b.splat(self.low, width(found.type)))
         return self.keys.element(b, found, b.splat(self.turned, width(found.type)))
 
 

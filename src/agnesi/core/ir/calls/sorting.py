@@ -27,15 +27,16 @@ _MAX_ROW_ELEMENTS = 1 << 31
 
 
 def room_bytes(n: Size, size: int) -> Size:
-    """Bytes of room for a unit that sorts rows of ``n`` elements with keys of ``size`` bytes.
+    """Bytes of room for a unit that sorts rows of ``n`` elements as words of ``size`` bytes.
 
-    Side by side there are as many rows as a vector has lanes; else two copies of a row are enough.
+    Side by side there are as many rows as a vector has lanes, in groups of vectors; else one row,
+    which needs none if its words can be where the result is wanted (``size`` is 0).
     """
     if not isinstance(n, int):
-        return 2 * size * (n + GROUP_VECTORS) + VECTOR_BYTES * (SIDE_BY_SIDE + 2 * GROUP_VECTORS)
+        return size * n + VECTOR_BYTES * (SIDE_BY_SIDE + 2 * GROUP_VECTORS)
     if n <= SIDE_BY_SIDE:
         return VECTOR_BYTES * (n + 2 * GROUP_VECTORS)
-    return -(-2 * size * (n + GROUP_VECTORS) // VECTOR_BYTES) * VECTOR_BYTES
+    return -(-size * n // VECTOR_BYTES) * VECTOR_BYTES
 
 
 @record
@@ -67,8 +68,11 @@ class Sorting:
     @property
     def room(self) -> Size:
         """Bytes of room for each unit."""
-        size = 8 if self.places or self.dtype.endswith("64") else 4
-        return room_bytes(self.shape[self.axis], size)
+        bits = {"bool": 8, "bfloat16": 16}.get(self.dtype) or int(self.dtype.lstrip("uintfloa"))
+        word = 64 if self.places or bits == 64 else 32
+        inner = product(self.shape[self.axis + 1:])
+        in_place = isinstance(inner, int) and inner == 1 and (self.places or word == bits)
+        return room_bytes(self.shape[self.axis], 0 if in_place else word // 8)
 
     @property
     def numbers(self) -> tuple[Size, ...]:
@@ -101,8 +105,8 @@ def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
         return None
     if not 0 < 2 * k * BLOCK_ELEMENTS <= n or product(x.shape[axis + 1:]) != 1:
         return None
-    table = (operand(0), result(), scratch(), *map(number, (*found.numbers[:-1], 16 * n, k)))
-    return Call(f"first:{x.dtype.name}", table, scratch=(16 * n * found.units,),
+    table = (operand(0), result(), scratch(), *map(number, (*found.numbers[:-1], 8 * n, k)))
+    return Call(f"first:{x.dtype.name}", table, scratch=(8 * n * found.units,),
                 units=found.units)
 
 

@@ -1,0 +1,117 @@
+"""One row: its elements become words, which are sorted, and then results.
+
+Words are keys or, where places are wanted, keys with places below them, so that equal elements
+keep their order; keys of 64 bits are ``squeezed`` for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agnesi.codegen.library.sorting.quick import word_lanes
+from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
+from agnesi.codegen.library.sorting.small import there
+from agnesi.codegen.library.sorting.squeezed import Squeezed, placed, squeezed
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
+
+_YES = Value("true", "i1")
+
+
+class Row:
+    """Writes ``sort_row(ptr table, i64 start, ptr room)``: the row that begins at ``start``.
+
+    The words are in ``room`` unless they fit where the result is wanted.
+    """
+
+    def __init__(self, b: Builder, spec: Spec) -> None:
+        self.b = b
+        self.spec = spec
+        self.table, self.start, room = b.parameters
+        self.rows = Rows(b, spec, self.table)
+        self.lanes = word_lanes(b.module.target, 8 * spec.bytes)
+        self.type = spec.type
+        self.near = b.icmp("eq", self.rows.inner, i64(1))
+        self.words = room
+        if spec.in_place:
+            target = b.gep(spec.result_type, self.rows.target, self.start)
+            self.words = b.select(self.near, target, room)
+        self.signs = Signs(self.rows)
+        self.squeezed = None if spec.fits else Squeezed(self.rows, self.lanes)
+
+    def write(self) -> None:
+        b, n = self.b, self.rows.n
+        self.signs.begin()
+        if self.squeezed is None:
+            self._each(self._read)
+            b.call("void", "sort_words", self.words, n)
+        else:
+            self._sort_squeezed(self.squeezed)
+        self._each(self._write)
+        self.signs.mend(self.table, [self.start])
+        b.ret()
+        b.finish()
+
+    def _sort_squeezed(self, known: Squeezed) -> None:
+        b, n = self.b, self.rows.n
+        known.begin()
+        self._each(self._read)
+        least, shift, exact = known.settle()
+
+        def place(first: Value, count: int, mask: Value | None) -> None:
+            key = squeezed(b, self._load(first, count, mask), least, shift)
+            self._store(placed(self.rows, key, self._places(first, count)), first, mask)
+
+        self._each(place)
+        b.call("void", "sort_words", self.words, n)
+        with b.when(b.op("xor", exact, _YES)):
+            b.call("void", "sort_ties", self.table, self.start, self.words, least)
+
+    def _each(self, work: Callable[[Value, int, Value | None], None]) -> None:
+        """Do something to all elements: vectors where they are neighbours, and then the rest."""
+        b, n = self.b, self.rows.n
+        whole = b.op("and", n, i64(-self.lanes))
+        with b.when(self.near):
+            with b.loop(i64(0), whole, self.lanes) as turn:
+                work(turn.index, self.lanes, None)
+            with b.when(b.icmp("ne", whole, n)):
+                work(whole, self.lanes, there(b, whole, n, self.lanes))
+        with b.when(b.op("xor", self.near, _YES)), b.loop(i64(0), n) as turn:
+            work(turn.index, 1, None)
+
+    def _read(self, first: Value, count: int, mask: Value | None) -> None:
+        rows = self.rows
+        raw = rows.load(self._at(first, count), count, mask)
+        self.signs.note(raw)
+        key = self.rows.key(raw)
+        if self.squeezed is None:
+            key = rows.packed(key, self._places(first, count))
+        else:
+            self.squeezed.note(key, mask)
+        self._store(key, first, mask)
+
+    def _write(self, first: Value, count: int, mask: Value | None) -> None:
+        words = self._load(first, count, mask)
+        self.rows.store(self.rows.result(words), self._at(first, count), mask)
+
+    def _places(self, first: Value, count: int) -> Value:
+        if count == 1:
+            return first
+        numbers = lanes(vector("i64", count), range(count))
+        return self.b.add(self.b.splat(first, count), numbers)
+
+    def _load(self, first: Value, count: int, mask: Value | None) -> Value:
+        type_, size = vector(self.type, count), self.spec.bytes
+        place = self.b.gep(self.type, self.words, first)
+        if mask is None:
+            return self.b.load(type_, place, size)
+        return self.b.masked_load(type_, place, mask, size, const(type_, 0))
+
+    def _at(self, first: Value, count: int) -> Value:
+        return self.b.add(self.start, first) if count > 1 else self.rows.at(self.start, first)
+
+    def _store(self, words: Value, first: Value, mask: Value | None) -> None:
+        place, size = self.b.gep(self.type, self.words, first), self.spec.bytes
+        if mask is None:
+            self.b.store(words, place, size)
+        else:
+            self.b.masked_store(words, place, mask, size)

@@ -1,0 +1,130 @@
+"""Words of keys of 64 bits with places: what remains of the bits of a key when places are below.
+
+Keys are counted from the least one, shifted up by the bits that the range of all leaves free, and
+cut off by the bits that places need.  Mostly nothing is lost, or hardly two keys become alike.
+"""
+
+from __future__ import annotations
+
+from agnesi.codegen.library.sorting.rows import Rows, Spec
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, suffix, vector, width
+
+_YES = Value("true", "i1")
+_GREATEST_KEY = (1 << 63) - 1
+_LEAST_KEY = -1 << 63
+
+
+class Squeezed:
+    """What is known of the keys of rows while they are read, in ``lanes`` or one by one."""
+
+    def __init__(self, rows: Rows, lanes_: int) -> None:
+        self.rows = rows
+        self.b = rows.b
+        self.type = vector("i64", lanes_)
+        self.known = [self.b.alloca(self.type, 1) for _ in range(3)]
+
+    def begin(self) -> None:
+        for place, value in zip(self.known, (_GREATEST_KEY, _LEAST_KEY, 0), strict=True):
+            self.b.store(const(self.type, value), place)
+
+    def note(self, key: Value, mask: Value | None) -> None:
+        """Look at keys."""
+        b = self.b
+        turned = b.splat(self.rows.turned, width(key.type))
+        bits = b.op("xor", key, turned)
+        seen = (("smin", key, _GREATEST_KEY), ("smax", key, _LEAST_KEY), ("or", bits, 0))
+        for place, (name, x, none) in zip(self.known, seen, strict=True):
+            if mask is not None:
+                x = b.select(mask, x, const(x.type, none))
+            old = b.load(x.type, place)
+            b.store(b.op("or", old, x) if name == "or" else b.intrinsic(name, old, x), place)
+
+    def settle(self) -> tuple[Value, Value, Value]:
+        """Return the least key, by how many bits others are shifted, and whether none is lost."""
+        b = self.b
+        least, most, bits = (
+            b.call("i64", f"llvm.vector.reduce.{name}.{suffix(self.type)}", b.load(self.type, x))
+            for name, x in zip(("smin", "smax", "or"), self.known, strict=True))
+        free = b.intrinsic("ctlz", b.sub(most, least), Value("false", "i1"))
+        needed = b.intrinsic("ctpop", self.rows.low)
+        shift = b.intrinsic("smin", free, needed)
+        lost = b.op("and", b.op("shl", bits, shift), self.rows.low)
+        return least, shift, b.icmp("eq", lost, i64(0))
+
+
+def squeezed(b: Builder, key: Value, least: Value, shift: Value) -> Value:
+    """Keys as signed integers of the same order, of which only the upper bits are exact."""
+    n = width(key.type)
+    above = b.op("shl", b.sub(key, b.splat(least, n)), b.splat(shift, n))
+    return b.op("xor", above, const(key.type, _LEAST_KEY))
+
+
+def placed(rows: Rows, key: Value, place: Value) -> Value:
+    """Words of such integers with their places."""
+    b, n = rows.b, width(key.type)
+    upper = b.op("and", key, b.splat(b.op("xor", rows.low, i64(-1)), n))
+    return b.op("or", upper, place if width(place.type) == n else b.splat(place, n))
+
+
+class Ties:
+    """Writes ``sort_ties(ptr table, i64 start, ptr words, i64 least)``: words in order, of which
+    those with equal upper bits are put in the order of all bits; only their places are right then.
+    """
+
+    def __init__(self, b: Builder, spec: Spec, lanes_: int) -> None:
+        self.b = b
+        table, self.start, self.words, self.least = b.parameters
+        self.rows = Rows(b, spec, table)
+        self.lanes = lanes_
+        self.low = self.rows.low
+        self.up = b.sub(i64(64), b.intrinsic("ctpop", self.low))
+        self.done = b.alloca("i64", 1)
+
+    def write(self) -> None:
+        b = self.b
+        pairs = b.sub(self.rows.n, i64(1))
+        b.store(i64(0), self.done)
+        few = b.icmp("slt", pairs, i64(self.lanes))
+        with b.when(few):
+            self._look(i64(0), pairs)
+        last = b.sub(pairs, i64(self.lanes))
+        with b.loop(i64(0), b.select(few, i64(0), pairs), self.lanes) as turn:
+            first = b.intrinsic("smin", turn.index, last)
+            alike = b.cast("bitcast", self._alike(first, self.lanes), f"i{self.lanes}")
+            with b.when(b.icmp("ne", alike, const(alike.type, 0)), rare=True):
+                self._look(first, b.add(first, i64(self.lanes)))
+        b.ret()
+        b.finish()
+
+    def _alike(self, i: Value, count: int = 1) -> Value:
+        """Return whether words have the upper bits of the next ones."""
+        b, type_ = self.b, vector("i64", count)
+        x, y = (b.load(type_, b.gep("i64", self.words, b.add(i, i64(k))), 8) for k in (0, 1))
+        return b.icmp("ule", b.op("xor", x, y), b.splat(self.low, count))
+
+    def _look(self, first: Value, last: Value) -> None:
+        """Sort the runs that begin in a range."""
+        b = self.b
+        with b.loop(first, last) as turn:
+            ahead = b.icmp("sge", turn.index, b.load("i64", self.done))
+            with b.when(ahead), b.when(self._alike(turn.index)):
+                end = self._end(turn.index)
+                self._sort(turn.index, end)
+                b.store(end, self.done)
+
+    def _end(self, begin: Value) -> Value:
+        b = self.b
+        last = b.sub(self.rows.n, i64(1))
+        with b.loop(begin, last, 1, [last]) as turn:
+            turn.until = b.op("xor", self._alike(turn.index), _YES)
+            turn.carry(b.select(turn.until, turn.index, last))
+        return b.add(turn.results[0], i64(1))
+
+    def _sort(self, begin: Value, end: Value) -> None:
+        b, rows = self.b, self.rows
+        with b.loop(begin, end, nonempty=True) as turn:
+            at = b.gep("i64", self.words, turn.index)
+            place = b.op("and", b.load("i64", at), self.low)
+            key = rows.key(rows.load(rows.at(self.start, place)))
+            b.store(placed(rows, squeezed(b, key, self.least, self.up), place), at)
+        b.call("void", "sort_words", b.gep("i64", self.words, begin), b.sub(end, begin))
