@@ -321,6 +321,34 @@ def test_mrg_distributions():
     assert abs((chosen[:, 0] == 1).mean() - 0.5) < 0.015
 
 
+def test_mrg_has_every_distribution_of_numpy():
+    s, twin = T.MRG_RandomStreams(SEED), np.random.RandomState(SEED)
+    plain = [m for m in dir(twin) if not m.startswith(("_", "get_", "set_"))]
+    assert [m for m in plain if not hasattr(s, m)] == []
+    names = ("gamma", "vonmises", "poisson", "zipf", "standard_exponential", "random_sample")
+    f = ag.function([], [getattr(s, name)((2000,), *DRAWS[name]) for name in names])
+    first, again = f(), f()
+    for name, a, b in zip(names, first, again, strict=True):
+        expected = getattr(twin, name)(*DRAWS[name], size=2000)
+        assert a.dtype == expected.dtype and (a != b).any(), name
+        assert st.ks_2samp(a, expected).pvalue > 1e-4, name
+
+
+def test_mrg_draws_of_vectors_have_their_means():
+    s = T.MRG_RandomStreams(SEED)
+    p = T.dvector("p")
+    normal = s.multivariate_normal((4000,), [1.0, 2.0, 5.0], np.eye(3))
+    f = ag.function([p], [s.dirichlet((4000,), p), normal, s.poisson(None, p),
+                          s.randint((4000,), 2, 4)])
+    shares, vectors, counts, bits = f([1.0, 2.0, 5.0])
+    np.testing.assert_allclose(shares.mean(0), np.array([1, 2, 5]) / 8, atol=0.02)
+    np.testing.assert_allclose(vectors.mean(0), [1, 2, 5], atol=0.1)
+    assert counts.shape == (3,) and set(bits) == {2, 3}
+    rows, updates = T.scan(lambda: s.gamma((2,), 2.0), n_steps=3)
+    g = ag.function([], rows, updates=updates)
+    assert len({*g().ravel(), *g().ravel()}) == 12
+
+
 def test_streams_are_independent():
     f = ag.function([], T.MRG_RandomStreams(5).uniform((4000, 6), dtype="float64", nstreams=6))
     correlations = np.corrcoef(f().T) - np.eye(6)

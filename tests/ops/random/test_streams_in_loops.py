@@ -5,7 +5,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.api.streams.legacy import _FLOATS, _INTEGERS
+from agnesi.api.streams.distributions import FLOATS, INTEGERS
 
 KINDS = pytest.mark.parametrize("kind", [T.RandomStreams, T.MRG_RandomStreams])
 
@@ -110,7 +110,7 @@ def test_gradients_flow_past_draws(kind):
 def test_every_distribution_takes_a_dtype_and_sizes():
     streams, x, n = T.RandomStreams(seed=1), T.vector("x"), T.lscalar("n")
     fixed = {"f": (2, 3), "hypergeometric": (3, 3, 2), "zipf": (2.0,), "triangular": (0, 1, 2)}
-    names = {**_FLOATS, **_INTEGERS}
+    names = {**FLOATS, **INTEGERS}
     draws = [
         getattr(streams, name)((n, x.shape[0]), *fixed.get(name, (0.5,) * sum(
             p is not None and not isinstance(p, (int, float)) for p in params.values())),

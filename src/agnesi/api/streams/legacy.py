@@ -5,7 +5,6 @@ Every variable has a state of its own, that of a ``numpy.random.RandomState``, a
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agnesi.api.streams.common import RandomVariable, StreamState, sizes_in
+from agnesi.api.streams.distributions import FLOATS, INTEGERS, KINDS, method
 from agnesi.api.streams.numpy_generators import drawn, one_trial, packed, unpacked
 from agnesi.api.streams.simple import Simple
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply_many
 from agnesi.core.ir.dims import Dim
-from agnesi.core.keywords import refuse
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import STATE
@@ -181,13 +180,38 @@ class RandomStreams(Simple):
         >>> ag.function([], T.RandomStreams(1).gen("standard_cauchy", 3))().shape
         (3,)
         """
-        kind = dtypes.as_dtype(_KINDS.get(method, "float64") if dtype is None else dtype)
+        kind = dtypes.as_dtype(KINDS.get(method, "float64") if dtype is None else dtype)
         operands, sizes = tuple(map(as_tensor, params)), sizes_in(size)
         if STATE.examples is not None:
             return self._for_examples(method, sizes, operands, each, kind)
         state: Any = self.state(self._packed, StateVariable)
         new, found = apply_many(NumpyDraw(method, sizes, each, kind), state, *operands)
         return self.drawn(found, state, new)
+
+    def distributed(self, name: str, size: Any, params: tuple[Any, ...], dtype: Any
+                    ) -> RandomVariable:
+        """A draw from a distribution by name.
+
+        Parameters
+        ----------
+        name : str
+            NumPy's method.
+        size : int, Dim, tuple or None
+            Shape of the draw.
+        params : tuple of array_like
+            The parameters.
+        dtype : dtype, optional
+            Type of the draw.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        affine = _AFFINE.get(name)
+        if affine is not None and any(isinstance(p, Tensor) and p.requires_grad for p in params):
+            return self.moved(affine, size, tuple(map(as_tensor, params)), dtype)
+        return self.gen(name, size, params, dtype=dtype)
 
     def _for_examples(self, method: str, sizes: Any, params: tuple[Tensor, ...], each: Any,
                       dtype: np.dtype) -> RandomVariable:
@@ -252,48 +276,6 @@ class RandomStreams(Simple):
         """
         return self._vectors("multinomial", size, (n, pvals), pvals, dtype=dtype)
 
-    def dirichlet(self, size: Any = None, alpha: Any = (1.0, 1.0),
-                  dtype: Any = None) -> RandomVariable:
-        """Shares that sum to 1.
-
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        alpha : array_like
-            The shapes, a vector.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
-        """
-        return self._vectors("dirichlet", size, (alpha,), alpha, dtype=dtype)
-
-    def multivariate_normal(self, size: Any = None, mean: Any = (0.0,), cov: Any = ((1.0,),),
-                            dtype: Any = None) -> RandomVariable:
-        """Normal vectors.
-
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        mean : array_like
-            A vector.
-        cov : array_like
-            A matrix of covariances.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
-        """
-        return self._vectors("multivariate_normal", size, (mean, cov), mean, dtype=dtype)
-
     def _vectors(self, method: str, size: Any, params: tuple[Any, ...], like: Any,
                  **how: Any) -> RandomVariable:
         each = as_tensor(like).shape[-1:]
@@ -346,47 +328,6 @@ class RandomStreams(Simple):
         return self.gen("permutation", () if size is None else size, (n,), each=sizes_in(n),
                         dtype=dtype)
 
-    def random_integers(self, size: Any = None, low: Any = 0, high: Any = 1,
-                        dtype: Any = None) -> RandomVariable:
-        """Integers in [low, high], both included.
-
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        low, high : int or Tensor, optional
-            The bounds.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
-        """
-        return self.randint(size, low, as_tensor(high) + 1, dtype)
-
-    def randint(self, size: Any = None, low: Any = 0, high: Any = None,
-                dtype: Any = None) -> RandomVariable:
-        """Integers in [low, high), or in [0, low).
-
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        low, high : int or Tensor, optional
-            The bounds.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
-        """
-        params = (0, low) if high is None else (low, high)
-        return self.gen("randint", size, params, dtype=dtype)
-
     def bytes(self, length: Any) -> RandomVariable:
         """Random bytes, as small integers.
 
@@ -419,67 +360,6 @@ class RandomStreams(Simple):
         return take_along_axis(x, order, -1)
 
 
-_DOC = """``numpy.random.RandomState.{name}``, shape first.
-
-Parameters
-----------
-size : int, Dim or tuple, optional
-    Shape of the draw; by default that of the broadcast parameters.
-{entries}dtype : dtype, optional
-    That of the result.
-
-Returns
--------
-RandomVariable
-    {dtype} by default; its numbers are other ones in each call of a function.
-"""
-#: What the parameters of NumPy's distributions mean; they may be symbolic, and broadcast.
-_PARAMETERS = {
-    "a": "Shape; positive, for zipf above 1.", "b": "Second shape; positive.",
-    "df": "Degrees of freedom; positive.", "dfnum": "Degrees of freedom above; positive.",
-    "dfden": "Degrees of freedom below; positive.", "nonc": "Noncentrality; not negative.",
-    "scale": "Scale; not negative.", "shape": "Shape; positive.", "loc": "Location.",
-    "mean": "Mean; of lognormal that of the logarithms.", "sigma": "Deviation of the logarithms.",
-    "avg": "Mean.", "std": "Standard deviation; not negative.", "left": "The least number.",
-    "mode": "The most frequent number.", "right": "The greatest number.",
-    "low": "The least number.", "high": "The bound above, which is never drawn.",
-    "mu": "Direction, in radians.", "kappa": "Concentration; not negative.",
-    "n": "Number of trials, or of successes for negative_binomial.", "p": "Probability, in [0, 1].",
-    "ngood": "Good ones that there are.", "nbad": "Bad ones that there are.",
-    "nsample": "How many are taken.", "lam": "Mean; not negative.",
-}
-
-
-def _method(name: str, defaults: tuple[Any, ...], names: tuple[str, ...]) -> Any:
-    affine = _AFFINE.get(name)
-
-    def draw(self: RandomStreams, size: Any = None, *args: Any, dtype: Any = None,
-             **keywords: Any) -> RandomVariable:
-        if not keywords.keys() <= set(names):
-            refuse(name, [k for k in keywords if k not in names], ("size", *names, "dtype"))
-        bound = signature.bind(*args, **keywords)
-        bound.apply_defaults()
-        params = tuple(bound.arguments.values())
-        if affine is not None and any(isinstance(p, Tensor) and p.requires_grad for p in params):
-            return self.moved(affine, size, tuple(map(as_tensor, params)), dtype)
-        return self.gen(name, size, params, dtype=dtype)
-
-    signature = inspect.Signature([
-        inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=d)
-        for n, d in zip(names, defaults, strict=True)
-    ])
-    draw.__name__ = draw.__qualname__ = name
-    this, size, _, kind, _ = inspect.signature(draw).parameters.values()
-    if _NEEDED in defaults:  # a parameter without a default comes behind none with one
-        size = size.replace(default=_NEEDED)
-    draw.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[this, size, *signature.parameters.values(), kind],
-        return_annotation="RandomVariable")
-    entries = "".join(f"{n} : array_like\n    {_PARAMETERS[n]}\n" for n in names)
-    draw.__doc__ = _DOC.format(name=name, entries=entries, dtype=_KINDS.get(name, "float64"))
-    return draw
-
-
 #: Draws that are moved and scaled ones of another method, through which gradients flow.
 _AFFINE: dict[str, tuple[str, Callable[..., Tensor]]] = {
     "normal": ("standard_normal", lambda z, avg, std: avg + std * z),
@@ -491,30 +371,5 @@ _AFFINE: dict[str, tuple[str, Callable[..., Tensor]]] = {
     "lognormal": ("standard_normal", lambda z, mean, sigma: exp(mean + sigma * z)),
     "rayleigh": ("rayleigh", lambda z, scale: scale * z),
 }
-_NEEDED = inspect.Parameter.empty
-_FLOATS: dict[str, dict[str, Any]] = {
-    "beta": {"a": _NEEDED, "b": _NEEDED}, "chisquare": {"df": _NEEDED},
-    "exponential": {"scale": 1.0}, "f": {"dfnum": _NEEDED, "dfden": _NEEDED},
-    "gamma": {"shape": _NEEDED, "scale": 1.0}, "gumbel": {"loc": 0.0, "scale": 1.0},
-    "laplace": {"loc": 0.0, "scale": 1.0}, "logistic": {"loc": 0.0, "scale": 1.0},
-    "lognormal": {"mean": 0.0, "sigma": 1.0},
-    "noncentral_chisquare": {"df": _NEEDED, "nonc": _NEEDED},
-    "noncentral_f": {"dfnum": _NEEDED, "dfden": _NEEDED, "nonc": _NEEDED},
-    "normal": {"avg": 0.0, "std": 1.0}, "pareto": {"a": _NEEDED}, "power": {"a": _NEEDED},
-    "random_sample": {}, "rayleigh": {"scale": 1.0}, "standard_cauchy": {},
-    "standard_exponential": {}, "standard_gamma": {"shape": _NEEDED}, "standard_normal": {},
-    "standard_t": {"df": _NEEDED},
-    "triangular": {"left": _NEEDED, "mode": _NEEDED, "right": _NEEDED},
-    "uniform": {"low": 0.0, "high": 1.0}, "vonmises": {"mu": _NEEDED, "kappa": _NEEDED},
-    "wald": {"mean": _NEEDED, "scale": _NEEDED}, "weibull": {"a": _NEEDED},
-}
-_INTEGERS: dict[str, dict[str, Any]] = {
-    "binomial": {"n": 1, "p": 0.5}, "geometric": {"p": _NEEDED},
-    "hypergeometric": {"ngood": _NEEDED, "nbad": _NEEDED, "nsample": _NEEDED},
-    "logseries": {"p": _NEEDED}, "negative_binomial": {"n": _NEEDED, "p": _NEEDED},
-    "poisson": {"lam": 1.0}, "tomaxint": {}, "zipf": {"a": _NEEDED},
-}
-#: What NumPy draws where it is not float64.
-_KINDS = dict.fromkeys((*_INTEGERS, "multinomial", "permutation", "randint", "choice"), "int64")
-for _name, _params in {**_FLOATS, **_INTEGERS}.items():
-    setattr(RandomStreams, _name, _method(_name, tuple(_params.values()), tuple(_params)))
+for _name, _params in {**FLOATS, **INTEGERS}.items():
+    setattr(RandomStreams, _name, method(_name, _params))

@@ -17,6 +17,8 @@ import numpy as np
 
 from agnesi.api.control.loops import scan
 from agnesi.api.streams.common import RandomVariable, sizes_in
+from agnesi.api.streams.distributions import FLOATS, INTEGERS, KINDS, method
+from agnesi.api.streams.seeded import KEY_NUMBERS, draw
 from agnesi.api.streams.simple import Simple
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size, is_static, product
@@ -442,6 +444,40 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         found = self._draw(sizes_in(length), nstreams)
         return self.seen(cast(found >> 23, dtypes.as_dtype("uint8")), found)
 
+    def distributed(self, name: str, size: Any, params: tuple[Any, ...], dtype: Any
+                    ) -> RandomVariable:
+        """A draw from a distribution by name: its generator is seeded by the next four numbers.
+
+        Parameters
+        ----------
+        name : str
+            NumPy's method.
+        size : int, Dim, tuple or None
+            Shape of the draw.
+        params : tuple of array_like
+            The parameters.
+        dtype : dtype, optional
+            Type of the draw.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        if name in ("random_sample", "standard_normal"):
+            plain = self.uniform if name == "random_sample" else self.normal
+            return plain(size, dtype=dtype)
+        whole = name in KINDS
+        kind = dtypes.as_dtype(dtype or KINDS[name]) if whole else self._float(dtype)
+        rng = self.state(functools.partial(self._streams, KEY_NUMBERS))
+        found = self.drawn(*numbers(rng, KEY_NUMBERS, KEY_NUMBERS))
+        how = {} if whole else {"dtype": kind}
+        return self.seen(cast(draw(name, found, sizes_in(size), params, **how), kind), found)
+
+    def _vectors(self, name: str, size: Any, params: tuple[Any, ...], like: Any, *, dtype: Any
+                 ) -> RandomVariable:
+        return self.distributed(name, size, params, dtype)
+
     @staticmethod
     def _float(dtype: Any) -> np.dtype:
         return dtypes.as_dtype(dtypes.config.symbolic_float if dtype is None else dtype)
@@ -450,3 +486,8 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
 def _moved(x: Tensor, by: Any, plus: Any, dtype: np.dtype) -> Tensor:
     by, plus = (cast(p, dtype) if isinstance(p, Tensor) else float(p) for p in (by, plus))
     return x * by + plus
+
+
+for _name, _params in {**FLOATS, **INTEGERS}.items():
+    if not hasattr(MRG_RandomStreams, _name):
+        setattr(MRG_RandomStreams, _name, method(_name, _params))

@@ -20,6 +20,10 @@ class Simple(Streams):
     uniform: Any
     normal: Any
     permutation: Any
+    #: ``distributed(name, size, params, dtype)`` draws from a distribution of NumPy's;
+    #: ``_vectors(name, size, params, like, dtype=)`` draws vectors as long as ``like``.
+    distributed: Any
+    _vectors: Any
 
     def random(self, size: Any = (), dtype: Any = None) -> RandomVariable:
         """Uniform numbers between 0 and 1.
@@ -113,3 +117,90 @@ class Simple(Streams):
             raise ShapeError(at(f"shuffle brings rows in another order, and {typed(x)} has none"))
         order = self.permutation((), x.shape[0])
         return self.seen(take(x, order, 0), order)
+
+    def dirichlet(self, size: Any = None, alpha: Any = (1.0, 1.0),
+                  dtype: Any = None) -> RandomVariable:
+        """Shares that sum to 1.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        alpha : array_like
+            The shapes, a vector.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        found: RandomVariable = self._vectors("dirichlet", size, (alpha,), alpha, dtype=dtype)
+        return found
+
+    def multivariate_normal(self, size: Any = None, mean: Any = (0.0,), cov: Any = ((1.0,),),
+                            dtype: Any = None) -> RandomVariable:
+        """Normal vectors.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        mean : array_like
+            A vector.
+        cov : array_like
+            A matrix of covariances.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        found: RandomVariable = self._vectors(
+            "multivariate_normal", size, (mean, cov), mean, dtype=dtype)
+        return found
+
+    def random_integers(self, size: Any = None, low: Any = 0, high: Any = 1,
+                        dtype: Any = None) -> RandomVariable:
+        """Integers in [low, high], both included.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        low, high : int or Tensor, optional
+            The bounds.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        return self.randint(size, low, as_tensor(high) + 1, dtype)
+
+    def randint(self, size: Any = None, low: Any = 0, high: Any = None,
+                dtype: Any = None) -> RandomVariable:
+        """Integers in [low, high), or in [0, low).
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        low, high : int or Tensor, optional
+            The bounds.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        params = (0, low) if high is None else (low, high)
+        found: RandomVariable = self.distributed("randint", size, params, dtype)
+        return found
