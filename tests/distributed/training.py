@@ -37,6 +37,9 @@ def train(kind, name, sizes, compiled, clip=False, accumulate=1, **options):
     if dist.rank() == 1:  # weights begin as those of rank 0
         with ag.no_grad():
             model.parameters().__next__().mul_(3.0)
+    elif kind == "conv":  # its memory has another order of axes than in rank 1
+        filters = model[0].weight.numpy().transpose(2, 3, 1, 0).copy().transpose(3, 2, 0, 1)
+        model[0].weight.array = filters
     parallel = dist.data_parallel(model, opt, **options)
 
     def backward(x, y):

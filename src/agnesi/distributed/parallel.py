@@ -13,7 +13,7 @@ from agnesi.api.functions import sum as _sum
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import at, typed
 from agnesi.core.support.tree import map_leaves
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.overlap import Pending
@@ -23,7 +23,7 @@ from agnesi.distributed.shares import Shares, led_in, led_out
 from agnesi.nn.base.module import Module
 from agnesi.nn.layers.norms import BatchNorm1d
 from agnesi.ops.base.convert import cast
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.movement import permute_dims, reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.sparse.coordinates import dense
 from agnesi.optim.optimizer import Optimizer
@@ -50,6 +50,8 @@ class DataParallel(Shares):
         with no_grad():
             for _, t in state:
                 t.copy_(broadcast(t, 0, group))
+            #: The order of each parameter's axes in rank 0's memory: gradients travel in that.
+            self._axes = _memory_axes(optimizer.parameters, group)
         if share_batch_norm:
             for module in model.modules():
                 if isinstance(module, BatchNorm1d):
@@ -93,18 +95,26 @@ class DataParallel(Shares):
 
     def _begin(self, bucket: list[Tensor]) -> Callable[[], Tensor]:
         """Begin the sum of weighted gradients; the function that gives it."""
-        rows = [reshape(self.weighted(dense(p.grad)), (-1,)) for p in bucket]
+        rows = [self._row(p) for p in bucket]
         flat = rows[0] if len(rows) == 1 else concat(rows)
         if self.compress and flat.dtype.kind == "f" and flat.dtype.itemsize > 2:
             halves = Pending("all_gather", cast(flat, _HALF), self.group, self.overlap)
             return lambda: _sum(cast(halves.result(), flat.dtype), axis=0)
         return Pending("all_reduce", flat, self.group, self.overlap).result
 
+    def _row(self, p: Tensor) -> Tensor:
+        """A weighted gradient as a row of numbers, in the order of the parameter's memory."""
+        axes = self._axes.get(id(p), range(p.ndim))
+        return reshape(self.weighted(permute_dims(dense(p.grad), axes)), (-1,))
+
     def _finish(self, bucket: list[Tensor], total: Callable[[], Tensor]) -> None:
         flat, start = total(), 0
         for p in bucket:
             n = math.prod(p.shape)
-            p.grad = reshape(flat[start: start + n] if len(bucket) > 1 else flat, p.shape)
+            row = flat[start: start + n] if len(bucket) > 1 else flat
+            axes = self._axes.get(id(p), range(p.ndim))
+            back = sorted(range(p.ndim), key=axes.__getitem__)
+            p.grad = permute_dims(reshape(row, [p.shape[axis] for axis in axes]), back)
             start += n
 
     def hidden(self) -> float:
@@ -114,7 +124,7 @@ class DataParallel(Shares):
             not wait for them; not a number where there were none.
         """
         beside = self.group.beside
-        return math.nan if beside is None else beside.hidden()
+        return math.nan if beside is None or not self.overlap else beside.hidden()
 
     # -- statistics ---------------------------------------------------------------------------
     def _total(self, x: Tensor) -> Tensor:
@@ -137,6 +147,15 @@ def _state(model: Module, optimizer: Optimizer) -> list[tuple[str, Tensor]]:
                     *(("", p) for p in optimizer.parameters)):
         seen.setdefault(id(t), (name, t))
     return list(seen.values())
+
+
+def _memory_axes(parameters: list[Tensor], group: Group) -> dict[int, tuple[int, ...]]:
+    """The axes of parameters from the outermost in memory to the innermost, as rank 0 has them."""
+    mine = [sorted(range(p.ndim), key=lambda axis, p=p: -p.array.strides[axis])  # type: ignore
+            for p in parameters]
+    numbers = wrap(np.array([axis for axes in mine for axis in axes], np.int64))
+    left = iter(broadcast(numbers, 0, group).numpy().tolist())
+    return {id(p): tuple([next(left) for _ in range(p.ndim)]) for p in parameters}
 
 
 def _buckets(owners: list[Tensor], most: int) -> list[list[Tensor]]:
