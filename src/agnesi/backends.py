@@ -10,6 +10,7 @@ False
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from agnesi.core.keywords import strictly as _strictly
@@ -70,6 +71,8 @@ class _Cuda(Backend):
 
 cuda = _Cuda()
 cudnn, mps, mkldnn, mkl, openmp = (Backend() for _ in range(5))
+for _name in "cuda cudnn mps mkldnn mkl openmp".split():
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name]  # import agnesi.backends.cudnn as cudnn
 
 
 def __dir__() -> list[str]:

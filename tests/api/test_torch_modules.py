@@ -136,3 +136,91 @@ def test_formulas_for_transforms_that_are_told_are_right():
     np.testing.assert_allclose(ag.fft.irfft2(ag.conj(ag.tensor(x)), norm="forward")[0],
                                np.fft.hfft(np.fft.fft(x, axis=0))[0], atol=1e-12)
     assert "hfft2" in migration_hints.table("module 'agnesi.fft'")
+
+
+def test_derivatives_are_checked_in_pytorchs_words():
+    class Half(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    x = ag.tensor([0.5, 2.0], dtype="float64", requires_grad=True)
+    assert ag.autograd.gradcheck(lambda x, n: x**n, (x, 3)) and ag.autograd.gradgradcheck(ag.exp, x)
+    assert not ag.autograd.gradcheck(Half.apply, x, raise_exception=False)
+    with pytest.raises(RuntimeError, match="gradcheck: reverse derivative is"):
+        ag.autograd.gradcheck(Half.apply, (x,))
+    with pytest.raises(RuntimeError, match="no operand requires a gradient"):
+        ag.autograd.gradcheck(ag.exp, (x.detach(),))
+
+
+def test_backends_are_imported_by_their_paths():
+    assert importlib.import_module("agnesi.backends.cudnn") is ag.backends.cudnn
+
+
+#: Calls whose last arguments only PyTorch takes by place, and the same in our words.
+BY_PLACE = [
+    ("x.topk(2, 1, False)", "x.topk(2, axis=1, largest=False)"),
+    ("x.argsort(1, True)", "x.argsort(axis=1, descending=True)"),
+    ("x.kthvalue(2, 1, True)", "x.kthvalue(2, axis=1, keepdims=True)"),
+    ("ag.quantile(x, 0.5, 1, True)", "ag.quantile(x, 0.5, axis=1, keepdims=True)"),
+    ("x.norm(2, 1, True)", "x.norm(2, axis=1, keepdims=True)"),
+    ("x.std(1, True)", "x.std(axis=1, correction=1)"),
+    ("x.var(1, False, True)", "x.var(axis=1, correction=0, keepdims=True)"),
+    ("ag.isclose(x, x, 1e-5, 1e-8, True)", "ag.isclose(x, x, equal_nan=True)"),
+    ("ag.linalg.vector_norm(x, 3, 1)", "ag.linalg.vector_norm(x, ord=3, axis=1)"),
+    ("ag.linalg.matrix_norm(x, 'nuc')", "ag.linalg.matrix_norm(x, ord='nuc')"),
+    ("nn.functional.leaky_relu(x + 0, 0.1, True)", "nn.functional.leaky_relu(x, 0.1)"),
+    ("nn.functional.dropout(x + 0, 0.5, False, True)", "x"), ("x.flip(0, 1)", "ag.flip(x, (0, 1))"),
+    ("ag.meshgrid([x[0], x[1]])", "ag.meshgrid(x[0], x[1], indexing='ij')"),
+    ("ag.zeros(1, np.int64(2))", "ag.zeros((1, 2))"),
+    ("ag.linalg.lstsq(x, x).solution", "ag.linalg.lstsq(x, x).x"),
+]
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_arguments_that_only_pytorch_takes_by_place(convert: Any) -> None:
+    names = {"ag": ag, "nn": nn, "np": np}
+    for call, same in BY_PLACE:
+        found, wanted = (convert(eval(f"lambda x: {text}", names))(Y) for text in (call, same))
+        for a, b in zip(ag.tree.leaves(found), ag.tree.leaves(wanted), strict=True):
+            assert a.dtype == b.dtype and np.array_equal(a, b), call
+
+
+def test_numbers_and_arrays_are_no_dtypes():
+    for value in (np.int64(2), np.ones(2), ag.ones(2)):
+        with pytest.raises(ag.DTypeError, match="unsupported dtype"):
+            ag.asarray([1], value)
+
+
+def test_complex_numbers_are_drawn_in_two_parts():
+    for draw, square in ((ag.rand, 2 / 3), (ag.randn, 1.0)):
+        z = draw(20_000, dtype="complex64", generator=ag.random.Generator(3))
+        parts = ag.view_as_real(z)
+        assert z.dtype == ag.complex64 and abs(parts.var(axis=0)[0] - parts.var(axis=0)[1]) < 0.01
+        assert abs(ag.abs(z).square().mean() - square) < 0.02
+    like = ag.jit(ag.randn_like)(ag.zeros(3, dtype="complex128"))
+    assert like.dtype == ag.complex128 and (like.imag != 0).all()
+    assert (ag.zeros(3, dtype="complex64").normal_().imag != 0).all()
+
+
+def test_a_parameter_of_read_only_memory_is_a_copy():
+    whole = ag.ones((3, 3))
+    p = nn.Parameter(whole.diag())
+    p.data[0] = 5.0
+    assert p.tolist() == [5, 1, 1] and whole[0, 0] == 1
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_checkpoints_take_pytorchs_flags(convert: Any) -> None:
+    checkpoint = importlib.import_module("agnesi.utils.checkpoint")
+
+    def cost(x: Any) -> Any:
+        y = checkpoint.checkpoint(lambda a, b: a * b, x, x + 1, use_reentrant=False)
+        return checkpoint.checkpoint_sequential([ag.sin, ag.tanh], 2, y, use_reentrant=False).sum()
+
+    wanted = ag.grad(lambda x: ag.tanh(ag.sin(x * x + x)).sum())(X)
+    assert np.allclose(convert(ag.grad(cost))(X), wanted)

@@ -95,7 +95,8 @@ def test_complex_numbers_are_refused_where_it_is_said():
             continue
         tried += 1
         numbers = [n for e in doc.entries("Parameters") for n in e.names
-                   if re.match("array_like(?! of)", e.kind) and n in given.arguments]
+                   if re.match("array_like(?! of)|Tensor$", e.kind) and n != "out"
+                   and n in given.arguments]
         new = {n: as_complex(given.arguments[n]) for n in numbers}
         if not raises(ag.DTypeError, FUNCTIONS[name], changed(given, new)):
             wrong.append(name)
@@ -167,7 +168,7 @@ def test_results_are_as_is_said(tmp_path):
         try:
             with ag.config(cache_dir=str(tmp_path)):
                 result = result_of(name)
-        except OSError:  # the example's file is not there
+        except (OSError, ag.GradientError):  # a file is not there, or nothing is recorded
             continue
         tried += len(tests)
         if not all(test(result, given.arguments) for test in tests):

@@ -41,7 +41,7 @@ from agnesi.api.draws.gamma import gamma as gamma
 from agnesi.api.draws.gamma import standard_gamma as standard_gamma
 from agnesi.api.draws.gamma import standard_t as standard_t
 from agnesi.api.draws.methods import method as _method
-from agnesi.api.draws.methods import standard as _standard
+from agnesi.api.draws.methods import standard as _without
 from agnesi.api.draws.mixed import noncentral_chisquare as noncentral_chisquare
 from agnesi.api.draws.mixed import noncentral_f as noncentral_f
 from agnesi.api.draws.mixed import vonmises as vonmises
@@ -78,6 +78,8 @@ from agnesi.ops.random.random import dropout_mask as dropout_mask
 from agnesi.ops.random.random import permutation as permutation
 from agnesi.ops.random.random import randint as randint
 from agnesi.ops.random.random import shuffle as shuffle
+from agnesi.ops.random.random import standard as _standard
+from agnesi.ops.random.random import unit as _unit
 
 #: NumPy's name for making a generator.
 default_rng = Generator
@@ -94,7 +96,8 @@ def rand(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = Non
 
     :param *shape: Sizes, as several arguments or one tuple.
     :type *shape: int
-    :param dtype: A float type; ``config.default_float`` by default.
+    :param dtype: A float type, ``config.default_float`` by default; or a complex one, whose two
+        parts are drawn.
     :returns: Of that shape; without sizes one number, of shape ().
     :raises ValueError: If a size is negative.
     :see: randn, randint, random.uniform, manual_seed
@@ -102,7 +105,7 @@ def rand(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = Non
     >>> ag.rand(2, 3).shape
     (2, 3)
     """
-    return uniform(size=_shape(shape), dtype=dtype, generator=generator)
+    return _unit(_shape(shape), dtype, generator)
 
 
 @public
@@ -112,7 +115,8 @@ def randn(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = No
 
     :param *shape: Sizes, as several arguments or one tuple.
     :type *shape: int
-    :param dtype: A float type; ``config.default_float`` by default.
+    :param dtype: A float type, ``config.default_float`` by default; or a complex one, whose two
+        parts have the variance 1/2 each.
     :returns: Of that shape; without sizes one number, of shape ().
     :raises ValueError: If a size is negative.
     :see: rand, random.normal, manual_seed
@@ -120,7 +124,7 @@ def randn(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = No
     >>> ag.randn(2, 3).dtype
     dtype('float32')
     """
-    return normal(size=_shape(shape), dtype=dtype, generator=generator)
+    return _standard(_shape(shape), dtype, generator)
 
 
 # -- methods of generators --------------------------------------------------------------------
@@ -139,7 +143,7 @@ for _function in (bernoulli, choice):
 for _name, _function in (
     ("random", uniform), ("standard_normal", normal), ("standard_exponential", exponential),
 ):
-    setattr(Generator, _name, _standard(_function, _name))
+    setattr(Generator, _name, _without(_function, _name))
 
 
 if not TYPE_CHECKING:

@@ -30,6 +30,9 @@ from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.base.creation import zeros_like
 
+#: What PyTorch's calls say of its ways; here there is one.
+_FLAGS = frozenset("use_reentrant preserve_rng_state determinism_check debug".split())
+
 
 @higher
 def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
@@ -52,7 +55,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     :type function: callable
     :param *args: Its arguments: tensors, nested containers of them, anything else.
     :type *args: object
-    :param **keywords: Further arguments, by name.
+    :param **keywords: Further arguments, by name; those by which PyTorch chooses its way
+        (``use_reentrant``, ``preserve_rng_state``) say nothing.
     :type **keywords: object
     :returns: What the function returns; or the function itself, checkpointed.
     :rtype: object
@@ -67,6 +71,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     >>> w.grad
     tensor([0.41997433, 0.07065082])
     """
+    keywords = {word: value for word, value in keywords.items() if word not in _FLAGS}
     if args or keywords or not _requires_arguments(function):
         return _checkpointed(function, args, keywords)
 
@@ -106,7 +111,8 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
 
 @higher
 def checkpoint_sequential(functions: Iterable[Callable[[Any], Any]], segments: int,
-                          x: TensorLike) -> Any:
+                          x: TensorLike, use_reentrant: bool | None = None,
+                          preserve_rng_state: bool = True) -> Any:
     """Functions one after another, in checkpointed segments; the last segment is run once.
 
     :param functions: For example an ``nn.Sequential``.
@@ -114,6 +120,8 @@ def checkpoint_sequential(functions: Iterable[Callable[[Any], Any]], segments: i
     :param segments: How many; 0 chooses the square root of the number of functions.
     :param x: The argument of the first function.
     :type x: object
+    :param use_reentrant, preserve_rng_state: Taken from PyTorch's calls: there is one way, which
+        draws the same random numbers again.
     :returns: What the last function returns.
     :rtype: object
     :raises ValueError: If ``segments`` is negative.

@@ -14,6 +14,8 @@ from agnesi.autodiff.recording import enable_grad as enable_grad
 from agnesi.autodiff.recording import no_grad as no_grad
 from agnesi.autograd import function as function
 from agnesi.autograd import functional as functional
+from agnesi.autograd.gradcheck import gradcheck as gradcheck
+from agnesi.autograd.gradcheck import gradgradcheck as gradgradcheck
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown

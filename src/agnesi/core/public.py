@@ -28,7 +28,7 @@ from agnesi.core.tensor import Tensor
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Names of devices.
-_DEVICES = (DEVICE, "cuda", "gpu", "mps", "tpu", "xpu")
+_DEVICES = (DEVICE, "cuda", "gpu", "meta", "mps", "tpu", "xpu")
 
 
 def explain_errors(function: F) -> F:

@@ -49,6 +49,15 @@ _MAKERS = frozenset("""
     kaiser_window linspace logspace normal rand rand_like randint randint_like randn randn_like
     randperm uniform
 """.split())
+#: What PyTorch takes by place behind the parameters that have places here, by function.
+_BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, words in {
+    "kthvalue quantile nanquantile norm": "keepdims", "topk": "largest sorted",
+    "argsort": "descending stable", "std var": "unbiased keepdims", "isclose allclose": "equal_nan",
+    "cholesky": "upper", "index_put_": "accumulate", "copy_": "non_blocking",
+    """alpha_dropout celu dropout dropout1d dropout2d dropout3d elu feature_alpha_dropout
+    hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu threshold""":
+        "inplace",
+}.items() for name in names.split()}
 #: The only device.
 DEVICE = "cpu"
 
@@ -212,7 +221,11 @@ class Form:
         return result.requires_grad_() if wanted else result
 
     def by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """PyTorch's third argument of reductions: whether the axis stays."""
+        """PyTorch's arguments behind ours; reductions' third one says whether the axis stays."""
+        count, behind = len(self.places), _BEHIND.get(self.name, ())
+        if count < len(args) <= count + len(behind):
+            more = dict(zip(behind, args[count:], strict=False))
+            return self.call(args[:count], {**more, **keywords})
         if (len(args) == 3 and type(args[2]) is bool and not keywords
                 and self.name != "count_nonzero"  # which takes several axes there
                 and self.places[1:] == ("axis",) and "keepdims" in self.names):
@@ -224,8 +237,8 @@ class Form:
         if self.known is None or not self.known.issuperset(keywords):
             return NotImplemented
         special = LENT.foreign_forms().get(self.name)
-        return self.by_place(args, keywords) if special is None else special(
-            self.function, args, keywords)
+        found = NotImplemented if special is None else special(self.function, args, keywords)
+        return self.by_place(args, keywords) if found is NotImplemented else found
 
     def _placed(self, count: int, given: dict[str, Any]) -> list[Any]:
         """Operands given by names that they have not here, in their places."""

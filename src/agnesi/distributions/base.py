@@ -22,6 +22,7 @@ from agnesi.ops.base.creation import checked_sizes
 C = TypeVar("C", bound=type)
 
 _WORDS = {
+    "cache_size": "int\n    Taken from PyTorch's calls: values are computed again.",
     "validate_args": "bool, optional\n    False leaves out the checks of parameters and values.",
     "probs": "array_like, optional\n    Probabilities.",
     "logits": "array_like, optional\n    Their logarithms, or of one probability that of the odds; "

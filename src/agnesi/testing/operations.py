@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.autograd.differences import check_grads
 from agnesi.compiler.jit import jit
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
@@ -17,7 +18,6 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.testing.gradients import check_grads
 
 Function = Callable[..., Tensor]
 

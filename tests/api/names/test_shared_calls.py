@@ -65,4 +65,6 @@ def test_calls_become_what_the_table_says(owner: str) -> None:
             assert isinstance(mine, Exception) == (kind == "x"), (call, mine)
             if (owner.startswith("numpy") and kind == "=") or kind == "n":
                 numpys = shared.answer(call, np, np.array)
+                if isinstance(numpys, AttributeError):  # what later NumPys have no more
+                    continue
                 assert shared.same(mine[0], numpys[0]) and shared.same(mine[1], numpys[1]), call

@@ -163,8 +163,22 @@ def _histogram(function: Form, args: Any, keywords: Any) -> Any:
 
 def _shape(function: Form, args: Any, keywords: Any) -> Any:
     """Sizes as several arguments."""
-    if len(args) > 1 and all(type(n) is int for n in args):
+    if len(args) > 1 and all(hasattr(n, "__index__") and type(n) is not bool for n in args):
         return function(args, **keywords)
+    return NotImplemented
+
+
+def _grid(function: Form, args: Any, keywords: Any) -> Any:
+    """Vectors in a list; then the first runs along axis 0."""
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        return function(*args[0], **{"indexing": "ij", **keywords})
+    return NotImplemented
+
+
+def _several(function: Form, args: Any, keywords: Any) -> Any:
+    """Axes as several arguments."""
+    if len(args) > 2 and not keywords:
+        return function(args[0], args[1:])
     return NotImplemented
 
 
@@ -247,6 +261,7 @@ FORMS: dict[str, Form] = {
     "permute_dims": _axes, "transpose": _named_axes, "histogram": _histogram,
     "index_add": _index_add, "index_add_": _index_add, "solve": _solved,
     "solve_triangular": _solved, "lu_solve": _lu_solved,
+    "meshgrid": _grid, "flip": _several,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),
 }
 

@@ -29,24 +29,24 @@ def _float(x: Tensor, dtype: DTypeLike = None) -> Any:
 
 @torch("Tensor | Of the shape of ``x``.", "rand, randn_like, random.uniform",
        ">>> ag.rand_like(ag.ones(2, 3)).shape\n(2, 3)",
-       "DTypeError | If ``x`` has no float dtype and none is given.", x="array_like | Gives shape "
-       "and dtype.")
+       "DTypeError | If ``x`` has integers or bools and no dtype is given.",
+       x="array_like | Gives shape and dtype.")
 def rand_like(x: TensorLike, *, dtype: DTypeLike = None, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:
     """Uniform numbers in [0, 1), of the shape and dtype of a tensor."""
     x = as_tensor(x)
-    return random.uniform(x.shape, dtype=_float(x, dtype), generator=generator)
+    return random.unit(x.shape, _float(x, dtype), generator)
 
 
 @torch("Tensor | Of the shape of ``x``.", "randn, rand_like, random.normal",
        ">>> ag.randn_like(ag.ones(2, 3)).shape\n(2, 3)",
-       "DTypeError | If ``x`` has no float dtype and none is given.", x="array_like | Gives shape "
-       "and dtype.")
+       "DTypeError | If ``x`` has integers or bools and no dtype is given.",
+       x="array_like | Gives shape and dtype.")
 def randn_like(x: TensorLike, *, dtype: DTypeLike = None, generator: Generator | None = None,
                out: Tensor | None = None) -> Tensor:
     """Normal numbers of mean 0 and deviation 1, of the shape and dtype of a tensor."""
     x = as_tensor(x)
-    return random.normal(x.shape, dtype=_float(x, dtype), generator=generator)
+    return random.standard(x.shape, _float(x, dtype), generator)
 
 
 @torch("Tensor | Of the shape of ``x``.", "randint, rand_like, random.integers",

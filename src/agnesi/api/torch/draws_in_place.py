@@ -62,7 +62,9 @@ _OURS = {"from": "low", "to": "high", "a": "low", "b": "high"}
 @_method("mean std")
 def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Generator | None = None
             ) -> Tensor:
-    """Fill the tensor with normal numbers."""
+    """Fill the tensor with normal numbers; complex ones have parts of half the variance."""
+    if self.dtype.kind == "c":
+        return random.standard(self.shape, self.dtype, generator) * std + mean
     return basic.normal(mean, std, self.shape, dtype=_wide(self), generator=generator)
 
 

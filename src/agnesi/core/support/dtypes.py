@@ -74,6 +74,8 @@ def as_dtype(dtype: Any) -> np.dtype:
         found = np.dtype(dtype)
     except (TypeError, RecursionError):
         found = None
+    if hasattr(dtype, "__array__") and not isinstance(dtype, type):
+        found = None  # NumPy would take that of the number or array
     if found is not None and found.name == "bfloat16":
         return _bfloat16()
     if found is not None and not found.isnative:  # as files hold them

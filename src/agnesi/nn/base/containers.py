@@ -22,7 +22,7 @@ def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - 
     Parameters
     ----------
     data : array_like
-        Its value; shares memory with a tensor that is given.
+        Its value; shares memory with a tensor that is given, unless that is read-only.
     requires_grad : bool
         Whether gradients flow to it.
 
@@ -41,7 +41,10 @@ def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - 
     >>> ag.nn.Parameter(ag.zeros(2))
     tensor([0., 0.], requires_grad=True)
     """
-    return as_tensor(data).detach().requires_grad_(requires_grad)
+    found = as_tensor(data).detach()
+    if found.array is not None and not found.array.flags.writeable:
+        found = found.clone()
+    return found.requires_grad_(requires_grad)
 
 
 class _Container(Module):

@@ -42,33 +42,33 @@ def _in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Te
     change.__name__ = change.__qualname__ = name
     change.__module__ = __name__
     change.__signature__ = signature.replace(parameters=[first, *rest])  # type: ignore[attr-defined]
-    _, head, raised = (function.__doc__ or "").partition("    Raises\n")
+    _, head, raised = inspect.cleandoc(function.__doc__ or "").partition("Raises\n")
     raises = head + raised.partition("\n\n")[0] + "\n\n" if head else ""
-    told = "".join(f"\n    {p.name} : object\n        As there." for p in rest)
+    told = "".join(f"\n{p.name} : object\n    As there." for p in rest)
     change.__doc__ = f"""{function.__name__} in place: see :func:`{function.__name__}`.
 
-    Parameters
-    ----------
-    input : Tensor
-        Is changed.{told}
+Parameters
+----------
+input : Tensor
+    Is changed.{told}
 
-    Returns
-    -------
-    Tensor
-        ``input`` itself.
+Returns
+-------
+Tensor
+    ``input`` itself.
 
-{raises}    See Also
-    --------
-    nn.functional.{function.__name__}
+{raises}See Also
+--------
+nn.functional.{function.__name__}
 
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> x = ag.tensor([-1.0, 2.0])
-    >>> y = ag.nn.functional.{name}(x{example})
-    >>> y is x
-    True
-    """
+Examples
+--------
+>>> import agnesi as ag
+>>> x = ag.tensor([-1.0, 2.0])
+>>> y = ag.nn.functional.{name}(x{example})
+>>> y is x
+True
+"""
     return public(change)
 
 
@@ -78,7 +78,7 @@ threshold_ = _in_place(threshold, ", 0.0, 1.0")
 
 
 #: What docstrings say of ``out``.
-_OUT = r"    out : .*\n(        .*\n)+"
+_OUT = r"out : .*\n(    .*\n)+"
 
 
 def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -97,23 +97,23 @@ def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
     pooled.__module__ = __name__
     pooled.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=rest, return_annotation="tuple[Tensor, Tensor]")
-    text, _, _ = re.sub(_OUT, "", function.__doc__ or "").partition("    Examples\n")
-    taken, _, after = text.partition("    Returns\n")
-    after = "".join(after.partition("    Raises\n")[1:])
-    pooled.__doc__ = f"""{taken}    Returns
-    -------
-    values, indices : Tensor
-        The greatest elements, and of each its number in the image, in row-major order.
+    text = re.sub(_OUT, "", inspect.cleandoc(function.__doc__ or "")).partition("Examples\n")[0]
+    taken, _, after = text.partition("Returns\n")
+    after = "".join(after.partition("Raises\n")[1:])
+    pooled.__doc__ = f"""{taken}Returns
+-------
+values, indices : Tensor
+    The greatest elements, and of each its number in the image, in row-major order.
 
-    {after.strip()}
+{after.strip()}
 
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> y, indices = ag.nn.functional.{name}(ag.ones((1, 1{", 4" * rank})), 2)
-    >>> y.shape == indices.shape
-    True
-    """
+Examples
+--------
+>>> import agnesi as ag
+>>> y, indices = ag.nn.functional.{name}(ag.ones((1, 1{", 4" * rank})), 2)
+>>> y.shape == indices.shape
+True
+"""
     return public(pooled)
 
 

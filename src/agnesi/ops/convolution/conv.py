@@ -454,8 +454,9 @@ def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
 
 
 @public
-def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
-           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,
+           flip: bool = False,
            algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from typing import Any, Literal, overload
 
@@ -378,10 +379,10 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
     name, shape = f"{function.__name__}{rank}d", f"(batch, channels{', size' * rank})"
     pool.__name__ = pool.__qualname__ = name
     pool.__module__ = __name__
-    summary, _, rest = (function.__doc__ or "").partition("\n\n")
+    summary, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
     pool.__doc__ = (
-        f"{summary}\n\n    It is :func:`{function.__name__}` of {shape},\n"
-        f"    or of one image without a batch.\n\n{rest}"
+        f"{summary}\n\nIt is :func:`{function.__name__}` of {shape},\n"
+        f"or of one image without a batch.\n\n{rest}"
     )
     return public(pool)
 

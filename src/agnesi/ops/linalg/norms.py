@@ -108,17 +108,17 @@ def _norm_of_matrices(x: Tensor, ord: Order, axes: Any, keepdims: bool) -> Tenso
 
 
 @public
-def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Order = "fro",
-                axis: Any = (-2, -1), out: Tensor | None = None) -> Tensor:
+def matrix_norm(x: TensorLike, /, ord: Order = "fro", axis: Any = (-2, -1),
+                keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Norms of matrices.
 
     :param x: Of shape (..., m, n).
-    :param keepdims: Whether the matrices' axes stay, with size 1.
     :param ord: The root of the sum of squares; the sum of singular values; the greatest (least) sum
         of absolute values of a column; the greatest (least) singular value; that sum of a row.
     :type ord: {"fro", "nuc", 1, -1, 2, -2, inf, -inf}
     :param axis: Where the matrices lie.
     :type axis: tuple of two int
+    :param keepdims: Whether the matrices' axes stay, with size 1.
     :returns: Real, of the shape of ``x`` without the matrices' axes.
     :raises ShapeError: If ``x`` has fewer than 2 axes.
     :raises ValueError: If there is no such norm.
@@ -133,15 +133,15 @@ def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Order = "fro",
 
 
 @public
-def vector_norm(x: TensorLike, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2,
+def vector_norm(x: TensorLike, /, ord: float = 2, axis: Any = None, keepdims: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
     """Norms of vectors: ``sum(abs(x)**ord)**(1/ord)``.
 
     :param x: Real or complex numbers.
+    :param ord: A number, inf or -inf; 0 counts what is not 0.
     :param axis: Where the vectors lie; all elements are one by default.
     :type axis: int or tuple of int, optional
     :param keepdims: Whether these axes stay, with size 1.
-    :param ord: A number, inf or -inf; 0 counts what is not 0.
     :returns: Real, of the shape of ``x`` without these axes.
     :raises ShapeError: For ``inf`` and ``-inf`` of no elements.
     :see: linalg.norm, linalg.matrix_norm, agnesi.norm

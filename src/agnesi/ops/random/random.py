@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_neg
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import Slice
 from agnesi.ops.elementwise.bitwise import mulhi
+from agnesi.ops.elementwise.complexes import view_as_complex
 from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.index import take
 from agnesi.ops.random.generators import Generator, default_generator
@@ -128,6 +131,25 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
     sizes, kind = checked_sizes(shape), float_of(dtype)
     (std,) = not_negative("normal", std=std)
     return _scaled(noise("normal", sizes, kind, generator), std, mean, kind)
+
+
+def unit(shape: Any, dtype: Any, generator: Generator | None) -> Tensor:
+    """Uniform numbers in [0, 1); complex ones have two such parts."""
+    return _in_parts(uniform, shape, dtype, generator, 1.0)
+
+
+def standard(shape: Any, dtype: Any, generator: Generator | None) -> Tensor:
+    """Normal numbers of mean 0 and variance 1, of which a complex number's parts have half."""
+    return _in_parts(normal, shape, dtype, generator, math.sqrt(0.5))
+
+
+def _in_parts(draw: Callable[..., Tensor], shape: Any, dtype: Any, generator: Generator | None,
+              scale: float) -> Tensor:
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    if kind is None or kind.kind != "c":
+        return draw(shape, dtype=kind, generator=generator)
+    pairs = draw((*checked_sizes(shape), 2), dtype=dtypes.real_of(kind), generator=generator)
+    return view_as_complex(pairs * scale)
 
 
 @public

@@ -56,7 +56,7 @@ class COO:
     tensor([3., 9.])
     """
 
-    __slots__ = ("_coalesced", "_indices", "_lines", "_values", "shape")
+    __slots__ = ("_coalesced", "_entries", "_lines", "_places", "shape")
     __array_ufunc__ = None
     is_sparse = True
     layout = "sparse_coo"
@@ -68,22 +68,22 @@ class COO:
     def __init__(self, indices: Any, values: Any, shape: Any, is_coalesced: bool = False) -> None:
         given = (indices, values, shape)
         self.shape: Any = ()
-        indices, self._values = as_tensor(indices), as_tensor(values)
+        indices, self._entries = as_tensor(indices), as_tensor(values)
         self._coalesced = is_coalesced
         self._lines: tuple[Tensor, Tensor, Tensor] | None = None
         try:
             self.shape = checked_sizes(shape)
-            self._indices = self._checked(indices)
+            self._places = self._checked(indices)
         except (ValueError, TypeError, IndexError) as error:
             raise renamed_error(error, "sparse_coo_tensor", given) from None
 
     def _checked(self, indices: Tensor) -> Tensor:
-        if indices.ndim != 2 or indices.shape[1:] != self._values.shape[:1]:
+        if indices.ndim != 2 or indices.shape[1:] != self._entries.shape[:1]:
             raise ShapeError(f"indices must be (axes, values) beside values (values, ...), but are "
-                             f"{typed(indices)} and {typed(self._values)}")
+                             f"{typed(indices)} and {typed(self._entries)}")
         places, rest = self.shape[: indices.shape[0]], self.shape[indices.shape[0]:]
-        if len(places) < indices.shape[0] or rest != self._values.shape[1:]:
-            raise ShapeError(f"{typed(indices)} and {typed(self._values)} do not make a tensor of "
+        if len(places) < indices.shape[0] or rest != self._entries.shape[1:]:
+            raise ShapeError(f"{typed(indices)} and {typed(self._entries)} do not make a tensor of "
                              f"shape {self.shape}")
         if indices.dtype.kind not in "iu":
             if not indices.shape[1]:
@@ -102,12 +102,12 @@ class COO:
     def _made(cls, indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False) -> COO:
         """A tensor of parts that are known to fit."""
         new = object.__new__(cls)
-        new._indices, new._values, new.shape = indices, values, tuple(shape)
+        new._places, new._entries, new.shape = indices, values, tuple(shape)
         new._coalesced, new._lines = coalesced, None
         return new
 
     def __reduce__(self) -> Any:
-        return COO._made, (self._indices, self._values, self.shape, self._coalesced)
+        return COO._made, (self._places, self._entries, self.shape, self._coalesced)
 
     def with_values(self, values: Tensor) -> COO:
         """The same places with other values.
@@ -116,7 +116,7 @@ class COO:
         :returns: Of their dtype, and of their sizes behind the first axis.
         """
         shape = (*self.shape[: self.sparse_dim()], *values.shape[1:])
-        new = COO._made(self._indices, values, shape, self._coalesced)
+        new = COO._made(self._places, values, shape, self._coalesced)
         new._lines = self._lines
         return new
 
@@ -126,21 +126,26 @@ class COO:
 
         :returns: Of integers.
         """
-        return self._indices
+        return self._places
 
     def values(self) -> Tensor:
         """The values, of shape (values, *other axes).
 
         :returns: Gradients flow to it.
         """
-        return self._values
+        return self._entries
+
+    def _nnz(self) -> int:
+        return self.nnz  # type: ignore[no-any-return]
+
+    _indices, _values = indices, values  # PyTorch's for tensors that are not coalesced
 
     def sparse_dim(self) -> int:
         """How many axes have places.
 
         :returns: The first ones.
         """
-        return int(self._indices.shape[0])
+        return int(self._places.shape[0])
 
     def dense_dim(self) -> int:
         """How many axes have none.
@@ -159,11 +164,11 @@ class COO:
     @property
     def nnz(self) -> Any:
         """How many values there are."""
-        return self._values.shape[0]
+        return self._entries.shape[0]
 
     @property
     def dtype(self) -> np.dtype:
-        return self._values.dtype
+        return self._entries.dtype
 
     @property
     def ndim(self) -> int:
@@ -171,12 +176,12 @@ class COO:
 
     @property
     def requires_grad(self) -> bool:
-        return self._values.requires_grad
+        return self._entries.requires_grad
 
     @property
     def grad(self) -> COO | None:
         """The gradient of the values, at their places; None before ``backward``."""
-        g = self._values.grad
+        g = self._entries.grad
         return None if g is None else self.with_values(g)
 
     def __repr__(self) -> str:
@@ -199,11 +204,11 @@ class COO:
         >>> ag.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (2,)).to_dense()
         tensor([3., 0.])
         """
-        places = [self._indices[k] for k in range(self.sparse_dim())]
+        places = [self._places[k] for k in range(self.sparse_dim())]
         if not places:
-            return self._values.sum(0)
+            return self._entries.sum(0)
         op = IndexSum(tuple(range(len(places))), 0, self.shape)
-        found: Tensor = apply(op, self._values, *places)
+        found: Tensor = apply(op, self._entries, *places)
         return found
 
     todense = to_dense
@@ -222,13 +227,13 @@ class COO:
         if self._coalesced:
             return self
         order, number, first = self._grouped()
-        if is_tracing() or not is_known(self._indices):
-            total = _added(self._values, number, self.nnz)[number]
-            shown = reshape(first, (-1,) + (1,) * (self._values.ndim - 1))
+        if is_tracing() or not is_known(self._places):
+            total = _added(self._entries, number, self.nnz)[number]
+            shown = reshape(first, (-1,) + (1,) * (self._entries.ndim - 1))
             return self.with_values(total * cast(shown, total.dtype))
         starts = order.array[np.flatnonzero(first.array[order.array])]
-        indices = wrap(np.ascontiguousarray(self._indices.array[:, starts]))
-        return COO._made(indices, _added(self._values, number, len(starts)), self.shape, True)
+        indices = wrap(np.ascontiguousarray(self._places.array[:, starts]))
+        return COO._made(indices, _added(self._entries, number, len(starts)), self.shape, True)
 
     def totals(self) -> Tensor:
         """For each value the sum of all that are at its place.
@@ -236,16 +241,16 @@ class COO:
         :returns: Of the shape of the values.
         """
         if self._coalesced:
-            return self._values
+            return self._entries
         _, number, _ = self._grouped()
-        return _added(self._values, number, self.nnz)[number]
+        return _added(self._entries, number, self.nnz)[number]
 
     def _grouped(self) -> tuple[Tensor, Tensor, Tensor]:
         """The order of places, the number of each value's place in it, and whether it is the first
         one there."""
-        place: Any = cast(self._indices[0], np.dtype("int64"))
+        place: Any = cast(self._places[0], np.dtype("int64"))
         for k in range(1, self.sparse_dim()):
-            place = place * self.shape[k] + self._indices[k]
+            place = place * self.shape[k] + self._places[k]
         order = argsort(place)
         there = place[order]
         steps = cast(not_equal(there[1:], there[:-1]), there.dtype)
@@ -262,28 +267,28 @@ class COO:
         :type dtype: dtype
         :returns: At the same places.
         """
-        return self.with_values(self._values.astype(dtype))
+        return self.with_values(self._entries.astype(dtype))
 
     def detach(self) -> COO:
         """The same tensor without a history.
 
         :returns: On the same memory.
         """
-        return self.with_values(self._values.detach())
+        return self.with_values(self._entries.detach())
 
     def clone(self) -> COO:
         """A copy.
 
         :returns: In other memory.
         """
-        return self.with_values(self._values.clone())
+        return self.with_values(self._entries.clone())
 
     def zero_(self) -> COO:
         """Let all values be 0, in place.
 
         :returns: The tensor itself.
         """
-        self._values.zero_()
+        self._entries.zero_()
         return self
 
     @property
@@ -311,12 +316,12 @@ class COO:
             raise IndexError(at(f"transpose: axes {dim0} and {dim1} are not both among the {count} "
                                 f"that have places, of shape {self.shape}"))
         order[one], order[two] = order[two], order[one]
-        indices = self._indices[order[:count]]
-        return COO._made(indices, self._values, [self.shape[k] for k in order])
+        indices = self._places[order[:count]]
+        return COO._made(indices, self._entries, [self.shape[k] for k in order])
 
     # -- arithmetic -----------------------------------------------------------------------
     def __neg__(self) -> COO:
-        return self.with_values(-self._values)
+        return self.with_values(-self._entries)
 
     def _scaled(self, other: Any, by: Any) -> COO:
         x = as_tensor(other)
@@ -324,8 +329,8 @@ class COO:
             if x.shape != self.shape:
                 raise ShapeError(at(f"multiply: {typed(x)} beside a sparse tensor of shape "
                                     f"{self.shape}: shapes must be equal, or it a number"))
-            other = x[tuple(self._indices[k] for k in range(self.sparse_dim()))]
-        return self.with_values(by(self._values, other))
+            other = x[tuple(self._places[k] for k in range(self.sparse_dim()))]
+        return self.with_values(by(self._entries, other))
 
     def __mul__(self, other: Any) -> COO:
         if isinstance(other, COO):
@@ -345,8 +350,8 @@ class COO:
             raise ShapeError(at(f"add: sparse tensors of shapes {self.shape} and {other.shape} "
                                 f"with {self.sparse_dim()} and {other.sparse_dim()} axes of "
                                 "places"))
-        values = concat(list(pair(self._values, other._values)))
-        indices = concat(list(pair(self._indices, other._indices)), 1)
+        values = concat(list(pair(self._entries, other._entries)))
+        indices = concat(list(pair(self._places, other._places)), 1)
         return COO._made(indices, values, self.shape)
 
     __radd__ = __add__
@@ -377,7 +382,7 @@ class COO:
         if self.shape[1] != x.shape[0]:
             raise ShapeError(f"inner sizes differ: {self.shape[1]} (last axis of {self.shape}) and "
                              f"{x.shape[0]} (first axis of {x.shape})")
-        values, x = pair(self._values, x)
+        values, x = pair(self._entries, x)
         order, columns, starts = self._by_rows()
         found: Tensor = apply(ROWS, values[order], x if x.ndim == 2 else expand_dims(x, 1),
                               columns, starts)
@@ -395,9 +400,9 @@ class COO:
         """The values' order by rows, their columns, and where rows begin; kept where known."""
         if self._lines is not None:
             return self._lines
-        rows, columns = self._indices[0], self._indices[1]
+        rows, columns = self._places[0], self._places[1]
         found = lined_up(rows, columns, self.shape[0])
-        if is_known(self._indices):
+        if is_known(self._places):
             self._lines = found
         return found
 
@@ -410,7 +415,7 @@ class COO:
         :raises IndexError: If the axis has no places.
         """
         if dim is None:
-            return self._values.sum()
+            return self._entries.sum()
         axis = dim + self.ndim if dim < 0 else dim
         if not 0 <= axis < self.sparse_dim():
             raise IndexError(at(f"sum: axis {dim} has no places in a sparse tensor of shape "
@@ -418,8 +423,8 @@ class COO:
         kept = [k for k in range(self.sparse_dim()) if k != axis]
         shape = [n for k, n in enumerate(self.shape) if k != axis]
         if not kept:
-            return self._values.sum(0)
-        return COO._made(self._indices[kept], self._values, shape)
+            return self._entries.sum(0)
+        return COO._made(self._places[kept], self._entries, shape)
 
 
 def _added(values: Tensor, number: Tensor, count: Any) -> Tensor:
@@ -433,5 +438,5 @@ def dense(x: Any) -> Any:
     return x.to_dense() if isinstance(x, COO) else x
 
 
-tree.register(COO, lambda a: ((a._indices, a._values), (a.shape, a._coalesced)),
+tree.register(COO, lambda a: ((a._places, a._entries), (a.shape, a._coalesced)),
               lambda extra, parts: COO._made(*parts, *extra))

@@ -4,7 +4,6 @@ A line is ``names : what to use``, as in :mod:`agnesi.core.support.migration_hin
 """
 
 AUTOGRAD = """
-gradcheck gradgradcheck : `ag.testing.check_grads(f, args)`
 set_detect_anomaly detect_anomaly anomaly_mode : `ag.ensure(x, ag.isfinite(x).all())`
 forward_ad dual_level make_dual unpack_dual : `ag.jvp`
 profiler profile record_function : `ag.jit(f).explain()`

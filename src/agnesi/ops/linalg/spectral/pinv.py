@@ -44,6 +44,16 @@ class LstsqResult(NamedTuple):
     rank: Tensor
     s: Tensor
 
+    @property
+    def solution(self) -> Tensor:
+        """PyTorch's word for ``x``."""
+        return self.x
+
+    @property
+    def singular_values(self) -> Tensor:
+        """PyTorch's word for ``s``."""
+        return self.s
+
 
 def _by_values(a: Tensor, share: Any) -> tuple[Tensor, Tensor, Tensor] | None:
     """Return the two factors of a pseudo-inverse; the second scales columns of the first."""

@@ -1,0 +1,98 @@
+"""PyTorch's checks of derivatives against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.autograd.differences import check_grads as _check_grads
+from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import GradientError
+from agnesi.core.support.errors import at as _at
+from agnesi.core.support.exports import shown as _shown
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor as _as_tensor
+
+
+def gradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: float = 1e-6,
+              atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
+              nondet_tol: float = 0.0, check_forward_ad: bool = False,
+              fast_mode: bool = True) -> bool:
+    """Compare first derivatives with finite differences, along random directions.
+
+    :param func: A function of tensors; its results are tensors.
+    :param inputs: Its operands, in double precision; those that require a gradient are checked.
+    :type inputs: Tensor or sequence of Tensor
+    :param eps: Step of the differences.
+    :param atol, rtol: Tolerances.
+    :param raise_exception: Whether a difference is an error; else False is returned.
+    :param nondet_tol: Taken from PyTorch's calls; derivatives are computed in one order.
+    :param check_forward_ad: Whether derivatives in forward mode are compared, too.
+    :param fast_mode: Taken from PyTorch's calls; directions are always random.
+    :returns: True where they agree.
+    :raises GradientError: If they do not, or no operand requires a gradient.
+    :see: testing.check_grads, autograd.gradgradcheck
+
+    >>> x = ag.tensor([0.5, 1.5], dtype="float64", requires_grad=True)
+    >>> ag.autograd.gradcheck(ag.sin, x)
+    True
+    """
+    return _checked("gradcheck", func, inputs, 1, eps, atol, rtol, raise_exception,
+                    check_forward_ad)
+
+
+def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, eps: float = 1e-6,
+                  atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
+                  nondet_tol: float = 0.0, check_fwd_over_rev: bool = False,
+                  fast_mode: bool = True) -> bool:
+    """Compare first and second derivatives with finite differences, along random directions.
+
+    :param func: A function of tensors; its results are tensors.
+    :param inputs: Its operands, in double precision; those that require a gradient are checked.
+    :type inputs: Tensor or sequence of Tensor
+    :param eps: Step of the differences.
+    :param atol, rtol: Tolerances.
+    :param raise_exception: Whether a difference is an error; else False is returned.
+    :param nondet_tol: Taken from PyTorch's calls; derivatives are computed in one order.
+    :param check_fwd_over_rev: Whether derivatives in forward mode are compared, too.
+    :param fast_mode: Taken from PyTorch's calls; directions are always random.
+    :returns: True where they agree.
+    :raises GradientError: If they do not, or no operand requires a gradient.
+    :see: testing.check_grads, autograd.gradcheck
+
+    >>> x = ag.tensor([0.5, 1.5], dtype="float64", requires_grad=True)
+    >>> ag.autograd.gradgradcheck(ag.sin, x)
+    True
+    """
+    return _checked("gradgradcheck", func, inputs, 2, eps, atol, rtol, raise_exception,
+                    check_fwd_over_rev)
+
+
+def _checked(name: str, func: Callable[..., Any], inputs: Any, order: int, eps: float, atol: float,
+             rtol: float, strict: bool, forward: bool) -> bool:
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    free = [k for k, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
+    if not free:
+        raise GradientError(_at(f"{name}: no operand requires a gradient"))
+
+    def of_free(*xs: Any) -> Any:
+        full = list(given)
+        for k, x in zip(free, xs, strict=True):
+            full[k] = x
+        return func(*full)
+
+    try:
+        _check_grads(of_free, [_as_tensor(given[k]).detach() for k in free], order=order,
+                     modes=("rev", "fwd") if forward else ("rev",), eps=eps, rtol=rtol, atol=atol)
+    except AssertionError as error:
+        if strict:
+            raise GradientError(_at(f"{name}: {error}")) from None
+        return False
+    return True
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
+
+
+_strictly(__name__)
