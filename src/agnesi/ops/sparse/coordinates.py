@@ -136,7 +136,7 @@ class COO:
         return self._entries
 
     def _nnz(self) -> int:
-        return self.nnz  # type: ignore[no-any-return]
+        return self.nnz
 
     _indices, _values = indices, values  # PyTorch's for tensors that are not coalesced
 
