@@ -12,6 +12,7 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.kernels import Buffer, Callback, Convolution, Nest
 from agnesi.core.ir.node import Node
 from agnesi.core.target import Target
+from agnesi.schedule.clustering import layout
 from agnesi.schedule.passes import schedule
 from agnesi.schedule.program import Request
 
@@ -237,3 +238,22 @@ def test_few_filters_in_parts_of_a_batch_that_changes():
         np.testing.assert_allclose(compiled(x, w).array, update(x, w).array, rtol=1e-4, atol=1e-6)
     assert len(compiled.specialisations) == 2
     assert any(step.parallel for step in compiled.plan().steps)
+
+
+@pytest.mark.parametrize("rank, groups", [(1, 1), (2, 1), (2, 2), (3, 1)])
+def test_large_gradients_of_filters_are_copied_into_their_order(monkeypatch, rank, groups):
+    monkeypatch.setattr(layout, "_MIN_COPIED_GRADIENT", 1)
+    conv = (ag.conv1d, ag.conv2d, ag.conv3d)[rank - 1]
+    x = ag.randn(2, 4, *[5] * rank, dtype="float64")
+    w = ag.randn(6, 4 // groups, *[3] * rank, dtype="float64")
+
+    def results(x, w):
+        g = ag.grad(lambda w: (conv(x, w, padding=1, groups=groups) ** 2).sum())(w)
+        return g, g * 2, g.reshape(-1), g.sum(0), ag.concat([g, g]), w - 0.1 * g
+
+    compiled = ag.jit(results)
+    for found, wanted in zip(compiled(x, w), results(x, w), strict=True):
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)
+    only = ag.jit(lambda x, w: results(x, w)[0])
+    np.testing.assert_allclose(only(x, w).numpy(), results(x, w)[0].numpy(), rtol=1e-10, atol=1e-12)
+    assert "loops conv_grad_w" in str(only.plan())

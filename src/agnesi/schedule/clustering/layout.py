@@ -24,6 +24,9 @@ Order = tuple[int, ...]
 _TRANSPOSE_CYCLES = 1.0
 #: Rounds over all values, at most.
 _MAX_ROUNDS = 4
+#: Elements of a gradient of filters from which a copy costs less than stores with gaps: 512 x 512 x
+#: 3 x 3 took 17.9 ms with them and 11.0 with a copy, a quarter of that 6.1 and 5.8 (Zen 5).
+_MIN_COPIED_GRADIENT = 1 << 20
 
 
 def choose_layouts(program: Program) -> Program:
@@ -83,11 +86,13 @@ def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> 
         id(n): channels_last(len(n.shape)) for n in nodes
         if last.get(families.of(n)) and len(n.shape) > 2 and id(n) not in families.pinned
     }
-    return found | _as_wanted(nodes, outputs)
+    return found | _filter_gradients(nodes, outputs, families.pinned)
 
 
-def _as_wanted(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[int, Order]:
-    """Gradients to filters that are wanted in one other order only lie in that."""
+def _filter_gradients(nodes: Sequence[Node], outputs: Iterable[Node], pinned: set[int]
+                      ) -> dict[int, Order]:
+    """Gradients of filters that are wanted in one other order only lie in that; large ones have
+    the order that convolutions write without gaps, and are copied into that of their axes."""
     users: dict[int, list[Node]] = {id(n): [n] for n in outputs}
     for node in nodes:
         for n in node.inputs:
@@ -98,6 +103,9 @@ def _as_wanted(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[int, Orde
             (order, *others) = {_permutation(n) for n in users[id(node)]}
             if order is not None and not others:
                 found[id(node)] = order
+            elif guess(product(node.shape)) >= _MIN_COPIED_GRADIENT and (
+                    id(node) not in pinned or users[id(node)] == [node]):
+                found[id(node)] = (*range(2, len(node.shape)), 1, 0)
     return found
 
 

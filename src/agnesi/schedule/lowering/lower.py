@@ -103,10 +103,10 @@ class _Lowering:
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
         """Write a result where it is to end up; a second result of a value is written beside it, or
-        a copy."""
+        a copy, as one is that is computed in another memory order."""
         for i, node in enumerate(outputs):
             base = flat_source(node)
-            if base.op is None or id(base) in self.taken:
+            if base.op is None or id(base) in self.taken or id(base) in self.orders:
                 continue
             strides = replaced[i].strides if i in replaced and base is node else None
             self.taken[id(base)] = self._new(base, "output", strides)
