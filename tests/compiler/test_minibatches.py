@@ -98,3 +98,35 @@ def test_a_python_number_that_an_input_cannot_hold_is_refused_in_native_code_too
     for bad in (1 << 63, 1.5, np.float64(1)):
         with pytest.raises((TypeError, OverflowError)):
             f(bad)
+
+
+def test_calls_of_ever_new_sizes_compute_them_and_go_to_native_code():
+    n, m, data, calls = T.lscalar("n"), T.dmatrix("m"), ag.shared(DATA), ag.shared(0)
+    f = ag.function([n, m], [data[:n], m[n // 2:].sum()], updates={calls: calls + 1})
+    sizes = [5, 9, 14, 6, 17, 5, 0, 1, 23, 40, 9, 7]
+    for k in sizes:
+        rows, rest = f(k, DATA)
+        np.testing.assert_array_equal(rows, DATA[:k])
+        assert rest == DATA[k // 2:].sum()
+    assert isinstance(type(f).__dict__["__call__"], staticmethod)
+    assert calls.get_value() == len(sizes) and len(f.specialisations) < len(sizes)
+    np.testing.assert_array_equal(f(m=DATA[::2], n=11)[0], DATA[:11])
+    np.testing.assert_array_equal(f(np.int64(13), DATA[::2])[0], DATA[:13])
+    data.set_value(DATA[:8] + 1)
+    np.testing.assert_array_equal(f(13, DATA)[0], DATA[:8] + 1)
+    for wrong in (1.5, "four", DATA):
+        with pytest.raises((TypeError, ag.ShapeError), match="of function"):
+            f(wrong, DATA)
+    with pytest.raises(TypeError, match="function takes 2 arguments"):
+        f(3)
+
+
+def test_selections_of_every_length_go_to_native_code():
+    v = T.dvector("v")
+    f = ag.function([v], v[v > 2] * 2)
+    rng = np.random.default_rng(0)
+    for k in (4, 7, 12, 30, 5, 90):
+        x = rng.uniform(0, 4, k)
+        np.testing.assert_array_equal(f(x), x[x > 2] * 2)
+    assert isinstance(type(f).__dict__["__call__"], staticmethod)
+    assert f(np.zeros(4)).shape == (0,)

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.autodiff.opgraph import OpFromGraph
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
+from agnesi.compiler.binding.sized_call import sized_call
 from agnesi.compiler.cloning import replaced_by
 from agnesi.compiler.compilation.compiled import Compiled, Known, Settings, check_rules
 from agnesi.compiler.compilation.copies import (
@@ -137,6 +138,9 @@ class Function(Direct, Inspectable):
         #: Variables that get other sizes, by the versions that return their new values.
         self._moved: dict[int, list[Tensor]] = {}
         self._families: dict[Any, Family[Compiled]] = {}
+        #: Sizes that values tell for which there are versions, and the call for all others.
+        self._fixed: set[tuple[int, ...]] = set()
+        self._sized: tuple[Compiled, Any] | None = None
         self._known = known
         self._anew = anew
         self.call_directly(self.dispatch)
@@ -183,12 +187,30 @@ class Function(Direct, Inspectable):
         moved = self._moved.get(id(found), ())
         plain = self._keys is None and not moved
         count = len(found.arguments)
-        direct = plain and count == len(self._inputs.compiled) and self._inputs.in_order
-        self.call_directly((direct and found.direct) or self.dispatch)
+        self.call_directly(self._direct(found) if plain and self._inputs.in_order
+                           else self.dispatch)
         results = found.run(*arrays[:count])
         if results is MISSED:  # another thread has changed what tells a size
             return self.dispatch(*args, **keywords)
         return results if plain else self._finished(results, moved)
+
+    def _direct(self, found: Compiled) -> Any:
+        """What the user's next calls go to, where this one went to a version."""
+        if found.direct is None:
+            return self.dispatch
+        if len(found.arguments) == len(self._inputs.compiled):
+            return found.direct
+        if self._sized is None or self._sized[0] is not found:
+            self._sized = found, sized_call(
+                self._told, lambda: found.asked, self.dispatch, self._fixed)
+        return self._sized[1]
+
+    def _told(self, arguments: Sequence[Any]) -> tuple[int, ...]:
+        """The sizes that values tell."""
+        counts = iter(() if self._counter is None else self._counter(*arguments))
+        return tuple([
+            int(d.now if isinstance(d, SharedDim) else arguments[i] if i >= 0 else next(counts))
+            for d, i in zip(self._sizes, self._places, strict=True)])
 
     def _finished(self, results: Any, moved: Sequence[Tensor]) -> Any:
         """Results as they were asked for, once variables have what changes their sizes."""
@@ -261,12 +283,7 @@ class Function(Direct, Inspectable):
 
     def _carriers(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """Arguments that bring along what values tell about sizes."""
-        counts = iter(() if self._counter is None else self._counter.dispatch(*arrays))
-        values = [
-            d.now if isinstance(d, SharedDim) else arrays[i] if i >= 0 else next(counts)
-            for d, i in zip(self._sizes, self._places, strict=True)
-        ]
-        return [carried(d, n) for d, n in zip(self._sizes, values, strict=True)]
+        return [carried(d, n) for d, n in zip(self._sizes, self._told(arrays), strict=True)]
 
     def _most(self, arrays: Sequence[np.ndarray]) -> list[int | None]:
         """Return the most that sizes which data decides may be now."""
@@ -321,7 +338,9 @@ class Function(Direct, Inspectable):
             graph = FunctionGraph.of(graph.inputs, [graph.outputs[i] for i in order])
             updates = [(t, count + k) for k, (t, _) in enumerate(updates)]
         if fixed:
-            graph = deciding(graph, sizes[-2 * len(self._sizes)::2])  # type: ignore[arg-type]
+            told: Any = sizes[-2 * len(self._sizes)::2]
+            graph = deciding(graph, told)
+            self._fixed.add(told)
             types = types[: len(graph.inputs)]
         known = self._known.get((rest, sizes))
         made = Compiled(
@@ -492,7 +511,7 @@ class Function(Direct, Inspectable):
     def __reduce__(self) -> Any:
         state = {k: v for k, v in self.__dict__.items()
                  if k not in ("_made", "_families", "_known", "_live", "_anew", "_specialisations",
-                              "_moved", "_as_operation")}
+                              "_moved", "_fixed", "_sized", "_as_operation")}
         live = self._state()
         return _restored, (state, live, {k: packed(v, live) for k, v in self._found().items()})
 

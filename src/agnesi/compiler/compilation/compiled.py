@@ -351,6 +351,11 @@ class Compiled:
         """Native code for the user's own calls; None where Python has to prepare them."""
         return self.bound.direct if self.bound is not None and config.compiles else None
 
+    @property
+    def asked(self) -> Any:
+        """The same, which answers ``MISSED`` to what it was not made for."""
+        return self.bound.asked if self.bound is not None and config.compiles else None
+
     def follow(self) -> None:
         """Do as ``config.compile`` says; bind anew if a live tensor got other memory."""
         if self.bound is None and config.compiles and _can_compile():

@@ -1,0 +1,40 @@
+"""Calls that compute sizes first, and hand them to native code as arguments without elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.binding.call_adapter import CARRIERS, MISSED
+from agnesi.core.support.tracing import is_tracing
+
+#: What has a value, and is no part of a graph.
+_VALUES = (np.ndarray, np.generic, int, float)
+
+
+def sized_call(tell: Callable[[tuple[Any, ...]], tuple[int, ...]], native: Callable[[], Any],
+               dispatch: Callable[..., Any], fixed: Collection[tuple[int, ...]]) -> Any:
+    """A function of arguments by place.
+
+    :param tell: The sizes, of the arguments.
+    :param native: Gives the code for such sizes, which answers ``MISSED`` to others.
+    :type native: callable
+    :param dispatch: Takes all other calls.
+    :type dispatch: callable
+    :param fixed: Sizes for which there may be better code.
+    :type fixed: collection of tuple
+    """
+    def call(*args: Any, **keywords: Any) -> Any:
+        if keywords or is_tracing() or not all([isinstance(a, _VALUES) for a in args]):
+            return dispatch(*args, **keywords)
+        try:
+            sizes = tell(args)
+        except Exception:  # said by the general way, about the function that the user knows
+            return dispatch(*args)
+        code = None if sizes in fixed else native()
+        found = MISSED if code is None else code(*args, *[CARRIERS[n] for n in sizes])
+        return dispatch(*args) if found is MISSED else found
+
+    return staticmethod(call)
