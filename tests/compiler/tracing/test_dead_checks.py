@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.tracing.dead_checks import checks_of
+from agnesi.autodiff.dead_checks import checks_of
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import tree
 from agnesi.core.tensor import Tensor, symbol
@@ -58,6 +58,51 @@ def test_a_check_of_what_nobody_reads_fails_as_eagerly(name: str) -> None:
         with pytest.raises((IndexError, ValueError, np.linalg.LinAlgError)) as found:
             function(x, ag.tensor(7))
         assert "test_dead_checks.py" in str(found.value)
+
+
+def around(x: Any, i: Any) -> Any:
+    """A row of loops, whose steps look at a place that nobody reads."""
+    rows = ag.stack([x, x * 2])
+    yield "scan", lambda: ag.scan(lambda c, r: ((r[i], c + r)[1], c), x, rows)[0]
+    yield "unread", lambda: ag.scan(lambda c, r: (c + r, r[i]), x, rows)[0]
+    yield "dead", lambda: (ag.scan(lambda c, r: (c + r[i], c), x, rows)[0], x)[1]
+    yield "nested", lambda: ag.scan(
+        lambda c, r: (ag.fori_loop(0, 2, lambda k, v: (r[i], v + r)[1], c), c), x, rows)[0]
+    yield "cond", lambda: ag.cond(x.sum() > 0, lambda: (x[i], x * 2)[1], lambda: x)
+    yield "cond in scan", lambda: ag.scan(
+        lambda c, r: (ag.cond(r[4] > 5, lambda: (r[i], c)[1], lambda: c), c), x, rows)[0]
+    yield "while", lambda: ag.while_loop(lambda v: v[0] < 3, lambda v: (x[i], v + 1)[1], x)
+    yield "condition", lambda: ag.while_loop(lambda v: (x[i], v[0] < 3)[1], lambda v: v + 1, x)
+    yield "grad", lambda: ag.grad(lambda y: ag.scan(
+        lambda c, r: ((r[i], c * r)[1], c), y, rows)[0].sum())(x)
+
+
+LOOPS = [name for name, _ in around(ag.ones(5), 0)]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_bodies_check_what_nobody_reads(name: str) -> None:
+    def step(x: Any, i: Any) -> Any:
+        return dict(around(x, i))[name]()
+
+    x, compiled = ag.tensor(np.arange(5.0)), ag.jit(step)
+    np.testing.assert_array_equal(compiled(x, ag.tensor(2)), step(x, ag.tensor(2)))
+    for function in (step, compiled):
+        with pytest.raises(IndexError, match="test_dead_checks.py"):
+            function(x, ag.tensor(7))
+
+
+def test_branches_that_are_not_taken_check_nothing() -> None:
+    f = ag.jit(lambda x, i: ag.cond(x.sum() < 0, lambda: (x[i], x)[1], lambda: x * 2))
+    assert f(ag.ones(3), ag.tensor(7)).tolist() == [2, 2, 2]
+
+
+def test_a_gradient_runs_loops_once() -> None:
+    rows, places = ag.ones((3, 5)), ag.tensor([1, 2, 4])
+    f = ag.jit(ag.grad(lambda x: ag.scan(
+        lambda c, r: (ag.tanh(c * r[0][r[1]]), c.sum()), x, (rows, places))[0].sum()))
+    f(ag.ones(5))
+    assert len(f.graph.outputs) == 1
 
 
 def test_a_gradient_checks_its_indices_once() -> None:

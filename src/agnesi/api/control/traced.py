@@ -22,6 +22,7 @@ from agnesi.api.control.nests import (
 from agnesi.autodiff import branches as _branches  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of scans
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
+from agnesi.autodiff.dead_checks import checked, keep_body_checks, note_body_checks
 from agnesi.autodiff.flows import flowing_results
 from agnesi.autodiff.recording import enable_grad
 from agnesi.core.dispatch import Item, current, graph_node
@@ -174,6 +175,7 @@ class TracedScan:
             ys = [as_tensor(y) for y in leaves]
             stop = [] if self.stops is None else [self.stops(self.carry.build(next_))]
             ends = [current(t) for t in next_], [current(t) for t in (*ys, *stop)]
+            keep_body_checks([*ends[0], *ends[1]])
             changed = [t.node for t in (*rows, *given)] != [*begin[0], *begin[2]]
             if changed or changes(fixed) != before:
                 raise changes_fixed(self.owner)
@@ -212,6 +214,7 @@ class TracedScan:
         ]
         with self.recording:
             found = applied(op, *operands)
+        note_body_checks([self.body], found)
         flowing = flowing_results(op, operands)
         if not STATE.recording:  # as rows are stacked
             flowing[op.carries:] = [False] * (len(flowing) - op.carries)
@@ -235,7 +238,8 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
             given = variables(tests, carry)
             symbols = [t.node for t in given]
             proceed = decision(owner, "the condition", condition(carry.build(given)))
-            test = [current(proceed)]
+            ends = [current(proceed)]
+            test = [checked(ends[0], tests.raising, ends)]
         if tests.states() or [t.node for t in given] != symbols:
             raise TraceError(
                 at(f"{owner}: the condition changes tensors in place; let the body do that")
@@ -245,6 +249,7 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
             begin = [t.node for t in inner]  # they may be changed in place
             new = next_carries(owner, carry, body(carry.build(inner)))
             nodes = [current(t) for t in new]
+            keep_body_checks(nodes)
         return tests, symbols, test, trace, begin, nodes
 
     tests, symbols, test, trace, begin, nodes = again(attempt, carry)
@@ -291,6 +296,7 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function,
         return shape.build([])
     with recording_for([n for *_, ends in closed for n in ends]):
         found = applied(Cond(*bodies), chosen, *captured)
+    note_body_checks(bodies, found)
     stores("cond", list(changed.values()), found[len(dtypes):])
     return shape.build(found[: len(dtypes)])
 
@@ -337,6 +343,7 @@ def _branch(f: Function, operands: Sequence[Any]) -> Any:
         # What was changed in place stands for what it was before when the trace ends.
         leaves = [symbol(current(y)) if isinstance(y, Tensor) and y.array is None else y
                   for y in leaves]
+        keep_body_checks([y.node for y in leaves if isinstance(y, Tensor) and y.node is not None])
     return trace, shape, leaves
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
 from agnesi.compiler.tracing.argument_facts import GRAD
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
@@ -98,8 +100,11 @@ class Trace:
         #: Symbols that do not lie in row-major order, and how they lie
         #: (``core.storage.memory_order.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
-        #: Operations that refuse some values of their operands (``dead_checks.py``).
+        #: Operations that refuse some values of their operands, and what bodies that check values
+        #: which nobody reads change (``autodiff/dead_checks.py``).
         self.raising: list[Node] = []
+        self.begun_witness = Node(None, (), (), np.dtype(np.int8), value=np.zeros((), np.int8))
+        self.witness: Tensor | None = None
         #: Numbers of Python's as tensors, by dtype and value.
         self.numbers: dict[Any, Tensor] = {}
         #: Pullbacks of elementwise operations, by operation and types (``autodiff/pullbacks.py``).

@@ -1,0 +1,146 @@
+"""Keep what a traced function checks of values that nobody reads.
+
+Eager code raises where an index is out of range, whether or not somebody looks at what was there.
+Compiled code computes what results need, so operations that refuse some values, and that no result
+needs, leave their conditions behind.  Bodies of loops and branches leave them in a state of the
+trace around, the witness, which nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recompute import After
+from agnesi.core.dispatch import Item, apply, assign, current
+from agnesi.core.expansion import decomposed
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.support.config import switched
+from agnesi.core.support.tracing import current_trace
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.creation import constant
+from agnesi.ops.base.gather.gather_scatter import Ensured
+from agnesi.ops.control.body import Body
+
+
+def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) -> list[Node]:
+    """The results, and where it is needed a value that exists where ``token`` does and no check of
+    the trace fails that they do not depend on."""
+    if trace.witness is not None:
+        told = trace.witness if token is None else apply(After(), symbol(token), trace.witness)
+        token = told.node
+    token = checked(token, trace.raising, [*results] if token is None else [*results, token])
+    return [*results] if token is None else [*results, token]
+
+
+def checked(token: Node | None, raising: Sequence[Node], results: Sequence[Node]) -> Node | None:
+    """A value that exists where ``token`` does, and is it, and no check fails that results do not
+    depend on."""
+    if not raising:
+        return token
+    live = set(toposort(results))
+    dead = [n for n in raising if n not in live]
+    if any(map(_is_result, dead)):
+        made = {key for n in live if _is_result(n) for key in _checks_inside(n)}
+        dead = [n for n in dead if not _is_result(n) or not _checks_inside(n) <= made]
+    return _with_checks(token, dead, [n for n in raising if n in live]) if dead else token
+
+
+def keep_body_checks(results: Iterable[Node]) -> None:
+    """Leave what the body that is traced checks of values that its results do not need."""
+    trace = around = current_trace()
+    while getattr(around, "around", None) is not None:
+        around = around.around
+    if not trace.raising or not hasattr(around, "witness"):
+        return
+    ends = [*results, *[c.now for c in trace.captures.values() if c.changed]]
+    with switched(recording=False):
+        before = around.witness
+        if before is None:
+            before = symbol(around.begun_witness)
+        token = checked(current(before), trace.raising, ends)
+        if token is not current(before):
+            around.witness = before
+            assign(before, symbol(token), checked=True, state=True)
+
+
+def note_body_checks(bodies: Sequence[Body], found: Sequence[Tensor]) -> None:
+    """Take down which results of a loop or branch need a check: unread, they are checked, too."""
+    trace = current_trace()
+    if trace is None:
+        return
+    for k, x in enumerate(found):
+        if any(_raising(toposort([b.outputs[k]])) for b in bodies if k < len(b.outputs)):
+            trace.raising.append(x.node)
+
+
+def _raising(nodes: Iterable[Node]) -> set[Node]:
+    return {n for n in nodes if n.op is not None and "raises" in n.op.traits}
+
+
+def _with_checks(token: Node | None, dead: Sequence[Node], live: Sequence[Node]) -> Node | None:
+    """A value that exists where ``token`` does and no check of ``dead`` operations fails; the
+    ``live`` ones check by themselves."""
+    with switched(recording=False):
+        done = {_checked(c) for n in live for c in checks_of(n)}
+        for node in dead:
+            if _is_result(node):
+                start = constant(0, np.dtype(np.int8)) if token is None else symbol(token)
+                token = apply(After(), start, symbol(node)).node
+                continue
+            for check in checks_of(node):
+                if _checked(check) not in done:
+                    done.add(_checked(check))
+                    token = _checking(check, token, node.where)
+    return token
+
+
+def _is_result(node: Node) -> bool:
+    """Whether a node is a result of a loop or branch."""
+    made = _maker(node)
+    return made.op is not None and "control" in made.op.traits and node.outputs is None
+
+
+def _maker(node: Node) -> Node:
+    return node.inputs[0] if type(node.op) is Item else node
+
+
+def _checks_inside(result: Node) -> set[Any]:
+    """What a loop or branch checks for one of its results, and where: its derivatives check the
+    same."""
+    place = result.op.index if type(result.op) is Item else 0
+    bodies = [v for v in vars(_maker(result).op).values() if type(v) is Body]
+    needed = toposort([b.outputs[min(place, len(b.outputs) - 1)] for b in bodies])
+    inner = [n for n in needed if _is_result(n)]
+    return {(n.op, n.where) for n in _raising(needed)}.union(*map(_checks_inside, inner))
+
+
+def _checking(check: Node, token: Node | None, where: Any) -> Node:
+    """A value that exists where ``token`` does and a check does not fail."""
+    before = constant(0, np.dtype(np.int8)) if token is None else symbol(token)
+    found: Any = apply(check.op, before, symbol(check.inputs[1])).node
+    found.where = where
+    return found
+
+
+def checks_of(node: Node) -> Iterator[Node]:
+    """The checks in an operation's expansion."""
+    own = set(node.inputs)
+    stack = [node]
+    seen = set(stack)
+    while stack:
+        made = stack.pop()
+        if type(made.op) is Ensured:
+            yield made
+        simpler = decomposed(made, made.inputs) if made.op and made.op.decompose else ()
+        new = [n for n in simpler or made.inputs if n not in seen and n not in own]
+        seen.update(new)
+        stack.extend(new)
+
+
+def _checked(check: Node) -> Any:
+    """What tells two checks of the same values by the same bounds apart from others."""
+    op: Any = check.op
+    return check if op.bounds is None else (check.inputs[0], op.bounds)
