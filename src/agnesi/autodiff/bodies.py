@@ -112,7 +112,7 @@ class BodyTrace:
         self.looked: list[Tensor] = []
         #: Symbols that were told to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
-        #: Operations that refuse some values of their operands (``dead_checks.py``).
+        #: Operations that refuse some values of their operands (``compiler.tracing.dead_checks``).
         self.raising: list[Node] = []
 
     def variable(self, x: Any, weak: bool = False) -> Tensor:

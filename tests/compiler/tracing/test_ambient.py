@@ -293,3 +293,25 @@ def looks_at_callers(x):
 def test_what_differs_in_each_call_runs_eagerly(function: Any, why: str) -> None:
     with pytest.warns(RuntimeWarning, match=f"{function.__name__} runs eagerly, for it {why}"):
         ag.jit(function)(ag.ones(2))
+
+
+@pytest.mark.parametrize("module", [string, np, ag], ids=lambda m: m.__name__)
+def test_attributes_that_come_to_a_module_of_a_library_are_kept(module: Any) -> None:
+    def step(x: Any) -> Any:
+        module.seen_by_test = getattr(module, "seen_by_test", 0) + 1
+        return x * module.seen_by_test
+
+    found = []
+    for run in (step, ag.jit(step)):
+        found.append([float(run(ag.ones(()))) for _ in range(4)])
+        del module.seen_by_test
+    assert found[0] == found[1] == [1, 2, 3, 4]
+
+
+def test_a_module_of_a_library_is_asked_what_it_may_have_later() -> None:
+    f = ag.jit(lambda x: x * 2 if hasattr(string, "seen_by_test") else x)
+    before = float(f(ag.ones(())))
+    string.seen_by_test = True  # type: ignore[attr-defined]
+    after = float(f(ag.ones(())))
+    del string.seen_by_test  # type: ignore[attr-defined]
+    assert (before, after, float(f(ag.ones(())))) == (1, 2, 1)

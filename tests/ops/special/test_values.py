@@ -197,3 +197,14 @@ def test_edges_without_scipy():
 def test_poles_and_ends(name, x, expected):
     for run in (lambda x: call(TABLE[name], (x,)), ag.jit(lambda x: call(TABLE[name], (x,)))):
         np.testing.assert_array_equal(run(ag.tensor(np.array(x))).numpy() + 0.0, expected)
+
+
+@pytest.mark.parametrize("name", ["erfinv", "i1", "i1e", "cosm1", "rgamma", "ellipk", "ellipe"])
+def test_far_ends_and_signs_of_zero_are_as_eagerly(name):
+    """Poles far out, parameters of any size, both zeros."""
+    x = ag.tensor(np.array([-0.0, 0.0, -1e-5, -171.0, -700.0, -1e5, -1e30, -1e300, np.inf]))
+    expected = call(TABLE[name], (x,)).numpy()
+    found = ag.jit(lambda x: call(TABLE[name], (x,)))(x).numpy()
+    np.testing.assert_allclose(found, expected, 1e-12)
+    zero = expected == 0
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))

@@ -22,9 +22,9 @@ from agnesi.api.control.nests import (
 from agnesi.autodiff import branches as _branches  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of scans
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
-from agnesi.autodiff.dead_checks import checked, keep_body_checks, note_body_checks
 from agnesi.autodiff.flows import flowing_results
 from agnesi.autodiff.recording import enable_grad
+from agnesi.compiler.tracing.dead_checks import checked, keep_body_checks, note_body_checks
 from agnesi.core.dispatch import Item, current, graph_node
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.dims import Size

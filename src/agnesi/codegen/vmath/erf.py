@@ -122,7 +122,7 @@ def erfinv(x: Lane) -> Lane:
     delta = error * growth
     y = first - delta / mad(first, delta, 1.0)
     y = select(size < 1.0, y, select(size.eq(1.0), y.like(math.inf), math.nan))
-    return y.copysign(x)
+    return select(size.eq(0.0), size, y.copysign(x))  # of -0.0, too, as SciPy
 
 
 def _slope(y: Lane) -> Lane:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import is_leaf
-from agnesi.autodiff.dead_checks import with_dead_checks
 from agnesi.compiler.binding.aliasing import Footprint, are_alike
 from agnesi.compiler.binding.call_adapter import MISSED, caller, is_flat, missed
 from agnesi.compiler.compilation.compiled import Compiled
@@ -30,6 +29,7 @@ from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.tracing.argument_facts import assumed, told
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
+from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking

@@ -18,7 +18,7 @@ way (names, attributes, elements of containers), and what it changed.
 - What it asks of the process (settings, folders, the clock) and of objects of libraries' is asked
   again by each call, or lets it run eagerly, as does a setting that it leaves changed; what it
   prints, warns and logs is said by each call (``process``).
-- What it checks of values that no result needs stays checked (``autodiff/dead_checks.py``).
+- What it checks of values that no result needs stays checked (``dead_checks.py``).
 - What it puts into containers and objects is undone after the trace and repeated by each call
   (``effects.py``). Iterators that a trace would use up make the function eager.
 - Where Python decides by a value (``if``, ``int``, ``item``), it gets that of the present call,

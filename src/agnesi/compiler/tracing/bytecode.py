@@ -61,6 +61,35 @@ def assigned_in(code: CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
+def given_to(code: CodeType, named: str, local: bool) -> frozenset[str]:
+    """Names of attributes that code may give to what it knows by a name, or, ``local``, by any
+    local one; texts among them, where it asks or sets attributes by texts.
+
+    >>> def f(x):
+    ...     dis.seen, x.kept = 1, 2
+    >>> sorted(given_to(f.__code__, "dis", False))
+    ['seen']
+    """
+    found: set[str] = set()
+    for inner in codes(code):
+        before = None
+        for i in instructions(inner):
+            if i.opname == "STORE_ATTR" and before is not None:
+                last = before.argval[-1] if type(before.argval) is tuple else before.argval
+                if last == named or (local and before.opname.startswith(_LOCAL)):
+                    found.add(i.argval)
+            before = i if i.opname != "CACHE" else before
+        if not _BY_TEXT.isdisjoint(inner.co_names):
+            found.update(c for c in inner.co_consts if type(c) is str and c.isidentifier())
+    return frozenset(found)
+
+
+_LOCAL = ("LOAD_FAST", "LOAD_DEREF")
+#: What asks for, sets or deletes an attribute that a text names.
+_BY_TEXT = frozenset(("getattr", "setattr", "hasattr", "delattr"))
+
+
+@functools.lru_cache(maxsize=4096)
 def compared_in(code: CodeType) -> frozenset[str | None]:
     """Return with what code compares the identity of things: names of its module, or None for
     anything else but constants and classes.

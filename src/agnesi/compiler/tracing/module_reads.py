@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of, imports_of
+from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of, given_to, imports_of
 from agnesi.compiler.tracing.place_table import PlaceTable
 from agnesi.compiler.tracing.places import MISSING, Name, Place
 from agnesi.compiler.tracing.process import ambient
@@ -33,9 +33,9 @@ class ModuleReads(PlaceTable):
         """Look into something that the function can reach, and into all that it holds."""
         raise NotImplementedError
 
-    def _environment(self, module: Any, code: CodeType, local: bool = False) -> None:
+    def _environment(self, module: Any, code: CodeType, named: str, local: bool = False) -> None:
         """What code reads of a library's module, perhaps by a local name: the state of the process,
-        and what it names there."""
+        what it names there, and what is not there yet."""
         if not isinstance(module, ModuleType):
             return
         if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
@@ -44,6 +44,9 @@ class ModuleReads(PlaceTable):
         self._uses_numpy = self._uses_numpy or module is np
         self._note(ambient.answers(module, names, local))
         held = vars(module)
+        for name in sorted(given_to(code, named, local) - held.keys()):
+            self._add((id(held), name), functools.partial(
+                Name, f"{module.__name__}.{name}", held, name, MISSING))
         for name in sorted(names & held.keys()):
             path, value, key = f"{module.__name__}.{name}", held[name], (id(held), name)
             if name.startswith("__") or key in self._told:
@@ -51,7 +54,7 @@ class ModuleReads(PlaceTable):
             self._told.add(key)
             self._add(key, functools.partial(Name, path, held, name, value))
             if isinstance(value, ModuleType):
-                self._environment(value, code, local)
+                self._environment(value, code, name, local)
             elif ambient.is_plain(module, value):
                 self.meet(value, path)
 
@@ -79,7 +82,7 @@ class ModuleReads(PlaceTable):
             if not isinstance(found, ModuleType):
                 self.meet(found, name)
             elif of_library(found):
-                self._environment(found, code, True)
+                self._environment(found, code, "", True)
             else:
                 self._module(found, found.__name__, code)
 

@@ -325,7 +325,7 @@ class Reads(ModuleReads):
             # What libraries keep for themselves may change; what users gave them counts.
             place = Cell(name, cell) if library else self._add(
                 ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
-            self._environment(place.value, code, True)
+            self._environment(place.value, code, name, True)
             if library and module_of(type(place.value)) in HOLDERS:
                 continue
             if library:
@@ -355,9 +355,9 @@ class Reads(ModuleReads):
 
     def _name(self, names: dict[str, Any], name: str, code: CodeType) -> None:
         value = names.get(name, MISSING)
-        if isinstance(value, ModuleType) and is_library(getattr(value, "__file__", None) or ""):
+        if isinstance(value, ModuleType) and of_library(value):
             self._add((id(names), name), lambda: Name(name, names, name, value))
-            self._environment(value, code)
+            self._environment(value, code, name)
             return
         value = self.parts.lent.array_of(value)
         place = self._add((id(names), name), lambda: Name(name, names, name, value))

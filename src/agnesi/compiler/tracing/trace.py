@@ -101,7 +101,7 @@ class Trace:
         #: (``core.storage.memory_order.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
         #: Operations that refuse some values of their operands, and what bodies that check values
-        #: which nobody reads change (``autodiff/dead_checks.py``).
+        #: which nobody reads change (``dead_checks.py``).
         self.raising: list[Node] = []
         self.begun_witness = Node(None, (), (), np.dtype(np.int8), value=np.zeros((), np.int8))
         self.witness: Tensor | None = None

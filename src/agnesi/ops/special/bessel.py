@@ -120,7 +120,8 @@ def _i1e(m: Any, x: Any) -> Any:
     size = m.abs(x)
     near, far = m.minimum(size, 8.0), m.maximum(size, 8.0)
     tail = m.copysign(chebyshev(16.0 / far - 1.0, _I1_FAR) / m.sqrt(far), x)
-    return m.where(size < 8.0, chebyshev(near * 0.25 - 1.0, _I1_NEAR) * x, tail)
+    found = m.where(size < 8.0, chebyshev(near * 0.25 - 1.0, _I1_NEAR) * x, tail)
+    return m.where(m.equal(x, 0.0), 0.0, found)  # of -0.0, too, as SciPy
 
 
 def _i0(m: Any, x: Any) -> Any:

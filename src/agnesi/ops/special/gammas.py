@@ -74,7 +74,8 @@ def _rgamma(m: Any, x: Any) -> Any:
     r = m.round(x)
     sine = m.sin((x - r) * math.pi) * m.cos(r * math.pi)
     found = m.where(low, sine * high / math.pi, 1.0 / high)
-    return m.where(m.isinf(x), 0.0, found)  # at both, as SciPy
+    pole = m.logical_and(m.equal(x, r), x < 0.0)
+    return m.where(m.logical_or(m.isinf(x), pole), 0.0, found)  # at both infinities, as SciPy
 
 
 def _rgamma_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:

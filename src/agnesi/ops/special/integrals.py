@@ -35,6 +35,9 @@ def _means(m: Any, x: Any) -> tuple[Any, Any]:
         total = total + weight * (c * c)
         weight *= 2.0
     first, second = 0.5 * math.pi / a, 0.5 * math.pi / a * (1.0 - total)
+    far, root = x < -1e20, m.sqrt(m.abs(x))  # where eight means are too few
+    first = m.where(far, (math.log(4.0) + m.log(m.where(far, root, 1.0))) / root, first)
+    second = m.where(far, root, second)
     one, low = m.equal(x, 1.0), m.equal(x, -math.inf)
     first = m.where(one, math.inf, m.where(low, 0.0, first))
     return first, m.where(one, 1.0, m.where(low, math.inf, second))

@@ -30,7 +30,7 @@ def with_dead_checks(trace: Any, results: Sequence[Node], token: Node | None) ->
     the trace fails that they do not depend on."""
     if trace.witness is not None:
         told = trace.witness if token is None else apply(After(), symbol(token), trace.witness)
-        token = told.node
+        token = current(told)
     token = checked(token, trace.raising, [*results] if token is None else [*results, token])
     return [*results] if token is None else [*results, token]
 
@@ -61,7 +61,7 @@ def keep_body_checks(results: Iterable[Node]) -> None:
         if before is None:
             before = symbol(around.begun_witness)
         token = checked(current(before), trace.raising, ends)
-        if token is not current(before):
+        if token is not None and token is not current(before):
             around.witness = before
             assign(before, symbol(token), checked=True, state=True)
 
