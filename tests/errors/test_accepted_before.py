@@ -30,10 +30,11 @@ CASES = [
     (lambda: TRAINER.evaluate([]), ValueError, f"Trainer.evaluate: {EMPTY}"),
     (lambda: TRAINER.evaluate(data.DataLoader([1, 2], collate_fn=lambda b: None)), TypeError,
      f"{BATCH} None; {MAKE}"),
-    (lambda: list(data.DataLoader([None, None])), TypeError, "samples of a batch are None: the "
-     "dataset's __getitem__ returns nothing; let it return a sample, or give a collate_fn"),
-    (lambda: list(data.DataLoader([{"a": 1}, {"b": 1}], 2)), ValueError, "samples of one batch "
-     "have different keys: ['a'] and ['b']; give a collate_fn"),
+    (lambda: list(data.DataLoader([None, None])), TypeError,
+     "DataLoader: samples of a batch are None: the dataset's __getitem__ returns nothing; let it "
+     "return a sample, or give a collate_fn"),
+    (lambda: list(data.DataLoader([{"a": 1}, {"b": 1}], 2)), ValueError,
+     "DataLoader: samples of one batch have different keys: ['a'] and ['b']; give a collate_fn"),
     (lambda: data.DataLoader([1], sampler=3), TypeError,
      "DataLoader: sampler must be a list or another iterable or None, not 3"),
     (lambda: data.RandomSampler(3), TypeError, "RandomSampler: dataset must be something that has "

@@ -164,7 +164,7 @@ CASES = [
     (lambda: theano.function(T, T), TypeError,
      "function: inputs must be a list of variables: write [t]"),
     (lambda: theano.grad(T * 2, T), TypeError,
-     "grad: cost must be a scalar, not TensorType(float64, vector)"),
+     "grad: cost must be a scalar, not TensorType(float64, vector); sum it up"),
 ]
 
 

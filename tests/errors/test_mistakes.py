@@ -13,6 +13,7 @@ import agnesi as ag
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
 from agnesi import data, nn, optim
+from agnesi.nn import functional as F
 
 V, M = ag.ones(3), ag.ones((2, 3))
 
@@ -32,6 +33,31 @@ class _Selfless(nn.Module):
 
     def forward(x: Any) -> Any:  # noqa: N805
         return x
+
+
+def _leaf() -> Any:
+    return ag.ones(3, requires_grad=True)
+
+
+def _hooked(hook: Any) -> Any:
+    x = _leaf()
+    x.register_hook(hook)
+    return x
+
+
+class _Kept(ag.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return ctx.x * g
+
+
+class _Doubled(ag.Function):
+    def forward(self, x: Any) -> Any:
+        return x * 2,
 
 
 class _Twice(ag.autograd.Function):
@@ -144,12 +170,54 @@ CASES: list[tuple[Any, str]] = [
     (_free, r"^function\(\[In\(float64\[.*the outputs depend on v"),
     (_set_config, r"^config.threads must be a number of threads or 0, not 'many'"),
     (lambda: ag.config(optimiser="None"), r"^config has no setting 'optimiser'; did you mean"),
+    # what was accepted, or told in Python's words
+    (lambda: F.binary_cross_entropy_with_logits(ag.ones((4, 1)), ag.ones(4)),
+     r"^binary_cross_entropy_with_logits.*the target must have the shape of the input, \(4, 1\)"),
+    (lambda: ag.jit(lambda x: x + 1)("a"), r"^jit of <lambda>: can only .*; argument x is 'a'"),
+    (lambda: ag.jit(lambda x: x)(np.array(["a"])), r"^jit: argument 0: cannot make a tensor from"),
+    (lambda: ag.tril(M, diagonal=1.5), r"^tril\(float32\[2, 3\]\): diagonal must be an integer"),
+    (lambda: ag.jit(lambda x: ag.flatten(x, start_dim="a"))(M), r"^flatten.*start_dim must be an"),
+    (lambda: theano.shared(V.numpy(), borow=True), r"^shared\(\) got .* did you mean `borrow`\?"),
+    (lambda: theano.function([T.vector()], [], mode=3), r"^function: mode must be a name such as"),
+    (lambda: ag.Linear(3, 2), r"use `ag.nn.Linear`"),
+    (lambda: nn.relu(V), r"use `ag.relu`"),
+    (lambda: optim.adam([V]), r"^agnesi.optim.adam is a module, .* call agnesi.optim.Adam"),
+    (lambda: ag.jit(ag.grad(F.nll_loss))(M, np.array([0, 5])), r"^nll_loss.* a label is out of"),
+    (lambda: _model().load_state_dict({f"m.{k}": v for k, v in _model().state_dict().items()}),
+     r"give \{name.removeprefix\('m.'\): value for name, value in state.items\(\)\}"),
+    (lambda: ag.vmap(lambda p: p["w"], in_axes=({"b": 0},))({"w": M}), r"^vmap: in_axes is \{'b'"),
+    (lambda: ag.grad(lambda w: w.sum())(w=V), r"was given none by place"),
+    (lambda: ag.grad(lambda w: w)(None), r"^grad: cannot differentiate with respect to argument 0"),
+    (lambda: ag.custom_vjp(lambda x: x).defvjp(1, 2), r"defvjp: forward must be a function, not 1"),
+    (lambda: _Kept.apply(_leaf()).sum().backward(), r"^ctx.x: forward kept nothing of that name"),
+    (lambda: _Doubled()(V), r"^_Doubled.*a tuple of arrays, not one of tuples"),
+    (lambda: (lambda x: x.sum().backward())(_hooked(lambda: None)), r"^a hook: .* called"),
+    (lambda: nn.ReflectionPad2d(9)(ag.ones((1, 3, 8, 8))), r"takes widths of 7 at most on an axis"),
+    (lambda: F.scaled_dot_product_attention(M, ag.ones((4, 2)), M), r"query and key: features on"),
+    (lambda: data.from_frame({"a": [1, 2], "b": [1]}), r"^from_frame: columns differ in length"),
+    (lambda: data.Subset([1, 2], ["0"]), r"^Subset: indices must be integers"),
+    (lambda: ag.testing.check_grads(lambda x: x, (ag.arange(3),)), r"no derivative: \(int64\[3\],"),
+    (lambda: ag.tensor({1, 2}), r"give a list, sorted\(x\)"),
+    (lambda: ag.max(3, 5), r"the second argument is an axis; ag.maximum\(a, b\) compares values"),
+    (lambda: ag.random.normal(generator=np.random.default_rng(0)), r"generator must be a Gener"),
+    (lambda: ag.jit(lambda: ag.symbolic.dvector("v") * 2)(), r"^v, .*is a variable of a declared"),
 ]
+
+
+def test_what_is_silent_elsewhere_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match=r"l1_loss of float32\[4, 1\] and float32\[4\] broadcasts"):
+        F.l1_loss(ag.ones((4, 1)), ag.ones(4))
+    with pytest.warns(UserWarning, match="SGD.step changes nothing"):
+        optim.SGD([_leaf()], 0.1).step()
+    with pytest.warns(UserWarning, match=r"grad of float32\[3\], which was computed, is None"):
+        assert (_leaf() * 2).grad is None
+    with pytest.warns(RuntimeWarning, match="runs eagerly, for it returns a dict with tensors as"):
+        assert next(iter(ag.jit(lambda x: {x: 1})(V))) is V
 
 
 @pytest.mark.parametrize(("mistake", "told"), CASES)
 def test_what_is_said(mistake: Any, told: str) -> None:
-    with pytest.raises((TypeError, ValueError, IndexError, AttributeError)) as caught:
+    with pytest.raises((TypeError, ValueError, LookupError, AttributeError)) as caught:
         mistake()
     text, _, place = str(caught.value).partition("\n  at ")
     assert re.search(told, text), text

@@ -127,7 +127,7 @@ REFUSED = [
     (lambda: Net().train("yes"), TypeError, "Net.train: mode must be True or False, not 'yes'"),
     (lambda: ag.custom_vjp(3), TypeError, "custom_vjp: function must be a function, not 3"),
     (lambda: ag.op(abs, vjp=3), TypeError, "op: vjp must be a function or None, not 3"),
-    (lambda: ag.Dim(3), TypeError, "a size is named by a string, not 3"),
+    (lambda: ag.Dim(3), TypeError, "Dim: a size is named by a string, not 3"),
     (lambda: T.matrix(3), TypeError, "matrix: name must be a string or None, not 3"),
     (lambda: ag.percentile(X, 150), ValueError,
      "percentile(float32[2, 3], 150): q must lie between 0 and 100, not 150"),

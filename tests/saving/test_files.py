@@ -258,14 +258,14 @@ def test_what_cannot_be_saved_leaves_the_old_file(tmp_path):
         ({"a": np.ones(2, complex)}, "complex128"),
         ({"a": np.array("x")}, "'a' is <U1"),
         ([1], "mapping"),
-        ({3: ag.ones(1)}, "texts"),
+        ({3: ag.ones(1)}, "must be a text"),
         ({"a": ag.symbolic.vector()}, "no value"),
         ({"a": Broken()}, "disk"),
         ({"__metadata__": ag.ones(1)}, "__metadata__"),
     ]:
         with pytest.raises((TypeError, OSError), match=told):
             saving.save_file(bad, path)
-    with pytest.raises(TypeError, match="texts"):
+    with pytest.raises(TypeError, match="must be a text"):
         saving.save_file({}, path, {"a": 1})
     with pytest.raises(OSError):
         saving.save_file({}, tmp_path / "no" / "folder")

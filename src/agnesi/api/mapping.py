@@ -12,7 +12,7 @@ from agnesi.core.ir.dims import product
 from agnesi.core.keywords import strict
 from agnesi.core.public import public
 from agnesi.core.support import tree
-from agnesi.core.support.errors import ShapeError, TraceError
+from agnesi.core.support.errors import ShapeError, TraceError, at, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
@@ -116,9 +116,13 @@ def vectorize(pyfunc: Callable[..., Any], *, signature: str | None = None) -> Ca
         own = _axes(signature, len(tensors))
         for t, n in zip(tensors, own, strict=True):
             if t.ndim < n:
-                raise ShapeError(f"an operand of shape {t.shape} needs {n} axes: {signature}")
+                raise ShapeError(at(f"vectorize: an operand of shape {t.shape} needs {n} axes: "
+                                    f"{signature}"))
         outer = [t.shape[: t.ndim - n] for t, n in zip(tensors, own, strict=True)]
-        common = shapes.broadcast(*outer)
+        try:
+            common = shapes.broadcast(*outer)
+        except ShapeError as error:
+            raise ShapeError(at(f"vectorize of {typed(pyfunc)}: {error}")) from None
         if not common:
             return pyfunc(*tensors, **keywords)
         rows = [
@@ -138,5 +142,6 @@ def _axes(signature: str | None, count: int) -> Sequence[int]:
         return [0] * count
     operands = signature.replace(" ", "").partition("->")[0].strip("()").split("),(")
     if len(operands) != count:
-        raise TypeError(f"{signature!r} is for {len(operands)} operands, not {count}")
+        raise TypeError(at(f"vectorize: {signature!r} is for {len(operands)} operands, not "
+                           f"{count}"))
     return [len([n for n in o.split(",") if n]) for o in operands]

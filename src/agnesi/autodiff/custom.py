@@ -150,7 +150,16 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
             ``forward(*args) -> (result, residuals)``.
         backward : callable
             ``backward(residuals, cotangent)``, a tuple with the cotangent of each argument.
+
+        Raises
+        ------
+        TypeError
+            If one is no function.
         """
+        for what, rule in (("forward", forward), ("backward", backward)):
+            if not callable(rule):
+                raise TypeError(at(f"{self._name}.defvjp: {what} must be a function, not "
+                                   f"{typed(rule)}"))
         self._forward, self._backward = forward, backward
 
     def _ready(self) -> bool:
@@ -225,8 +234,8 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
             found, shape = tree.flatten(part)
             if its_shape != shape:
                 raise GradientError(
-                    at(f"the backward rule of {self._name} returned a {shape} as the cotangent "
-                       f"of a {its_shape}")
+                    at(f"the backward rule of {self._name} returned {typed(part)} as the cotangent "
+                       f"of the argument {_told(like, inputs)}; give the same nest")
                 )
             for place, g in zip(leaves, found, strict=True):
                 if isinstance(place, _Place) and g is not None:
@@ -238,6 +247,12 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
             return None
         return fitted(g, x, f"the backward rule of {self._name}", "an argument", self._backward,
                       GradientError)
+
+
+def _told(like: Any, inputs: Sequence[Tensor]) -> str:
+    """An argument, in whose place stand the numbers of its tensors."""
+    leaves, shape = tree.flatten(like)
+    return typed(shape.build([inputs[x.number] if isinstance(x, _Place) else x for x in leaves]))
 
 
 class _Place:
@@ -371,8 +386,9 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
 
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
             y = self(*primals)
-            parts = [r(t, y, *primals) for r, t in zip(rules, tangents, strict=True)
-                     if r is not None]
+            parts = [call_user(r, (t, y, *primals), {}, "a rule of defjvps",
+                               "rule(tangent, result, *primals)")
+                     for r, t in zip(rules, tangents, strict=True) if r is not None]
             return y, functools.reduce(lambda a, b: a + b, parts) if parts else zeros_like(y)
 
         self._rule = rule
@@ -397,8 +413,9 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
             moves, its_shape = tree.flatten(found[1])
             if its_shape != shape:
                 raise GradientError(at(
-                    f"the rule of {name} returned a {its_shape} as the direction of a {shape}",
-                    place_of(self._rule)))
+                    f"the rule of {name} returned {typed(found[1])} as the direction of "
+                    f"{typed(shape.build(ys))}; rule(primals, tangents) gets two tuples: "
+                    "(x,), (t,) = primals, tangents", place_of(self._rule)))
             return [fitted(t, y, f"the rule of {name}", "the direction of a result", self._rule,
                            GradientError) for t, y in zip(moves, types, strict=True)]
 

@@ -104,7 +104,7 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     roots = [current(y) for y in _listed(f)]
     targets = _listed(wrt)
     points = [eval_points] if isinstance(wrt, Tensor) else list(eval_points)
-    tangents = {current(x): tangent_for(x, t) for x, t in zip(targets, points, strict=True)}
+    tangents = {current(x): tangent_for(x, t, "Rop") for x, t in zip(targets, points, strict=True)}
     with _recording_of(f):
         results = _or_zeros(push(roots, tangents), roots, _listed(f))
     return results[0] if isinstance(f, Tensor) else results
@@ -132,7 +132,7 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     points = [eval_points] if isinstance(f, Tensor) else list(eval_points)
     nodes = [current(x) for x in _listed(wrt)]
     with _recording_of(f):
-        seeds = {current(y): seed(y, g) for y, g in zip(_listed(f), points, strict=True)}
+        seeds = {current(y): seed(y, g, "Lop") for y, g in zip(_listed(f), points, strict=True)}
         results = _or_zeros(backprop(seeds, nodes), nodes, _listed(wrt))
     return results[0] if isinstance(wrt, Tensor) else results
 
@@ -146,10 +146,10 @@ def _or_zeros(found: Mapping[Node, Tensor], nodes: Sequence[Node], like: Any) ->
     return [found[n] if n in found else zeros_like(x) for n, x in zip(nodes, like, strict=True)]
 
 
-def tangent_for(x: Tensor, tangent: Any) -> Tensor:
+def tangent_for(x: Tensor, tangent: Any, owner: str = "jvp") -> Tensor:
     """A checked tangent of ``x``'s type."""
     t = as_tensor(tangent, x.dtype)
     if not fits(t.shape, x.shape):
-        raise GradientError(at(f"jvp: the tangent is {typed(t)}, but the value is {typed(x)}; "
+        raise GradientError(at(f"{owner}: the tangent is {typed(t)}, but the value is {typed(x)}; "
                                "their shapes must agree"))
     return t

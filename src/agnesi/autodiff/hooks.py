@@ -15,7 +15,7 @@ from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
-from agnesi.core.support.errors import GradientError, at, shown
+from agnesi.core.support.errors import GradientError, at, call_user, shown
 from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor
 
@@ -108,7 +108,7 @@ class Hooked:
                 reads.meet(held, f"the hooks of {typed(owner)}")
             hooks += held.values()
         for hook in hooks:
-            found = hook(g)
+            found = call_user(hook, (g,), {}, "a hook", "hook(gradient)")
             if found is None:
                 continue
             if not isinstance(found, Tensor) or found.shape != g.shape:

@@ -250,7 +250,7 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
         again = keep or any(isinstance(t, Tensor) and t.requires_grad for t in directions)
         with recording(inputs.was_recording and again):
             pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)
-            found = push(nodes, {node: tangent_for(x, t) for node, x, t in pairs})
+            found = push(nodes, {node: tangent_for(x, t, "linearize") for node, x, t in pairs})
             ts = [found.get(n) for n in nodes]
             return shape.build(
                 [zeros_like(y) if t is None else t for t, y in zip(ts, ys, strict=True)]

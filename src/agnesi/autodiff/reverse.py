@@ -19,7 +19,7 @@ from agnesi.core.op import explain, typed
 from agnesi.core.public import keyworded, renamed
 from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import earlier
-from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.config import MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
     MissingRuleError,
@@ -138,6 +138,8 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
     allowed = set(order)
     grads: dict[Node, Any] = dict(seeds)
     results: dict[Node, Tensor] = {}
+    mode = MODE.get()
+    line = mode.line
     for node in reversed(order):
         g = grads.pop(node, None)
         if g is None:
@@ -157,12 +159,15 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
             slots = grads.setdefault(parent, [None] * parent.op.outputs)
             slots[op.index] = g if slots[op.index] is None else slots[op.index] + g
             continue
+        if line is not None:  # what a gradient checks is an error of the operation's line
+            mode.line = node.where or line
         for source, part in zip(node.inputs, _pullback(node, g), strict=True):
             if part is not None and source in allowed:
                 if type(part) is Unknown:
                     raise part.error
                 before = grads.get(source)
                 grads[source] = part if before is None else before + part
+    mode.line = line
     if is_tracing():
         current_trace().derived(
             g.values() if isinstance(g, COO) else g for g in results.values())
@@ -285,10 +290,10 @@ def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
     try:
         g = as_tensor(g, y.dtype)
     except (TypeError, ValueError) as error:
-        raise explain(error, "backward", (y, g)) from None
+        raise explain(error, owner, (y, g)) from None
     if not fits(g.shape, y.shape):
         raise GradientError(
-            at(f"backward: the cotangent is {typed(g)}, but the result is {typed(y)}; give one "
+            at(f"{owner}: the cotangent is {typed(g)}, but the result is {typed(y)}; give one "
                "number for each of its elements")
         )
     return g

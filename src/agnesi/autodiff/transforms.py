@@ -283,7 +283,7 @@ def free(nest: Any) -> Any:
     )
 
 
-def opened(nest: Any) -> tuple[Any, Callable[[Any], Any]]:
+def opened(nest: Any, owner: str = "jvp") -> tuple[Any, Callable[[Any], Any]]:
     """A nest with dicts of their parameters in the place of modules, and what leads back."""
     leaves, shape = tree.flatten(nest)
     parts = [dict(x.named_parameters()) if hasattr(x, "with_parameters") else x for x in leaves]
@@ -292,8 +292,8 @@ def opened(nest: Any) -> tuple[Any, Callable[[Any], Any]]:
     for p, x in zip(parts, leaves, strict=True):
         if p is not x and not p:
             raise GradientError(
-                at(f"cannot differentiate with respect to {type(x).__name__}: it has no parameters "
-                   "that require grad")
+                at(f"{owner}: cannot differentiate with respect to {type(x).__name__}: it has no "
+                   "parameters that require grad")
             )
 
     def closed(nest: Any) -> Any:
@@ -318,7 +318,11 @@ class Inputs:
         numbers = range(len(args)) if argnums is None else argnums
         chosen = [numbers] if isinstance(numbers, int) else numbers
         self.numbers = [self._number(i) for i in chosen]
-        given, closed = opened(tuple(args[i] for i in self.numbers))
+        for i in self.numbers:
+            if args[i] is None:
+                raise TypeError(at(f"{owner}: cannot differentiate with respect to argument {i}, "
+                                   "which is None"))
+        given, closed = opened(tuple(args[i] for i in self.numbers), owner)
         leaves, self.shape = tree.flatten(given)
         self.originals = [self._float(x) for x in leaves]
         self.fresh = [alias(x) for x in self.originals]
@@ -332,7 +336,8 @@ class Inputs:
         if not -len(self.args) <= i < len(self.args):
             raise ValueError(
                 at(f"{self.owner}: argnums names argument {i}, but the function was given "
-                   f"{len(self.args)}")
+                   f"{len(self.args) or 'none'} by place; arguments of which a derivative is "
+                   "taken are given without a name")
             )
         return i % len(self.args)
 
@@ -423,7 +428,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         with recording(again):
             seeds: dict[Node, Tensor] = {}
             for y, g in zip(ys, gs, strict=True):
-                node, g = current(y), seed(y, g)
+                node, g = current(y), seed(y, g, "vjp")
                 seeds[node] = seeds[node] + g if node in seeds else g
             found: tuple[Any, ...] = inputs.like_arguments(
                 backprop(seeds, inputs.nodes), *seeds.values()

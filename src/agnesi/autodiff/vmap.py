@@ -124,10 +124,13 @@ def _spread_axes(what: str, axes: Any, nest: Any) -> list[int | None]:
             found += [axes] * tree.flatten(nest)[1].leaves
             continue
         parts, inner = tree.children(axes), tree.children(nest)
-        if parts is None or inner is None or len(parts) != len(inner):
+        named = isinstance(axes, dict) and isinstance(nest, dict)
+        if parts is None or inner is None or len(parts) != len(inner) or (
+                named and axes.keys() != nest.keys()):
             raise ValueError(at(
                 f"vmap: {what} is {typed(axes)}, which is no axis and no nest of axes like "
-                f"{', '.join(tree.flatten(nest)[1].paths('arguments')) or 'nothing'}"
+                + (", ".join(tree.flatten(nest)[1].paths(
+                    "arguments" if what == "in_axes" else "the result")) or "nothing")
             ))
         stack += reversed([*zip(parts, inner, strict=True)])
     return found

@@ -17,6 +17,7 @@ from agnesi.autograd import functional as functional
 from agnesi.autograd.gradcheck import gradcheck as gradcheck
 from agnesi.autograd.gradcheck import gradgradcheck as gradgradcheck
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import at as _at
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
@@ -97,6 +98,11 @@ def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: Any = None,
     create_graph : bool
         Whether the gradients can be differentiated again.
 
+    Raises
+    ------
+    ValueError
+        If there are not as many cotangents as results.
+
     See Also
     --------
     Tensor.backward
@@ -111,6 +117,9 @@ def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: Any = None,
     """
     ys = _listed(tensors)
     gs = _listed(grad_tensors) if grad_tensors is not None else [None] * len(ys)
+    if len(gs) != len(ys):
+        raise ValueError(_at(f"backward: there are {len(ys)} tensors, but {len(gs)} grad_tensors; "
+                             "give one for each"))
     for y, g in zip(ys, gs, strict=True):
         y.backward(g, create_graph=create_graph)
 

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.transforms import jvp, vjp
 from agnesi.core.support import dtypes, tree
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
 
@@ -41,14 +42,21 @@ def check_grads(
     :param eps: Step of the differences.
     :param rtol, atol: Tolerances.
     :param seed: Of the random directions.
+    :raises TypeError: If there is nothing to differentiate with respect to.
     :raises AssertionError: Where a derivative and the difference disagree; the text tells mode,
         order and numbers.
     :see: testing.check_op, testing.numerical_grad, grad
 
     >>> ag.testing.check_grads(lambda x: ag.sin(x) * x, [[0.5, 1.5]])
     """
+    if isinstance(args, (Tensor, np.ndarray)):
+        raise TypeError(at("check_grads: args must be a tuple with an entry for each argument, not "
+                           f"{typed(args)}: write check_grads(f, (x,))"))
     tensors = [_double(as_tensor(a)) for a in args]
     free = [i for i, t in enumerate(tensors) if dtypes.is_inexact(t.dtype)]
+    if not free:
+        raise TypeError(at("check_grads: none of the arguments has a float or complex dtype, so "
+                           f"there is no derivative: {typed(tuple(tensors))}"))
 
     def of_free(*xs: Any) -> Any:
         full = list(tensors)

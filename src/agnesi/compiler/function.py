@@ -623,9 +623,10 @@ def function(
     wanted = [i if isinstance(i, In) else In(i) for i in given]
     for n, i in enumerate(wanted):
         if any(i.variable is other.variable for other in wanted[:n]):
-            raise ValueError(at(f"function: {typed(i.variable)} is among the inputs twice"))
+            raise ValueError(at(f"function: {i.name or typed(i.variable)} is among the inputs "
+                                "twice"))
     declared = Inputs(wanted)
-    changes = each_once(updates or {})
+    changes = each_once({} if updates is None else updates)
     replaced = replaced_by(givens)
     for i in wanted:
         value = replaced.get(i.variable)

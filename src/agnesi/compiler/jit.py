@@ -22,6 +22,7 @@ from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.arguments import of_argument
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
@@ -115,8 +116,14 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
             return warn_of_losses(self, args, keywords)
         found, left = MISSED, list[Version]()
-        while found is MISSED:
-            found = self._found(leaves, tree, args, keywords, left)
+        try:
+            while found is MISSED:
+                found = self._found(leaves, tree, args, keywords, left)
+        except (TypeError, AttributeError) as error:
+            told = of_argument(error, self.name, self.function, args, keywords)
+            if told is error:
+                raise
+            raise told from None
         return found
 
     def _found(self, given: Sequence[Any], tree: Tree, args: Any, keywords: Any,

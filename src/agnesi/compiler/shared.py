@@ -219,8 +219,9 @@ def storage_of(t: Any) -> Tensor:
         return t
     raise TypeError(
         at(
-            f"only shared variables and tensors with a value hold state, not {typed(t)}; "
-            "make it with ag.shared(value)"
+            "only shared variables and tensors with a value hold state, which updates= and swap= "
+            f"change, not {getattr(t, 'name', None) or 'a variable'}, {typed(t)}; make it with "
+            "ag.shared(value)"
         )
     )
 
@@ -254,6 +255,9 @@ def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[An
 
     :raises ValueError: If there are two new values for one tensor.
     """
+    if isinstance(updates, Tensor):
+        raise TypeError(at("function: updates must be a dict, or pairs (variable, new value), not "
+                           f"{typed(updates)}"))
     pairs = list(updates.items() if isinstance(updates, Mapping) else updates)
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:

@@ -17,7 +17,7 @@ import numpy as np
 from agnesi.core import options
 from agnesi.core.integers import integer, is_integer
 from agnesi.core.ir.dims import Dim
-from agnesi.core.support.errors import ShapeError, TraceError, at, typed
+from agnesi.core.support.errors import ShapeError, TraceError, at, ours, typed
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
 
@@ -188,7 +188,8 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
     elif "cannot convert float" in text:
         given = [e for e in given if isinstance(e[3], float) and not math.isfinite(e[3])]
     elif any(words in text for words in _OF_LENGTHS):
-        given = [e for e in given if isinstance(e[3], (list, tuple)) and not e[3]]
+        given = [e for e in given if isinstance(e[3], (bytes, Iterator)) or (
+            isinstance(e[3], (list, tuple)) and not e[3])]
     else:
         types = set(re.findall(r"'(?:\w+\.)*(\w+)'", text))
         given = [e for e in given if type(e[3]).__name__ in types] or [
@@ -202,6 +203,27 @@ _OF_ARRAYS = ("truth value of an array", "only integer scalar", "setting an arra
               "can be converted to", "arrays used as indices")
 #: Parts of errors that are about a list with too few entries.
 _OF_LENGTHS = ("zip()", "index out of range", "pop from empty")
+
+
+def of_argument(error: Exception, name: str, function: Any, args: tuple[Any, ...],
+                keywords: dict[str, Any]) -> Exception:
+    """The error of a line of a user's function with the argument that it is about, by the type that
+    it names: a text or None given to what computes."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    text = str(error)
+    if step is None or code is None or "\n  at " in text or ours(step.tb_frame.f_code.co_filename):
+        return error
+    places = code.co_varnames[hasattr(function, "__self__"): code.co_argcount]
+    words = set(re.findall(r"\w+", text))
+    for parameter, value in (*zip(places, args, strict=False), *keywords.items()):
+        if type(value).__name__ in words and not isinstance(value, (Tensor, int, float)):
+            told = f"jit of {name}: {text}; argument {parameter} is {typed(value)}"
+            found = type(error)(at(told, (step.tb_frame.f_code, step.tb_lasti, "")))
+            return found.with_traceback(error.__traceback__)
+    return error
 
 
 def few_axes(error: Exception, function: Any, args: tuple[Any, ...],
@@ -328,7 +350,8 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Sequence": (lambda v: isinstance(v, (Sequence, np.ndarray, Tensor))
                  and not isinstance(v, str), "a list or tuple"),
     "tuple": (lambda v: isinstance(v, (tuple, list)), "a tuple"),
-    "Generator": (lambda v: hasattr(v, "state") or type(v).__name__ == "Generator",
+    "Generator": (lambda v: hasattr(v, "state") or (
+        type(v).__name__ == "Generator" and not type(v).__module__.startswith("numpy")),
                   "a generator of random numbers"),
 }
 

@@ -167,7 +167,7 @@ def _closed_leaf(node: Node) -> Node:
     t = live_tensor(node)
     value = None if t is not None else constant_value(node)
     if t is None and value is None:
-        raise MissingInputError(
+        missing = MissingInputError(
             at(
                 f"the outputs depend on {node.name or 'a variable without a name'} "
                 f"({typed(node)}), which is not among the inputs: add it to the inputs, or give "
@@ -175,6 +175,8 @@ def _closed_leaf(node: Node) -> Node:
                 node.where,
             )
         )
+        missing.variable = node
+        raise missing
     return Node(
         None, (), node.shape, node.dtype, requires_grad=node.requires_grad, where=node.where,
         value=value, handle=None if t is None else (lambda: t), name=node.name,

@@ -36,7 +36,12 @@ def number(value: Any, name: str) -> Any:
 
 def is_integer(value: Any) -> bool:
     """Return whether something is a whole number, which booleans are not."""
-    if isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_:
+    if type(value) is int:
+        return True
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         return False
-    array = isinstance(value, np.ndarray) and (value.shape or value.dtype.kind not in "iu")
-    return hasattr(type(value), "__index__") and not array
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
+    if dtype is None:
+        return True
+    single = shape == () or (not isinstance(value, np.ndarray) and set(shape) <= {1})
+    return dtype.kind in "iu" and single

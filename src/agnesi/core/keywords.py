@@ -21,7 +21,7 @@ from agnesi.core.arguments import form, stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import PACKAGE, at, ours, user_where
-from agnesi.core.support.migration_hints import with_keyword
+from agnesi.core.support.migration_hints import nearest, with_keyword
 from agnesi.core.support.spelling import spelt
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,6 +31,10 @@ _PUBLIC = __file__.replace("keywords.py", "public.py")
 #: Whose classes the library makes by the thousand, and users hardly.
 _INNER = tuple(f"{PACKAGE}.core.{name}" for name in ("ir.node", "op", "tensor"))
 _UNKNOWN = "unexpected keyword"
+_AT = "\n  at "
+#: Functions by which ours check and take what they are given.
+_QUIET = ("ensure(", "asarray(", "as_tensor(", "tensor(", "broadcast_shapes(", "broadcast_to(",
+          "take_along_axis(")
 _CONSTRUCTORS = ("__init__", "__new__")
 #: Stands for a second operand that was not given: Python would name the first name of a function.
 NEEDED: Any = object()
@@ -86,10 +90,15 @@ def strict(function: F, owner: type | None = None) -> F:
     method = owner is None or names[:1] in (("self",), ("cls",))  # no function that it stands for
     checked = method and not late
     known = names[1:] if owner is not None and names[:1] in (("self",), ("cls",)) else names
+    swallows = code.co_flags & inspect.CO_VARKEYWORDS and "ignored" in code.co_varnames
     numpydoc(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
+        for word in keywords.keys() - set(names) if swallows and keywords else ():
+            if near := nearest(word, names, 0.7):
+                raise TypeError(at(f"{_name(function, args, owner)}() got an unexpected keyword "
+                                   f"argument {word!r}; did you mean `{near}`?"))
         if checked and options.checked(inner, owner is None):
             options.check(lambda: _name(inner, args, owner), inner,
                           options.arguments(inner, args, keywords), owner is None)
@@ -112,6 +121,13 @@ def strict(function: F, owner: type | None = None) -> F:
             if better is None:
                 raise
             raise better from error
+        except (LookupError, RuntimeError, OSError, SyntaxError) as error:
+            located = method and "\n  at " in str(error) and not in_user_code(error)
+            better = named(error, _name(function, args, owner)) if located and not ours(
+                _caller(2)) else None
+            if better is None:
+                raise
+            raise better from error.__cause__
         raise TypeError(at(_told(text, known)))
 
     found: Any = call
@@ -134,9 +150,9 @@ def _form(function: Any, name: str) -> str:
     return form(function, name).replace("(self, ", "(").replace("(self)", "()")
 
 
-def _caller() -> str:
+def _caller(depth: int = 3) -> str:
     """The file of who called what a wrapper stands for, two calls within it."""
-    step = sys._getframe(3)
+    step = sys._getframe(depth)
     while step is not None and step.f_code.co_filename == __file__:
         step = step.f_back  # type: ignore[assignment]
     return step.f_code.co_filename if step is not None else ""
@@ -203,6 +219,8 @@ def named(error: Any, name: str) -> Exception | None:
     """Return an error that tells its line as that of what the user called; None where it names it.
     """
     text = str(error)
+    if text.startswith(_QUIET) and isinstance(getattr(error, "reason", None), str):
+        text = f"{error.reason}\n  at {text.rpartition(_AT)[2]}"  # by what of ours it was found
     if "\n  at " not in text or text.startswith(name) or (not getattr(
             error, "located", False) and any(map(text.partition("\n")[0].count, name.split(".")))):
         return None

@@ -189,6 +189,12 @@ def called(name: str, args: Any) -> str:
     return f"{name}({', '.join(map(typed, args))})"
 
 
+def name_at(name: str, where: Any) -> str:
+    """``dot: matmul``: an operation's name behind that of the function that the user called."""
+    outer = where[2] if where is not None else ""
+    return f"{outer}: {name}" if outer not in ("", name) else name
+
+
 def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = None,
             known: tuple[str, ...] = ()) -> Exception:
     """The error with the operation, its operands' types and the user's line in its text.

@@ -198,7 +198,8 @@ _RULES = {
     "TensorLike": Rule("a tensor, an array, a number or a list of numbers", _is_data),
     "DTypeLike": Rule("a dtype", lambda value: True, _dtype),
     "Generator": Rule("a Generator, such as ag.random.Generator(0)", lambda value: hasattr(
-        value, "state") or type(value).__name__ == "Generator", plain=True),
+        value, "state") or (type(value).__name__ == "Generator"
+                            and not type(value).__module__.startswith("numpy")), plain=True),
 }
 
 
@@ -264,7 +265,10 @@ def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
 def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
     """A list whose entries, as far as they can be looked at, have alternatives."""
     def wanted(value: Any) -> str:
-        for entry in value[:1000] if isinstance(value, (list, tuple)) else ():
+        if hasattr(value, "shape") and len(value.shape) != 1:
+            return rule.told
+        entries = _known_entries(value) if hasattr(value, "shape") else value
+        for entry in entries[:1000] if isinstance(entries, (list, tuple)) else ():
             if found := _refusal(inner, entry):
                 return f"{found[0]} in the place of {_told(entry)}"
         return ""
@@ -273,6 +277,11 @@ def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
         return rule
     return Rule(rule.told, rule.fits, wanted,
                 early=all(entry.plain for entry in inner))
+
+
+def _known_entries(value: Any) -> Any:
+    """The numbers of an array or tensor; nothing where only a run of a program tells them."""
+    return () if getattr(value, "array", ...) is None else value.tolist()
 
 
 # -- annotations --------------------------------------------------------------------------------

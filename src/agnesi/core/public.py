@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
@@ -21,7 +22,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, at, shown
+from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor
 
@@ -102,11 +103,20 @@ def higher(function: F) -> F:
         except Exception as error:
             explained = not isinstance(error, EXPLAINED) or (
                 name in str(error) and "\n  at " in str(error))
-            if in_user_code(error) or (explained and not is_accident(error)):
+            inner = getattr(error, "located", False) and _called_by_us()
+            if in_user_code(error) or inner or (explained and not is_accident(error)):
                 raise
             _refuse(error, function, name, args, keywords)
 
     return _renamed(call, name)
+
+
+def _called_by_us() -> bool:
+    """Return whether ours called what a wrapper of this file stands for."""
+    step: Any = sys._getframe(2)
+    while step is not None and step.f_code.co_filename == __file__:
+        step = step.f_back
+    return step is not None and ours(step.f_code.co_filename)
 
 
 def _again(form: Form, args: tuple[Any, ...], keywords: dict[str, Any], function: Any) -> Any:
@@ -121,8 +131,11 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
             keywords: dict[str, Any]) -> NoReturn:
     """Raise an error as that of the function that the user called, with the argument at fault.
 
-    What a function of the user's raised, and what ours raise that is about no operand, passes.
+    What a function of the user's raised, warnings, and what ours raise that is about no operand,
+    passes.
     """
+    if isinstance(error, Warning):
+        raise error
     error = arguments.of_keyword(error, function, keywords)
     error = arguments.of_text(error, function, args, name)
     if isinstance(error, RecursionError) and (deep := arguments.nested(function, args, keywords)):

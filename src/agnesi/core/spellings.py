@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.core import options
+from agnesi.core import arguments, options
 from agnesi.core.dispatch import assign
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import PACKAGE, at, ours, warn
@@ -197,6 +197,11 @@ class Form:
         self.unnamed: int = code.co_posonlyargcount
         names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.names = names
+        self.counts, self.ranged = arguments.counts(function), arguments.ranged(function)
+        checked = {name for name, *_ in (*self.counts, *self.ranged)}
+        #: Foreign words that may mean what is declared as a number, a flag or a word.
+        self.looked_at = frozenset(
+            word for word, meant in FOREIGN.items() if not checked.isdisjoint(meant))
         #: All keywords that it takes; None where it passes unknown ones on.
         self.known = None if code.co_flags & 8 else frozenset(names[self.unnamed:])
 
@@ -214,11 +219,27 @@ class Form:
         wanted = self.name in _MAKERS and given.pop("requires_grad", False)
         overwrite = "inplace" not in self.names and given.pop("inplace", False)
         given = in_our_words(given, self.names)
+        if not self.looked_at.isdisjoint(keywords):
+            self._check(args, given, keywords)
         args = (*args, *self._placed(len(args), given))
         result = self.function(*args, **given)
         if overwrite and result is not args[0]:
             return assign(args[0], result)
         return result.requires_grad_() if wanted else result
+
+    def _check(self, args: tuple[Any, ...], given: dict[str, Any], keywords: dict[str, Any]
+               ) -> None:
+        """Refuse what is nothing of what is declared of a parameter, by the name that was given."""
+        try:
+            arguments.check_counts(self.counts, args, given)
+            arguments.check_ranged(self.ranged, args, given)
+        except (TypeError, ValueError) as error:
+            told = str(error)
+            name = told.partition(" ")[0]
+            words = [w for w in keywords if w not in self.names and keywords[w] is given.get(name)]
+            if not words:
+                raise
+            raise type(error)(told.replace(name, words[0], 1)) from None
 
     def by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """PyTorch's arguments behind ours; reductions' third one says whether the axis stays."""

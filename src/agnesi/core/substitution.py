@@ -16,7 +16,7 @@ from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Op, explain, typed
+from agnesi.core.op import Op, explain, name_at, typed
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import symbol
 
@@ -87,7 +87,7 @@ def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]
         op = op.resolve(known)
         types = op.infer(*xs)
     except (ValueError, TypeError, IndexError) as error:
-        raise explain(error, op.name, inputs, node.where) from None
+        raise explain(error, name_at(op.name, node.where), inputs, node.where) from None
     several = op.outputs > 1
     shape, dtype = types[0] if several else types
     new = Node(

@@ -18,7 +18,7 @@ import numpy as np
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, STATE
-from agnesi.core.support.errors import GradientError, at, no_attribute, typed
+from agnesi.core.support.errors import GradientError, at, no_attribute, typed, warn
 from agnesi.core.support.tracing import refuse_change, told_of
 
 
@@ -142,6 +142,11 @@ class Tensor(metaclass=_Listed):
             )
         if self.array is None and self._grad is None:
             return LENT.gradients(self)  # type: ignore[no-any-return]
+        if self._grad is None and self.requires_grad and (node := self.node) is not None and (
+                node.op is not None and node.requires_grad and node.handle is None):
+            warn(f"grad of {typed(self)}, which was computed, is "
+                 "None: backward() gives gradients to the tensors that it was computed from; "
+                 "retain_grad() keeps this one's, too")
         return self._grad
 
     @grad.setter

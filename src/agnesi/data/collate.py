@@ -43,31 +43,34 @@ def _collated(samples: Sequence[Any], stack: Any) -> Any:
     if isinstance(first, (np.ndarray, np.generic)):
         return stack([np.asarray(a) for a in samples])
     if isinstance(first, (bool, int, float, complex)):
+        if other := [s for s in samples if isinstance(s, (str, Mapping, tuple, list)) or s is None]:
+            raise TypeError(at("DataLoader: samples of one batch are of different kinds: "
+                               f"{typed(first)} and {typed(other[0])}; give a collate_fn"))
         return tensor(list(samples))
     if isinstance(first, Mapping):
         if wrong := next((s for s in samples if s.keys() != first.keys()), None):
-            raise ValueError(at("samples of one batch have different keys: "
+            raise ValueError(at("DataLoader: samples of one batch have different keys: "
                                 f"{sorted(map(str, first))} and {sorted(map(str, wrong))}; give a "
                                 "collate_fn"))
         return {name: _collated([s[name] for s in samples], stack) for name in first}
     if isinstance(first, (tuple, list)):
         if any(len(s) != len(first) for s in samples):
-            raise ValueError(at("samples of one batch have different lengths: "
+            raise ValueError(at("DataLoader: samples of one batch have different lengths: "
                                 f"{sorted({len(s) for s in samples})}; give a collate_fn"))
         parts = [_collated(part, stack) for part in zip(*samples, strict=True)]
         if hasattr(first, "_fields"):
             return type(first)(*parts)
         return parts if isinstance(first, list) else tuple(parts)
     if first is None:
-        raise TypeError(at("samples of a batch are None: the dataset's __getitem__ returns "
-                           "nothing; let it return a sample, or give a collate_fn"))
+        raise TypeError(at("DataLoader: samples of a batch are None: the dataset's __getitem__ "
+                           "returns nothing; let it return a sample, or give a collate_fn"))
     return list(samples)
 
 
 def _stacked(arrays: list[np.ndarray]) -> Any:
     shape = arrays[0].shape
     if any(a.shape != shape for a in arrays):
-        raise ShapeError(at("samples of one batch have different shapes: "
+        raise ShapeError(at("DataLoader: samples of one batch have different shapes: "
                             f"{', '.join(sorted({typed(a) for a in arrays})[:4])}; "
                             "collate_fn=data.PadCollate() pads them"))
     return as_tensor(np.stack(arrays))
@@ -105,7 +108,7 @@ class PadCollate:
     def _padded(self, arrays: list[np.ndarray]) -> Any:
         ndim = {a.ndim for a in arrays}
         if len(ndim) > 1:
-            raise ShapeError(at(f"samples of one batch have {sorted(ndim)} axes"))
+            raise ShapeError(at(f"DataLoader: samples of one batch have {sorted(ndim)} axes"))
         if ndim == {0}:
             return as_tensor(np.stack(arrays))
         shapes = np.array([a.shape for a in arrays], np.int64).reshape(len(arrays), -1)

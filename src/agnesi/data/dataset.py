@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core.op import typed
 from agnesi.core.options import Rule
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
 from agnesi.data.samplers import shuffled
@@ -86,6 +86,8 @@ class TensorDataset(Dataset):
     ------
     ValueError
         If there are none, or lengths differ.
+    ShapeError
+        If the rows of an array differ in shape.
 
     See Also
     --------
@@ -151,7 +153,11 @@ class TensorDataset(Dataset):
 
 
 def _array(value: Any) -> np.ndarray:
-    found = np.asanyarray(value.array if isinstance(value, Tensor) else value)
+    try:
+        found = np.asanyarray(value.array if isinstance(value, Tensor) else value)
+    except ValueError:
+        raise ShapeError(at(f"TensorDataset: the rows of {typed(value)} differ in shape; a list of "
+                            "samples is a dataset, too, and data.PadCollate() pads them")) from None
     return found.view(np.ndarray)  # also of a memory-mapped array, whose rows are copied as others
 
 
@@ -233,6 +239,9 @@ class Subset(Dataset):
             raise TypeError(at("Subset: indices must be a list of integers, not "
                                f"{typed(indices)}"))
         self.dataset: Any = dataset
+        if np.asarray(indices).dtype.kind not in "iub" and np.size(indices):
+            raise TypeError(at("Subset: indices must be integers, not "
+                               f"{typed(indices)}"))
         self.indices = np.asarray(indices, np.int64).reshape(-1)
         if self.indices.size and not (
                 self.indices.min() >= 0 and self.indices.max() < len(dataset)):

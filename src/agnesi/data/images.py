@@ -36,6 +36,7 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
     :returns: uint8, of shape (channels, height, width).
     :raises ImportError: If Pillow is not installed.
     :raises FileFormatError: If the file is no image, or cut off (a ValueError).
+    :raises FileNotFoundError: If there is no such file.
     :raises OSError: If it cannot be read.
     :see: data.write_image, data.ImageFolder
 
@@ -46,6 +47,8 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
     ...     image = None
     """
     pillow = _pillow()
+    if not os.path.exists(path):
+        raise FileNotFoundError(at(f"there is no file {os.fspath(path)!r}"))
     with open(path, "rb") as file:
         try:
             image = pillow.open(file).convert(mode)

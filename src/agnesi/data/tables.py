@@ -53,6 +53,9 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
         if values.dtype.kind not in "biuf":
             raise ValueError(at(f"column {name!r} holds {values.dtype}, no numbers: encode it, or "
                                 "choose others by columns="))
+        if len(values) != len(samples):
+            raise ValueError(at(f"from_frame: columns differ in length: {there[0]!r} has "
+                                f"{len(samples)} rows, {name!r} {len(values)}"))
         samples[:, k] = values
     if target is None:
         return TensorDataset(samples)

@@ -180,7 +180,7 @@ class TextDataset(Dataset):
         if not hasattr(tokenizer, "encode"):
             raise TypeError(at(f"a tokenizer has encode(text), which {typed(tokenizer)} has not"))
         self.samples = [token_ids(tokenizer, text)[:max_length] for text in texts]
-        self.labels = None if labels is None else np.asarray(labels)
+        self.labels = None if labels is None else np.atleast_1d(np.asarray(labels))
         if self.labels is not None and len(self.labels) != len(self.samples):
             raise ValueError(at(f"there are {len(self.samples)} texts, but {len(self.labels)} "
                                 "labels"))

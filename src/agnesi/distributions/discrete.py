@@ -392,6 +392,9 @@ class Multinomial(_Categories):
 
     def log_prob(self, value: Any) -> Tensor:
         value = self._value(value)
+        if self._validates:
+            value = F.ensure(value, F.sum(value, -1) == self.total_count, "Multinomial: the counts "
+                             f"of value must sum to total_count={self.total_count}")
         ways = F.lgamma(F.sum(value, -1) + 1) - F.sum(F.lgamma(value + 1), -1)
         return ways + F.sum(F.where(value == 0, 0, value * self.logits), -1)
 

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Size
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.base import Distribution, described
 from agnesi.ops.base.convert import as_tensor
@@ -290,6 +290,10 @@ class TransformedDistribution(Distribution):
                  validate_args: bool | None = None) -> None:
         self.base_dist = base_distribution
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
+        for t in self.transforms:
+            if not isinstance(t, Transform):
+                raise ValueError(at("TransformedDistribution: transforms must be Transforms, such "
+                                    f"as ExpTransform(), not {typed(t)}"))
         self._whole = ComposeTransform(self.transforms)
         whole = base_distribution.batch_shape + base_distribution.event_shape
         shape = self._whole.forward_shape(whole)

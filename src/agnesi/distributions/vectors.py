@@ -9,6 +9,7 @@ from agnesi.api import functions as F
 from agnesi.api import random
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Size
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
@@ -271,6 +272,11 @@ class MixtureSameFamily(Distribution):
     def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution,
                  validate_args: bool | None = None) -> None:
         parts = component_distribution
+        count = mixture_distribution.probs.shape[-1:]
+        if not fits(count, parts.batch_shape[-1:]):
+            raise ValueError(at(f"MixtureSameFamily: there are {count[0]} weights, but the batch "
+                                f"of components is {tuple(parts.batch_shape)}: its last axis must "
+                                "have one for each"))
         super().__init__(parts.batch_shape[:-1], parts.event_shape, validate_args)
         self.mixture_distribution: Any = mixture_distribution
         self.component_distribution = parts

@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.op import typed
 from agnesi.core.options import Count
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.metrics.base import Metric
 from agnesi.ops.base.arith import abs as absolute
@@ -263,11 +263,16 @@ class Perplexity(Metric):
         ------
         ShapeError
             If shapes are others.
+        DTypeError
+            If targets are no integers.
         """
         scores, t = moveaxis(wide(logits), self.axis, -1), asarray(targets)
         if scores.shape[:-1] != t.shape:
             raise ShapeError(at(f"Perplexity: scores are {typed(logits)}, targets {typed(t)}; they "
                                 f"must agree but for axis {self.axis}"))
+        if t.dtype.kind not in "iu":
+            raise DTypeError(at("Perplexity: targets must be integers, not "
+                                f"{typed(t)}; convert them with .astype('int64')"))
         counts = wide(not_equal(t, -1 if self.ignore_index is None else self.ignore_index))
         known = t if self.ignore_index is None else where(counts > 0, t, 0)
         found: Any = take_along_axis(log_softmax(scores, axis=-1), expand_dims(known, -1), axis=-1)

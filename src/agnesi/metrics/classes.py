@@ -341,6 +341,9 @@ class AUROC(Metric):
         if t.ndim != 1 or s.shape != (*t.shape, *columns):
             raise ShapeError(at(f"AUROC: targets are a vector and scores of shape (samples, "
                                 f"{', '.join(map(str, columns))}), not {typed(t)} and {typed(s)}"))
+        if self.num_classes is None:
+            t = ensure(t, ((t == 0) | (t == 1)).all(), "AUROC: targets must be 0 or 1; give "
+                       "num_classes for more classes")
         places = minimum(self.count + arange(t.shape[0]), self.capacity)
         self.scores[places] = cast(s, self.scores.dtype)
         self.targets[places] = cast(t, _COUNT)

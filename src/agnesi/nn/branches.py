@@ -185,6 +185,8 @@ class Graph(Module):
     ------
     ValueError
         If a name is unknown or there twice, or nodes need each other in one step.
+    TypeError
+        If a node is no tuple.
 
     See Also
     --------
@@ -210,6 +212,10 @@ class Graph(Module):
 
     def __init__(self, nodes: Mapping[str, tuple[Any, ...]], inputs: Sequence[str],
                  outputs: str | Sequence[str]) -> None:
+        for name, node in nodes.items():
+            if not isinstance(node, (tuple, list)) or not node:
+                raise TypeError(at(f"Graph: node {name!r} must be (module, *names of what it "
+                                   f"gets), not {typed(node)}"))
         self.nodes: dict[str, Callable[..., Any]] = {n: node[0] for n, node in nodes.items()}
         self.edges = {name: tuple(node[1:]) for name, node in nodes.items()}
         self.inputs = tuple(inputs)

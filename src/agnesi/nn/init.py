@@ -169,6 +169,7 @@ def zeros_(tensor: Tensor) -> Tensor:
     >>> ag.nn.init.zeros_(ag.ones(2))
     tensor([0., 0.])
     """
+    _written("zeros_", tensor)
     return constant_(tensor, 0)
 
 
@@ -201,6 +202,7 @@ def ones_(tensor: Tensor) -> Tensor:
     >>> ag.nn.init.ones_(ag.zeros(2))
     tensor([1., 1.])
     """
+    _written("ones_", tensor)
     return constant_(tensor, 1)
 
 

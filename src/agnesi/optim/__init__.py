@@ -40,6 +40,6 @@ def __dir__() -> list[str]:
 
 
 _lend(__name__, """
-    adadelta adagrad adamax adamw asgd nadam radam rmsprop rprop
+    adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd
 """)
 _strictly(__name__)

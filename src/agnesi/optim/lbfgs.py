@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, no_grad
+from agnesi.autodiff.rules import place_of
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegative
 from agnesi.core.support.errors import StateError, at
@@ -83,6 +84,9 @@ class LBFGS(Optimizer):
             self._write(x)
             with enable_grad():
                 loss = closure()
+            if loss is None:
+                raise TypeError(at("LBFGS.step: the closure must return the loss, not None: end it "
+                                   "with `return loss`", place_of(closure)))
             first.append(loss)
             return float(loss), self._gradient()
 

@@ -14,7 +14,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import NotNegative
 from agnesi.core.public import check_call
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import StateError, at, no_attribute
+from agnesi.core.support.errors import StateError, at, no_attribute, warn
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import check_state, write_all
@@ -153,6 +153,10 @@ class Optimizer:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
+            if "before_update" not in vars(self) and not name.startswith("__"):
+                raise AttributeError(at(
+                    f"{type(self).__name__} has no {name!r}: its __init__ must call "
+                    "super().__init__(parameters, lr) first"))
             raise no_attribute("Optimizer", name, self)
 
     # -- groups ---------------------------------------------------------------------------
@@ -265,17 +269,21 @@ class Optimizer:
                 loss = closure()
         for act in self.before_update:
             act()
-        for part in self.parts:
-            part._update_all()
+        moved = [part._update_all() for part in self.parts]
+        if not any(moved):
+            warn(f"{type(self).__name__}.step changes nothing, for none of its parameters has a "
+                 "gradient: call loss.backward() before it, of a loss that depends on them")
         return loss
 
-    def _update_all(self) -> None:
+    def _update_all(self) -> bool:
+        """Update the parameters that have a gradient, and return whether there are any."""
         given = [(i, p.grad) for i, p in enumerate(self.own_parameters) if p.grad is not None]
         if is_tracing() or not self._pays():
             self._update_each(given)
         else:
             places, gs = tuple([i for i, _ in given]), [g for _, g in given]
             self._compiled_update(places)(gs)
+        return bool(given)
 
     def _pays(self) -> bool:
         """Whether an eager step is to be compiled; counts steps of ours on small parameters."""

@@ -69,7 +69,8 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
     texts = {"format": "pt", **(metadata or {})}
     for where, name in [*(("tensors", n) for n in tensors), *texts.items()]:
         if not (isinstance(name, str) and isinstance(where, str)) or name == METADATA:
-            raise TypeError(at(f"save_file: names and metadata are texts, and not {METADATA}: "
+            what = "name of a tensor" if where == "tensors" else f"metadata of {typed(where)}"
+            raise TypeError(at(f"save_file: a {what} must be a text, and not {METADATA!r}, but is "
                                f"{typed(name)}"))
     arrays = {name: _array(name, value) for name, value in tensors.items()}
     entries = plan(arrays)

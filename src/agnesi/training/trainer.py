@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
 from agnesi.compiler.jit import jit as compiled
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegativeBound, Rule, Size
-from agnesi.core.support.errors import at, call_user
+from agnesi.core.support.errors import StateError, at, call_user, no_attribute
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.loader import DataLoader
@@ -133,6 +133,11 @@ class Trainer:
     >>> trainer.predict(x).shape
     (64, 2)
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("Trainer", name, self)
 
     def __init__(self, model: _Model, optimizer: _Optimizer, loss: _Loss, *,
                  metrics: _Metrics | None = None, schedule: _Schedule | None = None,
@@ -281,7 +286,8 @@ class Trainer:
 
     def _tell(self, what: str, *told: Any) -> None:
         for callback in self.callbacks:
-            getattr(callback, what)(self, *told)
+            call_user(getattr(callback, what), (self, *told), {}, type(callback).__name__,
+                      f"{what}(trainer{', row' * bool(told)})")
 
     # -- evaluating -----------------------------------------------------------------------
     def evaluate(self, data: Any, *, batch_size: Count = 256) -> dict[str, Any]:
@@ -381,6 +387,9 @@ class Trainer:
         :raises KeyError: If it is no such state.
         :raises ValueError: If there are other callbacks, or gradients are accumulated otherwise.
         """
+        if "callbacks" not in state:
+            raise StateError(at("Trainer.load_state_dict: the state is none of a Trainer, but has "
+                                f"{sorted(map(str, state))}; state_dict() of a Trainer is one"))
         told = state["callbacks"]
         if len(told) != len(self.callbacks):
             raise ValueError(at(f"the state is of a Trainer with {len(told)} callbacks; here are "

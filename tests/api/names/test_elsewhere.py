@@ -21,26 +21,29 @@ from agnesi.core.support.migration_hints import numpy as numpys
 from tests.api.names import foreign
 
 W = ag.tensor([1.0, -2.0], requires_grad=True)
+_MODEL = nn.Linear(2, 1)
 OWNERS: dict[str, Any] = {
     "module 'agnesi'": ag, "module 'agnesi.nn'": nn, "module 'agnesi.optim'": optim,
     "module 'agnesi.nn.functional'": nn.functional, "module 'agnesi.random'": ag.random,
     "module 'agnesi.optim.lr_scheduler'": optim.lr_scheduler,
     "module 'agnesi.symbolic'": symbolic,
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
-        "autograd", "distributions", "fft", "func", "linalg", "nn.parallel", "nn.utils", "special",
-        "testing", "utils", "utils.data")},
+        "autograd", "distributed", "distributions", "fft", "func", "image", "linalg", "metrics",
+        "nn.parallel", "nn.utils", "special", "testing", "utils", "utils.data")},
+    "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
 KNOWN: dict[str, Any] = {
     "self": nn.ReLU(),
     "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
     "f": ag.function([], ag.shared(1.0) + 1), "model": OWNERS["Module"],
+    "trainer": OWNERS["Trainer"],
     "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(
         optim.SGD([W], 0.1), 1),
 }
 KNOWN["f"]()
 #: Modules of Python's that hints name.
-PYTHONS = ("warnings", "concurrent", "timeit", "itertools", "math", "multiprocessing")
+PYTHONS = ("copy", "warnings", "concurrent", "timeit", "itertools", "math", "multiprocessing")
 TEXTS = {
     "torch": torch.TORCH, "nn": layers.NN, "functional": layers.FUNCTIONAL, "jax": jax.JAX,
     "lax": jax.LAX, "numpy": numpys.NUMPY, "theano": theano.TENSOR,

@@ -283,7 +283,7 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
         for n in known[1:]:
             found = found - combine("max", found - n, 0)  # the smaller one
         return found
-    return integer(n_steps, "n_steps")
+    return integer(n_steps, "n_steps", 0)
 
 
 @strict

@@ -9,11 +9,11 @@ from typing import Any
 
 from agnesi.autodiff.custom import Pullback
 from agnesi.autodiff.recording import no_grad
-from agnesi.autodiff.rules import fitted
+from agnesi.autodiff.rules import fitted, place_of
 from agnesi.core.op import typed
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE
-from agnesi.core.support.errors import GradientError, at
+from agnesi.core.support.errors import GradientError, at, call_user
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros_like
@@ -48,6 +48,12 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
     _constant: tuple[Any, ...] = ()
     _filled = True
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(at(f"ctx.{name}: forward kept nothing of that name; write ctx.{name} "
+                                "= value there, or ctx.save_for_backward(x) for tensors"))
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep arguments, results or other tensors for ``backward``.
@@ -170,10 +176,13 @@ class Function:
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         with no_grad():
             if cls.setup_context is None:
-                found = cls.forward(ctx, *args)
+                found = call_user(cls.forward, (ctx, *args), {}, cls.__name__,
+                                  "a static method forward(ctx, *args)")
             else:
-                found = cls.forward(*args)
-                cls.setup_context(ctx, args, found)
+                found = call_user(cls.forward, args, {}, cls.__name__,
+                                  "a static method forward(*args) where there is setup_context")
+                call_user(cls.setup_context, (ctx, args, found), {}, cls.__name__,
+                          "a static method setup_context(ctx, inputs, output)")
         if not STATE.recording or not any(ctx.needs_input_grad):
             return found
         return _Call(cls, ctx, args, found).results()
@@ -219,7 +228,8 @@ class _Call:
                             for y in self.found]
         for i, g in zip(self.flowing, gs, strict=True):
             given[i] = g
-        parts = self.cls.backward(ctx, *given)
+        parts = call_user(self.cls.backward, (ctx, *given), {}, self.cls.__name__,
+                          "a static method backward(ctx, *gradients), one for each result")
         parts = parts if isinstance(parts, tuple) else (parts,)
         if len(parts) < len(self.args) or any(p is not None for p in parts[len(self.args):]):
             raise GradientError(at(f"{self.cls.__name__}.backward returned {len(parts)} gradients "
@@ -230,7 +240,14 @@ class _Call:
     def _fitting(self, i: int, x: Tensor, g: Any) -> Tensor | None:
         if g is None or x.dtype.kind not in "fcV":
             return None
-        return fitted(cast(as_tensor(g), x.dtype), x, f"{self.cls.__name__}.backward",
+        owner = f"{self.cls.__name__}.backward"
+        try:
+            found = as_tensor(g)
+        except TypeError:
+            raise GradientError(at(f"{owner} returned {typed(g)} as the gradient of argument {i}, "
+                                   f"{typed(x)}; return a tensor of that shape, or None",
+                                   place_of(self.cls.backward))) from None
+        return fitted(cast(found, x.dtype), x, owner,
                       f"argument {i}", self.cls.backward, GradientError)
 
 

@@ -17,7 +17,8 @@ _OPERATORS = (
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
 
 
-def parsed(text: str, parameters: str = "") -> tuple[Callable[..., Any], tuple[str, ...]]:
+def parsed(text: str, parameters: str = "", owner: str = "elementwise"
+           ) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """The function that a text means, and the names of its parameters.
 
     The text holds assignments, parted by semicolons or lines, and ends with an expression, or
@@ -34,7 +35,7 @@ def parsed(text: str, parameters: str = "") -> tuple[Callable[..., Any], tuple[s
     except SyntaxError as error:
         why = str(error.msg)
     if why:  # told from here, for the user's line
-        raise SyntaxError(at(f"the expression {text!r} cannot be read: {why}"))
+        raise SyntaxError(at(f"{owner}: the expression {text!r} cannot be read: {why}"))
     names = reader.parameters
     frame: Any = ast.parse(f"def kernel({', '.join(names)}): pass")
     frame.body[0].body = [*before, ast.Return(last.value)]

@@ -205,6 +205,9 @@ class _Applied(Op):
                 f"{what} must return a tuple of arrays, not {type(found).__name__}; one result is "
                 "`return y,`, with a comma"
             )
+        if any(isinstance(v, (tuple, list)) for v in found):
+            raise TypeError(f"{what} must return a tuple of arrays, not one of tuples: it is given "
+                            "a tuple itself, as (x,) = inputs")
         return [v if v is None else np.asarray(v) for v in found]
 
     def infer(self, *xs: Any) -> Any:

@@ -26,10 +26,11 @@ from agnesi.ops.base.creation import filled
 Expression = str | Callable[..., Any]
 
 
-def _function(expression: Expression, parameters: str = "") -> tuple[Callable[..., Any], int]:
+def _function(owner: str, expression: Expression, parameters: str = ""
+              ) -> tuple[Callable[..., Any], int]:
     """Return the function that an expression means, and how many operands it takes."""
     if isinstance(expression, str):
-        function, names = parsed(expression, parameters)
+        function, names = parsed(expression, parameters, owner)
         return function, len(names)
     return expression, expression.__code__.co_argcount
 
@@ -73,7 +74,7 @@ class _Kernel:
 class _Elementwise(_Kernel):
     def __init__(self, expression: Expression, name: str, parameters: str) -> None:
         self._given = expression, name, parameters
-        self._expression, arity = _function(expression, parameters)
+        self._expression, arity = _function("elementwise", expression, parameters)
         super().__init__(self._values, name, arity)
 
     def _values(self, *xs: Any) -> Any:
@@ -146,11 +147,11 @@ class _Reduction(_Kernel):
     def __init__(self, map: Expression, reduce: Expression, identity: Any, post: Expression | None,
                  dtype: Any, name: str, parameters: str) -> None:
         self._given = map, reduce, identity, post, dtype, name, parameters
-        self._map, arity = _function(map, parameters)
-        self._reduce, two = _function(reduce, "a b" if isinstance(reduce, str) else "")
+        self._map, arity = _function("reduction", map, parameters)
+        self._reduce, two = _function("reduction", reduce, "a b" if isinstance(reduce, str) else "")
         if two != 2:
             raise TypeError(at(f"reduce takes two values, a and b, not {two}"))
-        self._post = None if post is None else _function(post)[0]
+        self._post = None if post is None else _function("reduction", post)[0]
         self._kind = _KNOWN.get(_normal(reduce)) if isinstance(reduce, str) else None
         self._identity = identity
         self._dtype = None if dtype is None else as_dtype(dtype)

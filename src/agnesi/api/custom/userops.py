@@ -91,6 +91,8 @@ class Op(core.Op):
         super().__init_subclass__(**keywords)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__.lower()
+        if "infer" in cls.__dict__:
+            setattr(cls, "infer", _checked(cls.infer))  # noqa: B010
         if "keep_output" not in cls.__dict__:
             cls.keep_output = reads_result(cls.vjp, 2) or reads_result(cls.jvp, 2)
         record(cls)
@@ -108,6 +110,15 @@ class Op(core.Op):
 
     def __call__(self, *xs: Any) -> Any:
         return called(self, xs)
+
+
+def _checked(infer: Callable[..., Any]) -> Callable[..., Any]:
+    """A user's ``infer`` whose result is looked at."""
+    @functools.wraps(infer)
+    def checked(self: Any, *xs: Any) -> Any:
+        return _typed_result(self, infer(self, *xs))
+
+    return checked
 
 
 def _typed_result(op: Any, found: Any) -> Any:

@@ -455,7 +455,18 @@ class SparseTensor:
         found: Tensor = apply(op, data, columns, self.indices, self.indptr)
         return found if x.ndim == 2 else reshape(found, found.shape[:1])
 
-    __matmul__ = dot
+    @explain_errors
+    def matmul(self, other: Any) -> Any:
+        """The product, as :meth:`dot` gives it.
+
+        :param other: A vector or matrix.
+        :type other: SparseTensor or array_like
+        :returns: Of the promoted dtype.
+        :rtype: SparseTensor or Tensor
+        """
+        return self.dot(other)
+
+    __matmul__ = matmul
 
     def __rmatmul__(self, other: Any) -> Any:
         x = as_tensor(other)

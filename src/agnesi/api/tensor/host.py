@@ -96,7 +96,11 @@ def item(self: Tensor, *index: Any) -> Any:
     """
     if index:
         if is_known(self):
-            return self.array.item(*index)
+            try:
+                return self.array.item(*index)
+            except (IndexError, ValueError, TypeError) as error:
+                raise type(error)(at(f"item: {typed(self)} has no element at "
+                                     f"{', '.join(map(typed, index))}: {error}")) from None
         rows: Any = self.reshape(-1) if len(index) == 1 else self
         return _deferred(rows[index])
     return _deferred(self)
@@ -264,7 +268,9 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:  # noqa: N807
         raise TypeError(at(f"{typed(self)} has no axes, so it cannot be iterated over; x.item() is "
                            "its value"))
     rows: Any = self
-    return (rows[i] for i in range(len(rows)))
+    n: Any = self.shape[0]
+    count = n if isinstance(n, int) else n._no_number("for, which iterates over rows,")
+    return (rows[i] for i in range(count))
 
 
 def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807

@@ -211,6 +211,9 @@ def _operators() -> dict[str, Method]:
     for name, function in UNARY.items():
         table[f"__{name}__"] = getattr(functions, function)
     table["__divmod__"], table["__rdivmod__"] = _operator(_divmod), _reflected(_divmod)
+    for name, method in table.items():
+        if method.__qualname__.endswith("<locals>.method"):
+            method.__qualname__ = f"Tensor.{name}"
     table["__hash__"] = _hash
     table["__getitem__"] = getitem
     table["__setitem__"] = setitem

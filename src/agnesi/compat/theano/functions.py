@@ -250,10 +250,13 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         raise TypeError(f"inputs must be a list of variables: write [{inputs!r}]")
     if isinstance(mode, str) and mode.upper() not in _MODES:
         raise ValueError(f"there is no mode {mode!r}; there are {', '.join(_MODES)}")
+    if not (mode is None or isinstance(mode, str) or hasattr(mode, "optimizer")):
+        raise TypeError(f"mode must be a name such as {_MODES[0]!r}, a Mode or None, not {mode!r}")
     told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
     for a, _ in _pairs(updates):
-        if not isinstance(a, Variable):
-            raise TypeError(f"updates are of shared variables, not of {a!r}")
+        if not isinstance(a, SharedVariable):
+            raise TypeError(f"updates are of shared variables, not of {a!r}; "
+                            "theano.shared(value) makes one")
     changes = [(bare(a), _like(a, b)) for a, b in _pairs(updates)]
     swaps = [(_target(a), _like(a, b)) for a, b in _pairs(givens)]
     given = [ours for i in told for ours in _told(i)]

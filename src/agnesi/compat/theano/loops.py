@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.api.control import folds, taps
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
+from agnesi.core.support.errors import call_user
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 
@@ -22,7 +23,8 @@ class until:  # noqa: N801 - used as a function
 def _step(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A step over variables as one over tensors; its updates are a dict beside its outputs."""
     def step(*tensors: Any) -> Any:
-        found = fn(*wrapped(list(tensors)))
+        found = call_user(fn, tuple(wrapped(list(tensors))), {}, "scan",
+                          "fn(*elements of sequences, *earlier results, *non_sequences)")
         parts = list(found) if isinstance(found, tuple) else [found]
         if isinstance(found, (list, tuple)) and not any(isinstance(p, (list, dict, until))
                                                         or _is_updates(p) for p in found):

@@ -16,7 +16,9 @@ from agnesi.compat.theano.variable import (
     Variable,
     wrapped,
 )
+from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.convert import as_tensor
 
@@ -45,7 +47,11 @@ class TensorType:
         broadcastable = [n == 1 for n in shape]
         object.__setattr__(self, "shape", tuple(shape))
         kind = config.symbolic_float if dtype == "floatX" else dtype
-        object.__setattr__(self, "dtype", np.dtype(kind).name)
+        try:
+            object.__setattr__(self, "dtype", np.dtype(kind).name)
+        except TypeError:
+            told = f"unsupported dtype {kind!r}; choose one of {dtypes.names()}"
+            raise TypeError(at(told)) from None
         object.__setattr__(self, "broadcastable", tuple(bool(b) for b in broadcastable))
 
     @property

@@ -19,7 +19,7 @@ from agnesi.core.ir.extents import UnknownSizeError, guess
 from agnesi.core.ir.interning import interning
 from agnesi.core.ir.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
 from agnesi.core.ir.node import Node
-from agnesi.core.op import explain, typed
+from agnesi.core.op import explain, name_at, typed
 from agnesi.core.support.errors import MissingInputError, at
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import struct
@@ -220,7 +220,7 @@ def _callback(kernel: Callback) -> Any:
         run,
         tuple((b.dtype.name, b.shape) for b in kernel.inputs),
         tuple((b.dtype.name, b.shape) for b in kernel.results),
-        told=lambda error: explain(error, op.name, shown, where),
+        told=lambda error: explain(error, name_at(op.name, where), shown, where),
     )
 
 

@@ -196,7 +196,7 @@ class Version:
             reads.settle()
             refuse_symbols(reads)
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
-            self.effects.refuse_new(self.outputs, reads)
+            self.effects.refuse_new(self.outputs, self.tree, reads)
             self.effects.undo()
         except BaseException as error:
             undone(reads)

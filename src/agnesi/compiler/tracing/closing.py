@@ -10,7 +10,8 @@ from agnesi.compiler.tracing.trace import Trace
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.node import toposort
-from agnesi.core.support.errors import MissingInputError, TraceError, at
+from agnesi.core.support.errors import MissingInputError, TraceError, at, typed
+from agnesi.core.support.tracing import finished
 
 
 def flowing(results: Sequence[Any]) -> set[Any]:
@@ -56,6 +57,12 @@ def closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionG
         return graph if _has_sizes(graph) else graph.specialise()
     except MissingInputError as error:
         what = str(error).partition(", which")[0]
+        variable = error.variable
+        if str(variable.name).isidentifier() and not finished(variable):
+            raise TraceError(at(
+                f"{variable.name}, {typed(variable)}, is a variable of a declared graph, which has "
+                "no value in a traced function: give it as an argument, or compile the graph by "
+                "ag.function(inputs, outputs)")) from None
         raise TraceError(
             at(
                 "a value from another trace was used: it was kept in a global, attribute or "

@@ -150,12 +150,15 @@ class Effects:
             w.leaves = list(map(_put_down, w.leaves))
         self.arguments = {i: _put_down(v) for i, v in self.arguments.items()}
 
-    def refuse_new(self, results: Iterable[Any], reads: Reads) -> None:
-        """Note a result that each call has to make anew."""
+    def refuse_new(self, results: Iterable[Any], nest: Tree, reads: Reads) -> None:
+        """Note a result that each call has to make anew, as dicts with tensors as keys."""
         for value in results:
             if not (self.obstacle or isinstance(value, (Tensor, Extent)) or reads.knows(value)
                     or _is_lasting(value)):
                 self.obstacle = f"it returns a new {type(value).__name__}"
+        if not self.obstacle and any(isinstance(k, Tensor) for t in nest.walk()
+                                     if t.kind is dict and t.extra for k in t.extra):
+            self.obstacle = "it returns a dict with tensors as keys"
 
     def __bool__(self) -> bool:
         return bool(self.written or self.arguments or self.obstacle)

@@ -9,7 +9,9 @@ import numpy as np
 from agnesi.compiler.tracing.numbers import MOST_GIVEN, standing_for
 from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_array
 
 
 class Handed:
@@ -38,6 +40,8 @@ def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
         return value.value
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         name = value.name if isinstance(value, Tensor) else None
+        if value.dtype.kind in "OSUMmV" and value.dtype.name != "bfloat16":
+            _refuse(value, i)
         return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=requires_grad(value),
                         name=name or f"argument {i}")
     if type(value) is float:
@@ -46,6 +50,14 @@ def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
     if hidden and type(value) is int and is_small(value):
         return standing_for(stand_in((), dtypes.int64, weak=True, name=f"argument {i}").node)
     return value
+
+
+def _refuse(value: Any, i: int) -> None:
+    """Refuse an array of texts, objects or times among the arguments."""
+    try:
+        as_array(value)
+    except DTypeError as error:
+        raise DTypeError(at(f"jit: argument {i}: {error}")) from None
 
 
 def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:

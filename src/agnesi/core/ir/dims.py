@@ -76,7 +76,7 @@ class Dim:
         self, name: str | None = None, *, op: str = "", args: tuple[Any, ...] = ()
     ) -> None:
         if name is not None and not isinstance(name, str):
-            raise TypeError(at(f"a size is named by a string, not {shown(name)}"))
+            raise TypeError(at(f"Dim: a size is named by a string, not {shown(name)}"))
         self.op = op
         self.args = args if op else (name or f"d{next(_counter)}",)
         self.key = (op, *self.args)

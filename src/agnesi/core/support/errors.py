@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from agnesi.core.support.migration_hints import hint
+from agnesi.core.support.migration_hints import elsewhere, hint
 
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
@@ -88,6 +88,9 @@ class NestingError(ValueError):
 
 class MissingInputError(ValueError):
     """A compiled function depends on a variable that nobody gives it."""
+
+    #: The variable's node, if one is to blame.
+    variable: Any = None
 
 
 class UnusedInputError(ValueError):
@@ -212,7 +215,7 @@ def _slice(x: slice) -> str:
 
 
 #: Where an object without a text of its own lies.
-_ADDRESS = re.compile(" at 0x[0-9a-f]+")
+_ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 
 
 #: What is told by its name.
@@ -270,6 +273,7 @@ def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: st
 
 
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
+_READS = {opcode.opmap.get(name) for name in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")}
 
 
 def no_attribute(owner: str, name: str, instance: object = None) -> AttributeError:
@@ -277,6 +281,8 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
     are told with what stands for them here."""
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
     told = hint(owner, name)
+    if not told and instance is None and _reads_attribute(sys._getframe(1)):
+        told = elsewhere(owner, name)
     text = f"{subject} has no attribute {name!r}{told}"
     if told and _imports(sys._getframe(1)):  # which takes every AttributeError for its own
         raise ImportError(f"cannot import {name!r}: {text}")
@@ -288,9 +294,20 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
 
 def _imports(frame: Any) -> bool:
     """Return whether an attribute is asked for by ``from module import name``."""
+    return _instruction(frame) == _IMPORT_FROM
+
+
+def _reads_attribute(frame: Any) -> bool:
+    """Return whether an attribute is asked for by ``module.name`` or an import, and not by
+    ``hasattr``."""
+    return _instruction(frame) in _READS
+
+
+def _instruction(frame: Any) -> int:
+    """Return the instruction by which a module is asked for a name."""
     while frame and frame.f_code.co_name in ("__getattr__", "missing"):
         frame = frame.f_back
-    return frame is not None and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
+    return frame.f_code.co_code[frame.f_lasti] if frame else 0
 
 
 def tell_missing(name: str) -> None:

@@ -6,10 +6,22 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from agnesi.core.support.errors import at
 from agnesi.core.support.migration_hints import hint
 
 
-class Path(ModuleType):
+class Room(ModuleType):
+    """A module that is not called, though a class of it has the same name."""
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        parent, _, last = self.__name__.rpartition(".")
+        alike = [name for name in dir(sys.modules[parent])
+                 if name.lower() == last and name != last]
+        told = f"; call {parent}.{alike[0]}" if alike else ""
+        raise TypeError(at(f"{self.__name__} is a module, which is not called{told}"))
+
+
+class Path(Room):
     """A module without names of its own: it gives those of the module that lends its own."""
 
     def __init__(self, name: str, lender: ModuleType) -> None:
@@ -40,10 +52,14 @@ class Hints:
 
 def lend(lender: str, paths: str) -> None:
     """Let imports through paths below a module find the module's names; those that are longer come
-    behind the shorter ones that they begin with."""
+    behind the shorter ones that they begin with.  Modules that are there tell that they are none to
+    call."""
     module = sys.modules[lender]
     for path in paths.split():
         name = f"{lender}.{path}"
+        if name in sys.modules:
+            sys.modules[name].__class__ = Room
+            continue
         parent, _, last = name.rpartition(".")
         sys.modules[name] = Path(name, module)
         setattr(sys.modules[parent], last, sys.modules[name])

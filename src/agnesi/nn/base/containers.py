@@ -111,6 +111,9 @@ class ModuleSequence(_Container):
         self.entries = tuple(entries)
 
     def __delitem__(self, i: int | slice) -> None:
+        if isinstance(i, int) and not -len(self) <= i < len(self):
+            raise IndexError(at(f"{type(self).__name__}[{i}]: its entries are 0 to "
+                                f"{len(self) - 1}"))
         self._change(lambda pairs: pairs.__delitem__(i))
 
     def __add__(self, other: Iterable[Any]) -> Self:

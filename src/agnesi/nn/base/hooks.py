@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from agnesi.autodiff.custom import custom_vjp
 from agnesi.core.op import typed
 from agnesi.core.support import tree
-from agnesi.core.support.errors import at, call_user
+from agnesi.core.support.errors import GradientError, at, call_user
 from agnesi.core.tensor import Tensor
 
 _number = itertools.count().__next__
@@ -265,7 +265,12 @@ def _tapped(nest: Any, changed: Callable[[tuple[Any, ...]], Any]) -> Any:
 
     def backward(_: Any, gs: tuple[Any, ...]) -> tuple[Any, ...]:
         found = changed(tuple(gs))
-        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        parts = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        for g, part in zip(gs, parts, strict=False):
+            if isinstance(part, Tensor) and part.shape != g.shape:
+                raise GradientError(at("a backward hook of a module must give None or gradients as "
+                                       f"{typed(tuple(gs))}, not {typed(parts)}"))
+        return parts
 
     same.defvjp(lambda *xs: (xs, ()), backward)
     for i, x in zip(places, same(*(leaves[i] for i in places)), strict=True):

@@ -17,7 +17,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base import whole
 from agnesi.nn.base.copies import ordered
 from agnesi.nn.base.hooks import Hooked, called
-from agnesi.nn.base.loaded import LoadedKeys
+from agnesi.nn.base.loaded import LoadedKeys, renaming
 from agnesi.nn.base.lookups import Lookups, check_name
 from agnesi.nn.base.owned import (
     begins,
@@ -444,7 +444,7 @@ class Module(Hooked, Lookups):
         if strict and (missing or unknown):
             raise StateError(
                 at(f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "
-                   "strict=False loads what fits")
+                   f"{renaming(missing, unknown)}strict=False loads what fits")
             )
         write_all(mine, {name: state[name] for name in mine if name in state})
         return LoadedKeys(missing, unknown)

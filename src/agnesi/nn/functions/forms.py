@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -398,6 +399,11 @@ def pad(input: TensorLike, pad: Sequence[int], mode: str = "constant", value: An
     pairs = [*[(0, 0)] * (x.ndim - len(ends)), *ends]
     x = cut(x, pairs)
     borders = [(max(a, 0), max(b, 0)) for a, b in pairs]
+    for (before, behind), n in zip(borders, x.shape, strict=True):
+        most = n - (mode == "reflect") if isinstance(n, int) else math.inf
+        if mode in ("reflect", "circular") and max(before, behind) > most:
+            raise ShapeError(f"mode {mode!r} takes widths of {most} at most on an axis of {n}, not "
+                             f"({before}, {behind}); ag.pad goes through the elements repeatedly")
     return join.pad(x, borders, MODES[mode], 0 if value is None else value)
 
 

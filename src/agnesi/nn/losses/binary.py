@@ -38,7 +38,7 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
     ValueError
         If there is no such reduction, or an input is not from 0 to 1.
     ShapeError
-        If the shapes do not broadcast.
+        If the target's shape does not broadcast to the input's.
 
     See Also
     --------
@@ -51,7 +51,7 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
     >>> F.binary_cross_entropy(ag.tensor([0.5, 0.5]), ag.tensor([1.0, 0.0]))
     tensor(0.6931472)
     """
-    p, t = pair("binary_cross_entropy", input, target)
+    p, t = pair("binary_cross_entropy", input, target, strict=True)
     p = F.ensure(p, (p >= 0) & (p <= 1), "the input must be probabilities, from 0 to 1: apply "
                  "sigmoid first, or take binary_cross_entropy_with_logits")
     low = -100.0  # as PyTorch: losses and their gradients stay finite
@@ -89,7 +89,7 @@ def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
     ValueError
         If there is no such reduction.
     ShapeError
-        If the shapes do not broadcast.
+        If the target's shape does not broadcast to the input's.
 
     See Also
     --------
@@ -102,7 +102,7 @@ def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
     >>> F.binary_cross_entropy_with_logits(ag.zeros(2), ag.tensor([1.0, 0.0]))
     tensor(0.6931472)
     """
-    x, t = pair("binary_cross_entropy_with_logits", input, target)
+    x, t = pair("binary_cross_entropy_with_logits", input, target, strict=True)
     if pos_weight is None:
         loss = F.softplus(x) - x * t
     else:

@@ -6,7 +6,8 @@ from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.core.op import typed
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.shapes import fits
+from agnesi.core.support.errors import ShapeError, at, warn
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
@@ -18,14 +19,26 @@ def as_floats(x: Any) -> Tensor:
     return found if found.dtype.kind in "fcV" else F.astype(found, F.result_type(found, 1.0))
 
 
-def pair(name: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
-    """Both operands; a ShapeError where they do not broadcast."""
+#: What helps where one operand has an axis of size 1 that the other has not.
+_HOW = "give both one shape, as by input.squeeze(-1), or target.unsqueeze(-1)"
+
+
+def pair(name: str, input: Any, target: Any, strict: bool = False) -> tuple[Tensor, Tensor]:
+    """Both operands; a ShapeError where they do not broadcast, and a warning, or a ShapeError if
+    ``strict``, where the input is the one that becomes larger."""
     x, t = as_floats(input), as_tensor(target)
     try:
-        F.broadcast_shapes(x.shape, t.shape)
+        common = F.broadcast_shapes(x.shape, t.shape)
     except (ShapeError, ValueError):
         raise ShapeError(at(f"{name}({typed(x)}, {typed(t)}): the shapes of input and target do "
                             "not broadcast")) from None
+    if common != x.shape and x.shape and not fits(common, x.shape):
+        told = f"{typed(x)} and {typed(t)}"
+        if strict:
+            raise ShapeError(at(f"{name}: the target must have the shape of the input, {x.shape}, "
+                                f"or one that broadcasts to it, not {t.shape}; {_HOW}"))
+        warn(f"{name} of {told} broadcasts them to {common}, so that other pairs are compared "
+             f"than were probably meant; {_HOW}")
     return x, t if t.dtype.kind in "fcV" else F.astype(t, x.dtype)
 
 

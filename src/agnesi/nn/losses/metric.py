@@ -11,6 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Order
 from agnesi.core.public import public
+from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, pair, reduced
@@ -63,7 +64,8 @@ def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLi
     tensor(1.)
     """
     a, b = pair("margin_ranking_loss", input1, input2)
-    return reduced(F.relu(margin - as_tensor(target) * (a - b)), reduction)
+    difference, t = pair("margin_ranking_loss", a - b, target)
+    return reduced(F.relu(margin - t * difference), reduction)
 
 
 @public
@@ -110,7 +112,7 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
     a, b = pair("cosine_embedding_loss", input1, input2)
     t = as_tensor(target)
     broadcasting = F.broadcast_shapes(a.shape, b.shape)[:-1]
-    if len(t.shape) != len(broadcasting):
+    if not fits(t.shape, broadcasting):
         raise ShapeError(f"target must have one number for each pair of vectors, shape "
                          f"{broadcasting}, not {typed(t)}")
     square = 1e-12  # as PyTorch: vectors of zeros have a similarity of 0
@@ -226,6 +228,9 @@ def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
     """
     d = distance_function or _euclidean
     a, near, far = as_floats(anchor), as_tensor(positive), as_tensor(negative)
+    if not a.ndim == near.ndim == far.ndim:
+        raise ShapeError(f"anchor, positive and negative must have as many axes as each other, not "
+                         f"{typed(a)}, {typed(near)} and {typed(far)}")
     apart = d(a, far)
     if swap:
         apart = F.minimum(apart, d(near, far))

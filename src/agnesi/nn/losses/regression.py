@@ -11,7 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.options import NotNegative
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.nn.losses.common import Loss, as_floats, not_negative, pair, reduced
+from agnesi.nn.losses.common import Loss, not_negative, pair, reduced
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.neural.losses import reduced_loss
 
@@ -203,7 +203,7 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
     >>> F.poisson_nll_loss(ag.zeros(2), ag.tensor([1.0, 2.0]))
     tensor(1.)
     """
-    x, t = as_floats(input), as_tensor(target)
+    x, t = pair("poisson_nll_loss", input, target)
     loss = F.exp(x) - t * x if log_input else x - t * F.log(x + eps)
     if full:
         many = F.maximum(t, 1.0)
@@ -255,8 +255,9 @@ def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, fu
     >>> F.gaussian_nll_loss(ag.zeros(2), ag.tensor([1.0, 3.0]), ag.ones(2))
     tensor(2.5)
     """
-    x, t = as_floats(input), as_tensor(target)
+    x, t = pair("gaussian_nll_loss", input, target)
     v = as_tensor(var)
+    v = F.ensure(v, v >= 0, "var must not be negative")
     if v.ndim == x.ndim - 1:
         v = v[..., None]
     v = v + stop_gradient(F.maximum(v, eps) - v)

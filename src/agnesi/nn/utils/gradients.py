@@ -20,10 +20,13 @@ from agnesi.ops.sparse.coordinates import COO, dense
 
 
 def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
-    if not isinstance(parameters, Iterable):
-        raise TypeError(f"parameters must be tensors, such as model.parameters(), not "
-                        f"{typed(parameters)}")
-    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    found = [parameters] if isinstance(parameters, Tensor) or not isinstance(
+        parameters, Iterable) else list(parameters)
+    for p in found:
+        if not isinstance(p, (Tensor, COO)):
+            raise TypeError("it takes tensors, such as model.parameters(), not "
+                            f"{typed(parameters)}")
+    return found
 
 
 def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: Order = 2.0,

@@ -41,17 +41,29 @@ def check_state(owner: str, state: Any) -> None:
                        f"{typed(state)}; {told}"))
 
 
+def _array(name: str, value: Any) -> Any:
+    """The value of a state's entry."""
+    if isinstance(value, Stored):
+        return value
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(at(f"load_state_dict: {name} is {typed(value)}, whose parts differ in "
+                            "length")) from None
+
+
 def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     """Copy values into tensors by name: into all of them, or into none where one does not fit.
 
     :raises ValueError: If a shape differs, or a tensor lies in read-only memory.
     :raises TypeError: If values are of a kind that a tensor cannot hold.
     """
-    arrays: dict[str, Any] = {
-        name: v if isinstance(v, Stored) else np.asarray(v) for name, v in state.items()
-    }
+    arrays = {name: _array(name, v) for name, v in state.items()}
     for name, array in arrays.items():
         held: Any = mine[name].array
+        if array.dtype.kind in "OSUM":
+            raise TypeError(at(f"load_state_dict: {name} must be a tensor or an array of numbers, "
+                               f"not {typed(state[name])}"))
         if array.shape != held.shape:
             raise ValueError(at(f"load_state_dict: {name} has shape {held.shape}, the state has "
                                 f"{array.shape}: give the state of a model of the same sizes"))

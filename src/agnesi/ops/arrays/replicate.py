@@ -195,6 +195,8 @@ def tile(x: TensorLike, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
     """
     x = as_tensor(x)
     counts = sizes_of(reps)
+    if any(isinstance(n, int) and n < 0 for n in counts):
+        raise ValueError(f"reps must not be negative: {counts}")
     ndim = max(len(counts), x.ndim)
     counts = (1,) * (ndim - len(counts)) + counts
     own = (1,) * (ndim - x.ndim) + x.shape

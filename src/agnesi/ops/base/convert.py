@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -230,9 +231,32 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
             raise DTypeError("cannot make a tensor from None; a function without return gives it")
         raise DTypeError(
             f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
-            "tensors hold bool, integer, float and complex numbers"
+            f"tensors hold bool, integer, float and complex numbers{_way_out(x, array)}"
         )
     return array.astype(dtypes.as_dtype(dtype), copy=False)
+
+
+def _way_out(x: Any, array: np.ndarray) -> str:
+    """How to get numbers of what holds others, as the end of a message."""
+    kind = array.dtype.kind
+    if type(x).__name__ == "Generator":
+        return "; a generator of random numbers is given by name, generator="
+    if hasattr(x, "__next__"):
+        return "; give a list of what it yields, list(x)"
+    if isinstance(x, Mapping):
+        return "; give its values, list(x.values())"
+    if isinstance(x, (set, frozenset)):
+        return "; give a list, sorted(x)"
+    if not array.shape:
+        return ""
+    if kind in "US":
+        return "; np.unique(labels, return_inverse=True)[1] numbers labels"
+    if kind in "mM":
+        return "; x.astype('int64') counts units of time"
+    if kind == "V" and array.dtype.names:
+        return f"; take one of its fields, such as x[{array.dtype.names[0]!r}]"
+    return "" if isinstance(x, (list, tuple)) else (
+        "; x.astype(float) converts numbers, np.stack(list(x)) joins arrays of one shape")
 
 
 def check_depth(x: Any) -> None:

@@ -418,8 +418,14 @@ def root(squares: Tensor) -> Tensor:
 
 # -- extremes -----------------------------------------------------------------------------------
 def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) -> Tensor:
-    x = with_order(as_tensor(x))
-    return reduced(extreme_over(kind, x.dtype), x, axis, keepdims, out)
+    t = with_order(as_tensor(x))
+    try:
+        return reduced(extreme_over(kind, t.dtype), t, axis, keepdims, out)
+    except IndexError as error:
+        if isinstance(x, (Tensor, np.ndarray)):
+            raise
+        raise IndexError(f"{error}: the second argument is an axis; ag.{kind}(a, b) compares "
+                         "values") from None
 
 
 def with_order(x: Tensor) -> Tensor:

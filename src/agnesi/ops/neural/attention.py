@@ -99,6 +99,18 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
         raise ShapeError(
             f"queries, keys and values have at least 2 axes: {typed([query, key, value])}"
         )
+    for one, other, what, axis in ((query, key, "query and key: features", -1),
+                                   (key, value, "key and value: lengths", -2)):
+        if not shapes.fits(one.shape[axis:][:1], other.shape[axis:][:1]):
+            raise ShapeError(f"{what} on axis {axis} differ, {one.shape[axis]} and "
+                             f"{other.shape[axis]}: key is (..., keys, features), as query, and "
+                             "value (..., keys, values)")
+    few = min(query.ndim, key.ndim) - 2
+    before, behind = query.shape[-2 - few:-2], key.shape[-2 - few:-2]
+    if not enable_gqa and any(n != m and 1 not in (n, m) and not shapes.fits((n,), (m,))
+                              for n, m in zip(before, behind, strict=True)):
+        raise ShapeError(f"the axes of batch and heads differ: {tuple(query.shape[:-2])} of query, "
+                         f"{tuple(key.shape[:-2])} of key; enable_gqa=True shares heads of keys")
     if enable_gqa:
         key, value = (_shared_heads(query, x) for x in (key, value))
     mask, blind = attn_mask, None

@@ -73,6 +73,8 @@ def resized(x: Tensor, axis: int, n: Any) -> Tensor:
 
 def _axes(x: Tensor, s: Any, axes: Any) -> tuple[list[int], list[Any]]:
     """Axes as numbers from 0, and the sizes along them."""
+    if axes is None and s is not None and len(s) > x.ndim:
+        raise ValueError(f"s {tuple(s)} has more sizes than the {x.ndim} axes of {typed(x)}")
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     found = [shapes.axis_of(a, x.ndim) for a in axes]

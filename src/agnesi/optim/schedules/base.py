@@ -167,7 +167,8 @@ class Scheduler:
         :returns: The rate.
         :raises NotImplementedError: Unless a subclass has its own.
         """
-        raise NotImplementedError
+        raise NotImplementedError(at(f"{type(self).__name__} has no rate(self, epoch), which gives "
+                                     "the learning rate of an epoch"))
 
     @anywhere
     def step(self) -> None:

@@ -47,6 +47,8 @@ class SequentialLR(Scheduler):
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[Scheduler],
                  milestones: Sequence[Size], last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
+        if not len(schedulers):
+            raise ValueError(at("SequentialLR: there are no schedulers"))
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(at(f"SequentialLR: {len(schedulers)} schedulers need "
                                 f"{len(schedulers) - 1} milestones, not {len(milestones)}"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.core.options import Count, Epoch, NotNegative, Share, Size
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import at, call_user, typed
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
 
@@ -223,14 +223,15 @@ class LambdaLR(Scheduler):
 
 def factor_of(scheduler: Scheduler, factor: _Factor, epoch: int) -> float:
     """What a user's function gives for an epoch, which must be a number."""
-    found = factor(epoch)  # type: ignore[operator]
+    name = type(scheduler).__name__
+    found = call_user(factor, (epoch,), {}, name, "lr_lambda(epoch)")
     try:
         if isinstance(found, str):
             raise TypeError
         return float(found)
     except (TypeError, ValueError):
-        raise TypeError(at(f"{type(scheduler).__name__}: lr_lambda must return a number, the "
-                           f"factor of the rate, not {typed(found)}")) from None
+        raise TypeError(at(f"{name}: lr_lambda must return a number, the factor of the rate, not "
+                           f"{typed(found)}")) from None
 
 
 class MultiplicativeLR(Scheduler):

@@ -21,7 +21,7 @@ from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import FileFormatError, at
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.nn.base.module import Module
@@ -131,7 +131,12 @@ def _through_file(owner: str, file: Any, call: Callable[[str], Any]) -> Any:
         if owner == "load":
             with open(inner, "wb") as copy:
                 shutil.copyfileobj(file, copy)
-        found = call(inner)
+        try:
+            found = call(inner)
+        except FileFormatError as error:
+            told = str(getattr(file, "name", "the open file"))
+            error.args = (str(error).replace(inner, told),)
+            raise
         if owner == "save":
             with open(inner, "rb") as copy:
                 shutil.copyfileobj(copy, file)

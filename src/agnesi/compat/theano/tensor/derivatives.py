@@ -62,7 +62,7 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
         If the cost does not depend on a variable.
     """
     if cost is not None and cost.ndim:
-        raise TypeError(f"cost must be a scalar, not {cost.type}")
+        raise TypeError(at(f"grad: cost must be a scalar, not {cost.type}; sum it up"))
     if known_grads:
         cost = _with_known(cost, known_grads)
     rules: dict[str, Literal["error", "zero"]] = {

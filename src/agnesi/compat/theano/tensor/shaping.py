@@ -11,6 +11,7 @@ from agnesi.api import functions as F
 from agnesi.api import symbolic
 from agnesi.compat.theano.tensor.creation import _shape, arange, as_tensor_variable
 from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
+from agnesi.core.support.errors import at
 
 
 def shape(x: Any) -> Sizes:
@@ -24,6 +25,9 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Variable:
     if isinstance(newshape, Variable):
         count = ndim if ndim is not None else newshape._value.shape[0]
         sizes = [bare(newshape[i]) for i in range(count)] if newshape.ndim else (sizes,)
+    elif ndim is not None and ndim != (len(sizes) if isinstance(sizes, (list, tuple)) else 1):
+        raise ValueError(at(f"reshape: ndim={ndim}, but newshape has another number of sizes: "
+                            f"{newshape}"))
     return wrapped(F.reshape(x._value, tuple(sizes) if isinstance(sizes, list) else sizes))
 
 
@@ -31,7 +35,8 @@ def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Variable:
     """The last axes joined, so that ``ndim`` are left."""
     value, left = as_tensor_variable(x)._value, outdim or ndim
     if not 1 <= left <= max(value.ndim, 1):
-        raise ValueError(f"flatten(): {left} axes of a variable with {value.ndim}")
+        raise ValueError(at(f"flatten: ndim is 1 to {max(value.ndim, 1)} for a variable with "
+                            f"{value.ndim} axes, not {left}"))
     if value.ndim == 0:
         return wrapped(F.reshape(value, (1,)))
     return wrapped(symbolic.flatten(value, left - 1))

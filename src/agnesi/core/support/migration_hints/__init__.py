@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -29,6 +30,9 @@ _TEXTS = {
     "module 'agnesi.distributions'": "modules.DISTRIBUTIONS",
     "module 'agnesi.nn.utils'": "modules.NN_UTILS",
     "module 'agnesi.nn.parallel'": "modules.PARALLEL",
+    "module 'agnesi.distributed'": "modules.DISTRIBUTED",
+    "module 'agnesi.metrics'": "modules.METRICS", "module 'agnesi.image'": "modules.IMAGE",
+    "Trainer": "modules.TRAINER",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
 }
 #: Which forms of names tell something where no text does.
@@ -95,6 +99,8 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     given, known = list(known), set(known)
     here = [(words, told) for words, forms, told in _keywords()
             if any(fnmatch.fnmatchcase(_called(call), f) for f in forms) and _has(known, told)]
+    if known & {"f", "function", "model", "parameters"}:
+        here = [(words, told) for words, told in here if not told.startswith("operands")]
     for words, told in here:
         if name in words:
             return f"{reason}; use {told}"
@@ -142,3 +148,30 @@ def hint(owner: str, name: str) -> str:
         (told for file in _FORMS.get(owner, ()) for form, told in _file(file).FORMS
          if fnmatch.fnmatchcase(name, form)), "")
     return f"; use {found}" if found else ""
+
+
+#: Where a name may be that is looked for in another place, the first ones first.
+_ROOMS = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "data", "linalg", "fft",
+          "special", "random", "distributions", "metrics", "training", "nn.init", "nn.utils",
+          "saving", "image", "sparse")
+
+
+def elsewhere(owner: str, name: str) -> str:
+    """Return where a name is that a module of ours does not have, as the end of a message: in
+    another one, or in it but for its case."""
+    here = owner.removeprefix("module 'agnesi").rstrip("'").lstrip(".")
+    if name.startswith("_") or not owner.startswith("module 'agnesi"):
+        return ""
+    own = here in ("data", "image", "metrics", "saving", "training") and not name[:1].isupper()
+    for room in () if own else _ROOMS:
+        if room != here and name in _names(room):
+            return f"; use `{'.'.join(filter(None, ('ag', room, name)))}`"
+    plain = {n.lower().replace("_", ""): n for n in _names(here)} if here in _ROOMS else {}
+    found = plain.get(name.lower().replace("_", ""))
+    return f"; did you mean `{found}`?" if found else ""
+
+
+def _names(room: str) -> Collection[str]:
+    """The public names of a module of ours."""
+    ours = sys.modules[__name__.partition(".")[0]]
+    return dir(functools.reduce(getattr, room.split("."), ours) if room else ours)

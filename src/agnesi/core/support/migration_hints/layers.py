@@ -60,6 +60,8 @@ get_weights weights trainable_variables trainable_weights variables params : `mo
 set_weights load_weights save_weights : `model.load_state_dict(state)`; `ag.save`, `ag.load`
 init : nothing: layers have parameters when they are made
 backward : `loss.backward()`
+copy clone : `copy.deepcopy(model)`
+add : `nn.Sequential.append`, of a container
 get_extra_state set_extra_state : `model.state_dict()`: tensors among the attributes are saved
 register_backward_hook : `model.register_full_backward_hook(hook)`
 register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook

@@ -100,3 +100,55 @@ DistributedDataParallel : `ag.distributed.data_parallel(model, optimizer)`
 data_parallel parallel_apply replicate scatter gather : `ag.distributed.data_parallel(model,
     optimizer)`
 """
+
+DISTRIBUTED = """
+init_process_group : `ag.distributed.init()`, in processes that `ag.distributed.launch` starts
+destroy_process_group : `ag.distributed.shutdown()`
+get_rank : `ag.distributed.rank()`
+get_world_size : `ag.distributed.world_size()`
+DistributedDataParallel FullyShardedDataParallel fully_shard FSDP DDP :
+    `ag.distributed.data_parallel`, `ag.distributed.DataParallel`, `ag.distributed.Zero`
+DistributedSampler : `ag.distributed.ShardedBatches`
+init_device_mesh DeviceMesh : `ag.distributed.Mesh`
+scatter gather reduce all_gather_object broadcast_object_list gather_object scatter_object_list
+    all_gather_into_tensor : `ag.distributed.all_gather`, `ag.distributed.broadcast`,
+    `ag.distributed.all_reduce`
+reduce_scatter_tensor : `ag.distributed.reduce_scatter`
+all_to_all_single : `ag.distributed.all_to_all`
+isend irecv batch_isend_irecv P2POp : `ag.distributed.send`, `ag.distributed.recv`
+ReduceOp : a text, as `ag.distributed.all_reduce(x, "max")`
+is_initialized is_available is_nccl_available is_gloo_available is_mpi_available get_backend :
+    `ag.distributed.world_size()`
+spawn run elastic : `ag.distributed.launch`
+"""
+
+METRICS = """
+AUC ROCAUC RocAuc roc_auc_score : `ag.metrics.AUROC`
+F1 F1_score f1_score FBeta : `ag.metrics.F1Score`
+MSE mean_squared_error : `ag.metrics.MeanSquaredError`
+MAE mean_absolute_error : `ag.metrics.MeanAbsoluteError`
+R2 r2_score : `ag.metrics.R2Score`
+accuracy_score BinaryAccuracy CategoricalAccuracy SparseCategoricalAccuracy MulticlassAccuracy :
+    `ag.metrics.Accuracy`
+precision_score recall_score : `ag.metrics.Precision`, `ag.metrics.Recall`
+MeanMetric Average AverageMeter : `ag.metrics.Mean`
+"""
+
+IMAGE = """
+resize Resize : `ag.image.scale`, or `ag.nn.functional.interpolate`
+rotate_ : `ag.image.rotate`
+gaussian_blur blur : `ag.image.convolve(image, ag.image.gaussian_kernel(3))`
+rgb_to_grayscale to_grayscale : `ag.image.rgb_to_grey`
+imread open read : `ag.data.read_image(path)`
+imsave save write : `ag.data.write_image(image, path)`
+show : `ag.image.imshow`
+hflip vflip : `ag.flip(image, -1)`, or -2 for rows
+crop center_crop : `image[..., top:bottom, left:right]`
+"""
+
+TRAINER = """
+train run fit_generator fit_transform training_step : `trainer.fit(data, epochs=1)`
+test validate score : `trainer.evaluate(data)`
+load load_checkpoint resume : `trainer.load_state_dict(state)`
+save_checkpoint save_model : `trainer.save(path)`
+"""

@@ -6,6 +6,18 @@ numbers, b bools.
 """
 
 TORCH = """
+jnp jax : `ag` itself, which has JAX's and NumPy's names
+F functional : `ag.nn.functional`
+layers keras models Model : `ag.nn`, whose layers are put into `ag.nn.Sequential`, or a subclass of
+    `ag.nn.Module`
+losses : `ag.nn.functional`, `ag.nn.MSELoss` and others
+optimizers : `ag.optim`
+callbacks : `ag.training`
+GradientTape : `ag.grad(f)`, or `x.backward()` of a tensor that requires grad
+Session placeholder : `ag.symbolic`, `ag.function`
+to_tensor constant convert_to_tensor : `ag.tensor(data)`
+transforms vision : `ag.image`
+datasets : `ag.data.datasets`
 compile jit : `ag.jit` around the whole step
 one_hot : `ag.eye(classes)[labels]`
 svd : `ag.linalg.svd`
@@ -52,8 +64,9 @@ AliasDb Argument ArgumentSpec Block CallStack Code CompilationUnit CompleteArgum
     PyTorchFileWriter StaticModule TracingState Use Value ScriptModule : `ag.jit(f)`, and
     `print(f.graph)` for its graph
 BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark : `timeit`
-builtins ctypes functools glob importlib math os platform sys textwrap threading torch warnings
+builtins ctypes functools glob importlib math os platform sys textwrap threading warnings
     windows : `import {0}`, which is Python's own
+torch : `ag` itself, which has PyTorch's names
 as_strided(v, (2, 2), (1, 1)) | ag.sliding_window_view(v, 2)[:2]
 batch_norm(x, v, v * v, None, None, True, 0.1, 1e-5, True) | nn.functional.batch_norm(x, None, None,
     v, v * v, True)

@@ -8,6 +8,7 @@ from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, zeros
 from agnesi.compat.theano.tensor.derivatives import grad
 from agnesi.compat.theano.variable import Variable, floats, wrapped
+from agnesi.core.support.errors import at
 
 
 def conv2d(input: Any, filters: Any, input_shape: Any = None,
@@ -45,6 +46,10 @@ def conv3d(input: Any, filters: Any, input_shape: Any = None,
 
 def _convolved(function: Any, rank: int, x: Any, w: Any, border: Any, stride: Any, flip: bool,
                dilation: Any, groups: int, x_shape: Any, w_shape: Any) -> Variable:
+    for value in map(as_tensor_variable, (x, w)):
+        if value.ndim != rank + 2:
+            raise TypeError(at(f"conv{rank}d: input and filters must have {rank + 2} axes each, "
+                               f"not {value.ndim}: {value.type}"))
     x, w = _sized(x, x_shape), _sized(w, w_shape)
     sizes = w.shape[-rank:]
     spread = [(n - 1) * d + 1 for n, d in zip(sizes, dilation, strict=True)]
