@@ -31,7 +31,7 @@ CASES = [
      "(2,) and (3,) do not broadcast"),
     (lambda: SQUARE(ag.ones(2)), TypeError, "square takes 2 operands, not 1"),
     (lambda: ag.elementwise("x[0]"), SyntaxError,
-     "the expression 'x[0]' cannot be read: Subscript has no place in it"),
+     "elementwise: the expression 'x[0]' cannot be read: Subscript has no place in it"),
     (lambda: ag.reduction("x")(ag.ones((2, 0)), axis=3), IndexError,
      "reduction(float32[2, 0]): axis 3 is out of range for 2 dimensions"),
     (lambda: ag.reduction("x", "hypot(a, b)", name="far")(ag.ones((2, 0)), axis=1), ValueError,
