@@ -12,6 +12,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import data, nn, optim, saving
+from agnesi.compiler import eager
 from agnesi.data import samplers
 
 ROWS = np.arange(44, dtype=np.float32).reshape(11, 4)
@@ -396,3 +397,17 @@ def test_workers_end_with_the_loop_and_with_the_loader():
     for _ in data.DataLoader(Plain(), 2, num_workers=1, worker_init_fn=print):
         break
     assert not ours()
+
+
+@pytest.mark.parametrize("often", [False, True], ids=["seldom", "often"])
+def test_rows_of_what_no_cache_holds(often, monkeypatch):
+    """Batches that are wanted often are gathered by compiled code."""
+    monkeypatch.setattr(eager, "_COMPILE_MULTIPLY_ADDS", 0 if often else 1 << 60)
+    x = np.arange(4100 * 1024, dtype=np.float32).reshape(4100, 1024)
+    dataset, places = data.TensorDataset(x, np.arange(4100)), np.array([4099, 7, -1, 7, 0])
+    rows, numbers = dataset.take(places)
+    assert np.array_equal(rows, x[places]) and numbers.tolist() == [4099, 7, 4099, 7, 0]
+    assert dataset.take(np.zeros(0, np.int64))[0].shape == (0, 1024)
+    for place in (4100, -4101):
+        with pytest.raises(IndexError, match="there are 4100 samples, numbered from 0 on"):
+            dataset.take([0, place])

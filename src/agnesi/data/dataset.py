@@ -16,7 +16,10 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
 from agnesi.data.samplers import shuffled
+from agnesi.ops.base.gather.elements import Index
 from agnesi.ops.random.generators import Generator, default_generator
+
+_ROWS = Index((0,), 0)
 
 
 def is_numeric(dtype: np.dtype) -> bool:
@@ -135,12 +138,18 @@ class TensorDataset(Dataset):
         :type indices: slice or array_like of int
         :returns: Of shape (samples, ...) each.
         :rtype: tuple of Tensor, or dict of Tensor
+        :raises IndexError: If there is no such sample.
         """
         if isinstance(indices, slice):
             return self._shaped([made(_locked(a[indices]))
                                  for a, made in zip(self.arrays, self._made, strict=True)])
-        return self._shaped([made(a.take(indices, 0))
-                             for a, made in zip(self.arrays, self._made, strict=True)])
+        places = np.asarray(indices)
+        try:
+            return self._shaped([made(_ROWS.perform(a, places))
+                                 for a, made in zip(self.arrays, self._made, strict=True)])
+        except IndexError:
+            raise IndexError(at(f"TensorDataset: there are {self._count} samples, numbered from 0 "
+                                f"on, and not all of {places.tolist()[:8]}")) from None
 
     def _shaped(self, parts: list[Any]) -> Any:
         return tuple(parts) if self._names is None else dict(zip(self._names, parts, strict=True))
