@@ -66,13 +66,26 @@ def test_copies_of_functions_of_minibatches_work_on_their_own_state():
     np.testing.assert_array_equal(f(1), DATA[B:2 * B])
 
 
-def test_jitted_minibatches_are_those_of_numpy():
-    data, labels = ag.tensor(DATA), ag.tensor(LABELS)
+@pytest.mark.parametrize("kind", [ag.tensor, ag.shared])
+def test_jitted_minibatches_are_those_of_numpy(kind):
+    data, labels = kind(DATA), kind(LABELS)
     f = ag.jit(lambda i, b: _slices(data, labels, i, b))
     for n in INDICES:
         for got, want in zip(f(ag.tensor(n), ag.tensor(B)), _slices(DATA, LABELS, n, B),
                              strict=True):
-            np.testing.assert_array_equal(np.asarray(got), want)
+            np.testing.assert_array_equal(got.detach() if isinstance(got, ag.Tensor) else got, want)
+
+
+def test_sizes_of_shared_variables_in_jitted_functions_are_those_of_the_call():
+    data, n = ag.shared(DATA), T.lscalar("n")
+    f = ag.function([n], [data[:n], data[n // 2:].sum()])
+    g = ag.jit(lambda n: data[:n].sum())
+    h = ag.jit(lambda n: f(n)[1] * 2)
+    for value in (DATA, DATA[:8] + 1, DATA[:8] + 2, DATA[:5], DATA):
+        data.set_value(value)
+        for k in (7, 30, 4, 7):
+            assert g(ag.tensor(k)) == value[:k].sum()
+            assert h(ag.tensor(k)) == 2 * value[k // 2:].sum()
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint64", "float16", "float32",

@@ -19,14 +19,17 @@ import numpy as np
 
 from agnesi.compiler.binding.call_adapter import CARRIERS, MISSED, missed
 from agnesi.compiler.compilation.compiled import Compiled
+from agnesi.compiler.shared import SharedDim
 from agnesi.compiler.specialization.dynamic_sizes import check
 from agnesi.compiler.tracing.leaves import Handed, plain
 from agnesi.core.graph import FunctionGraph, alike, constant_value
+from agnesi.core.ir.dims import Dim, leaves
 from agnesi.core.ir.extents import most
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.substitution import size_with
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.record import replace
-from agnesi.core.tensor import symbol
+from agnesi.core.tensor import Tensor, symbol
 
 
 class SizeWanted(BaseException):
@@ -136,7 +139,10 @@ class Computed:
     def __init__(self, arguments: Sequence[Any], wanted: SizeWanted, owner: Any) -> None:
         self.most: int | None = wanted.most if wanted.most is None else most(wanted.most)
         self.handed, self.pattern = wanted.handed, wanted.pattern
-        self.graph = graph = FunctionGraph(wanted.inputs, wanted.outputs)
+        self.graph, shared = _present(FunctionGraph(wanted.inputs, wanted.outputs))
+        graph = self.graph
+        #: Variables of which it has the sizes, and these.
+        self._shared = [(t, t.shape) for t in shared]
         if self.pattern is not None:
             check(graph)
         #: Which of the computations it is that are alike but for sizes of arguments.
@@ -149,18 +155,36 @@ class Computed:
         self.compiled = Compiled(
             arguments, graph, count, [], result="tuple" if self.handed else "single",
             wrap=[False] * count, settings=owner.settings, name=f"sizes of {owner.name}",
-            slow=missed,
+            slow=missed, guards=self._guards(),
         )
+
+    def _guards(self) -> list[Any]:
+        from agnesi.runtime.entry import Guard
+
+        return [Guard(t, "array", t.array) for t, _ in self._shared]
+
+    def _holds(self) -> bool:
+        """Return whether shared variables have the sizes that it was made for; native code goes by
+        their arrays."""
+        if any(t.shape != shape for t, shape in self._shared):
+            return False
+        if any(g.value is not g.owner.array for g in self.compiled.guards):
+            self.compiled.guards = self._guards()
+            if self.compiled.bound is not None:
+                self.compiled.bind()
+        return True
 
     def computes(self, inputs: Sequence[Node], outputs: Sequence[Node], exact: bool) -> bool:
         """Return whether it computes what nodes of a later trace do."""
-        graph, exact = FunctionGraph(inputs, outputs), exact and self.pattern is None
-        return len(graph.nodes) == len(self.graph.nodes) and _text(
+        graph, exact = _present(FunctionGraph(inputs, outputs))[0], exact and self.pattern is None
+        return self._holds() and len(graph.nodes) == len(self.graph.nodes) and _text(
             graph, exact, self.fresh) == _text(self.graph, exact, self.fresh)
 
     def results(self, leaves: Sequence[Any]) -> list[Any] | None:
         """An argument without elements whose size is the value now, and what is handed on; None
         where Python decides otherwise before it asks for that."""
+        if not self._holds():
+            return None
         self.compiled.follow()
         values = list(self.statics)
         for i in self.places:
@@ -173,6 +197,16 @@ class Computed:
         if found is None:
             raise ShapeError(at(f"{size} decides the size of a result, so it must not be negative"))
         return [found, *map(Handed, handed)]
+
+
+def _present(graph: FunctionGraph) -> tuple[FunctionGraph, list[Tensor]]:
+    """A graph with the present sizes of shared variables, and these."""
+    told = [d for n in graph.sizes for d in leaves(n) if isinstance(d, SharedDim)]
+    if not told:
+        return graph, []
+    known: dict[Dim, Any] = {d: d.now for d in told}
+    return graph.resolve(lambda n: size_with(n, known)), list(
+        {id(d.storage): d.storage for d in told}.values())
 
 
 def behind(computed: Sequence[Computed]) -> int:
