@@ -22,7 +22,7 @@ KINDS = frozenset((
 
 @record
 class Costs:
-    """From how much work something pays on a target.
+    """Thresholds from which an optimization pays on a target.
 
     Attributes
     ----------

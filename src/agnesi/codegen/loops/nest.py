@@ -42,8 +42,10 @@ _PRODUCTS = ("multiply", "square")
 class Shape:
     """A nest made ready: its loops, the lane axis, and how work is shared out.
 
-    A unit of work is a turn of the first loop, or ``block`` elements along the lanes where there is
-    no other loop, or none whose turns can be shared out.
+    A unit of work is an iteration of the first loop, or ``block`` elements along the lanes where
+    there is no other loop, or none whose iterations can be shared out.  Those of the axes
+    ``ordered`` run in sequence; ``across`` is the axis that is cut into blocks beside the lanes
+    where operands lie transposed.
     """
 
     axes: tuple[Axis, ...]

@@ -17,18 +17,22 @@ place of an array.  Dispatch hands operations on it to the executor (``executor.
 compiles them for the device, one by one or as a jitted function; whatever else needs its elements
 raises an error that asks for a copy.
 
-To add a target for processors, such as ``scalar``: a function like ``scalar()`` in
-``cpu/backend.py``, a line in the table below, and a choice of ``target`` in
-``core/support/settings.py``.  What the native target finds out about a processor is in
-``runtime/machine.py`` (vector width), ``core/support/host.py`` (caches) and ``Target.registers``;
-what its instructions cost is in ``codegen/kernels/machine.py``.
+Another processor needs no target of its own: ``native`` asks LLVM and the system what there is.
+What it finds out is in ``runtime/machine.py`` (vector width: anything but AVX2 and AVX-512 is
+taken for 128 bits, ARM's too), ``core/support/host.py`` (caches) and ``Target.registers``; what
+instructions cost is in ``codegen/kernels/machine.py``.
+
+To add a target that uses less of the processor, such as ``scalar``: a function like ``scalar()``
+in ``cpu/backend.py``, a line in the table below, and a choice of ``target`` in
+``core/support/settings.py``.
 
 To add a device, such as ``emulated``:
 
 1. A folder with a module ``backend``, and a function in it that returns a ``Backend``.  Its
-   ``target`` is ``Target(bits, cpu=..., features=..., name=..., threads=...)``, where ``kinds``
-   names the kernels that there is code for ("nest" is enough), ``exclude`` the passes of the
-   scheduler that assume what the code does not do, and ``costs`` from what size on things pay.
+   ``target`` is ``Target(bits, cpu=..., features=..., name=..., threads=..., kinds=...,
+   exclude=..., costs=...)``: ``kinds`` names the kernels that there is code for ("nest" is
+   enough), ``exclude`` the passes of the scheduler that assume what the code does not do, and
+   ``costs`` the sizes from which optimizations pay.
 2. Code: ``key()``, ``emit`` to a text that is kept on disk, ``load``, and ``bind`` to what
    ``core.backend.Bound`` lists (``launch``, ``direct``, ``asked``, ``code``, ``states``,
    ``present``); ``begin`` and ``prepare`` may do nothing.

@@ -69,8 +69,9 @@ class Call:
         Threads share them.
     over : int, optional
         The operand with which the result is initialized.
-    tells : Told, optional
-        What it finds out besides (``schedule/transforms/bounds_checks.py``).
+    tells : BoundsCheck, optional
+        The check of indices that it makes itself
+        (``schedule/transforms/bounds_checks.py``).
     when : {"", "early", "late"}
         "early" starts work that goes on beside the program: it runs as soon as its operands are
         there.  "late" waits for such work: all that does not need its results runs before it.
@@ -132,7 +133,7 @@ _MAX_BLOCK_UNITS = 16
 
 
 def units_for(elements: Size, rows: Size) -> int:
-    """Units of work on rows that have so many elements together; 1 where that is not known."""
+    """How many units of work rows of so many elements are; 1 where sizes are unknown."""
     if (
         not (isinstance(elements, int) and isinstance(rows, int))
         or elements < _MIN_PARALLEL_ELEMENTS

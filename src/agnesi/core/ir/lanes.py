@@ -33,7 +33,7 @@ def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
     best = max(reversed(scores), key=lambda a: scores[a])
     apart = any(best in a.free for s in stores for a in s.offset.atoms)
     if ordered and not scores[best] and apart:
-        return None  # lane by lane, a place at a time is as fast and can be shared out
+        return None  # scalar code is as fast here, and can be divided among threads
     reductions = [v for v in below if v.op == "reduce" and best in v.free]
     return None if _along(reductions) > _along(reductions, (best,)) else best
 

@@ -414,7 +414,8 @@ class Turns:
 
     ``place(at)`` is where the point ``at`` of ``shape`` writes ``value(own, at)``; ``own`` reads
     the result as it is then.  Points follow each other row by row along the axes in ``order`` and
-    those that places depend on through values; along the others they do not meet.
+    those that places depend on through values; points that differ along the others never write the
+    same element.
     """
 
     shape: tuple[int, ...]

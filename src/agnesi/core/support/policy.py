@@ -1,8 +1,8 @@
 """Compilation policy: which work a compilation does, chosen by the name of an optimizer.
 
-The passes of rewriting and all of code generation ask its fields; nobody else decides. Under
-``fast_compile`` the stages that only make code faster are left out (the fields that it sets say
-which), a BLAS evaluates matrix products, expensive functions are outlined and shared, and LLVM
+The passes of rewriting and all of code generation ask its fields; no other module decides this.
+Under ``fast_compile`` the stages that only make code faster are left out (the fields that it sets
+say which), a BLAS evaluates matrix products, expensive functions are outlined and shared, and LLVM
 compiles at its quickest level, except for tiles and transforms of convolutions, which are functions
 of their own then (``runtime/llvm.py``).
 """
@@ -78,7 +78,7 @@ class CompilePolicy:
 
 
 FAST_RUN = CompilePolicy("fast_run", ("canonicalize", "stabilize", "specialize"))
-#: Rules tagged "memory" save whole values, and take little time to find.
+#: Rules tagged "memory" avoid whole temporaries, and are quick to match.
 FAST_COMPILE = CompilePolicy(
     "fast_compile", ("canonicalize", "memory"), opt_level=0, library_products=True,
     shared_kernels=True, shared_functions=True, code_weight=0.006, short_epilogues=True,

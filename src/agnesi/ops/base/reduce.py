@@ -128,7 +128,7 @@ class Reduce(Op):
         return apply(reducer("add", self.axes, self.keepdims), t)
 
     def share(self, g: Tensor, y: Tensor, x: Tensor) -> Tensor:
-        """``g`` divided among the elements that are the extreme; NaN where that is NaN.
+        """``g`` divided among the elements that are the extreme; all NaN if that is NaN.
 
         A single element gets the whole gradient.
         """
@@ -144,7 +144,7 @@ class Reduce(Op):
         return product_of_others(x, self.axes)
 
     def _by_halves(self, x: Tensor) -> Tensor | None:
-        """Products of complex numbers by halves: no reduction of real numbers is their like."""
+        """Products of complex numbers by halves: no reduction of real numbers gives them."""
         sizes = [x.shape[axis] for axis in self.axes]
         if x.dtype.kind != "c" or not builtins.all(isinstance(n, int) and n for n in sizes):
             return None
@@ -180,7 +180,7 @@ def reducer(
 
 
 def beaten(kind: str, dtype: np.dtype) -> Any:
-    """The number that every other one of a dtype beats as an extreme."""
+    """The identity element of the maximum or minimum of a dtype."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).min if kind == "maximum" else np.iinfo(dtype).max
     return -np.inf if kind == "maximum" else np.inf

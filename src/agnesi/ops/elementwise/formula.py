@@ -263,8 +263,8 @@ def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, 
     """A row of real functions with generated code.
 
     ``home`` is the module that makes it.  ``scipy`` names SciPy's function, if it has one, which
-    then computes eager values; of one operand only those ``above`` a number, below which it loses
-    digits.
+    then computes eager values, in functions of one operand only those greater than ``above``, since
+    it loses digits below.
     """
     value = value_of(formula)
     if scipy:

@@ -35,7 +35,7 @@ _FAR = (
     (1.0, 0.599832206555888, 0.1369298809227358, 0.014875361290850615, 0.0007868691311456133,
       1.8463183175100548e-05, 1.421511758316446e-07, 2.0442631033899397e-15),
 )  # fmt: skip
-#: erfcx(x) x sqrt(pi) in 1 / (2 x^2): the asymptotic series.
+#: Coefficients of sqrt(pi) * x * erfcx(x) in powers of 1 / (2 x^2): the asymptotic series.
 _BEYOND = (1.0, -1.0, 3.0, -15.0, 105.0, -945.0, 10395.0, -135135.0)
 
 
@@ -49,7 +49,7 @@ def _scaled_tail(m: Any, x: Any) -> Any:
 
 
 def _bell(m: Any, x: Any, sign: float) -> Any:
-    """``exp(sign * x * x)``: the square in two parts, for what it rounds away counts there."""
+    """``exp(sign * x * x)``: the square in two parts, because exp amplifies its rounding error."""
     high = m.round(x * 64.0) / 64.0
     return m.exp(sign * high * high) * m.exp(sign * (x - high) * (x + high))
 

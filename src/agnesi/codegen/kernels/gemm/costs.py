@@ -43,7 +43,7 @@ def best_tiles(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
 
 def open_tiles(spec: GemmSpec, machine: Machine) -> Cut:
     """Tiles for columns whose number is a run-time value: one vector wide, so that few columns
-    are left over, and high for that."""
+    are left over, and tall to compensate."""
     size = min(TALL_TILE_ROWS, max(_heights(spec, machine, 1), default=1))
     piece = Piece(0, machine.lanes, machine.lanes)
     panels = [Panel(0, -(-spec.n // machine.lanes), (piece,), Rows.at_most(spec.m, size))]
@@ -51,7 +51,7 @@ def open_tiles(spec: GemmSpec, machine: Machine) -> Cut:
 
 
 def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
-    """Tiles for strips of A, which is near: narrow and high ones read least of B."""
+    """Tiles for strips of A that lie in a cache: narrow and tall ones read least of B."""
     if machine.wide_tiles:
         return best_tiles(spec, machine, same_rows=True)
     return _tile_cut(spec, machine, 1, TALL_TILE_ROWS, True)
@@ -109,7 +109,7 @@ def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, size: int, same_ro
 
 
 def _weigh(spec: GemmSpec, machine: Machine, panels: list[Panel]) -> float:
-    """Cycles, with a share on top for the amount of code."""
+    """Cycles, with a penalty for the amount of code."""
     def tile(panel: Panel, _: int, rows: int) -> tuple[float, int]:
         return _tile_cost(rows, panel.pieces, spec.k, machine), rows * len(panel.pieces)
 

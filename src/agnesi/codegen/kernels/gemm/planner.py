@@ -34,11 +34,11 @@ from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
 from agnesi.core.support.record import replace
 from agnesi.core.target import Target
 
-_SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
+_SPILL_FROM = 256  # k from which passing a tile through scratch memory costs next to nothing
 _CALLS_FROM = 64  # the smallest k at which a tile is bound by computation
-#: Lines of B to prefetch.
+#: Lines of B to prefetch, by ordinary tiles.
 _PREFETCH_LINES = 12
-_READ_TILES = 12  # of rows, which read panels of B well where they lie
+_READ_TILES = 12  # tiles of rows, at most, that read B without packing
 #: Where B comes from memory: bytes of a line of B in one work unit.
 _RUN_BYTES = 8192
 #: Lines of B at a time, twice as many where they are read once: limited by the number of streams
@@ -46,7 +46,7 @@ _RUN_BYTES = 8192
 _RUN_LINES = 16
 #: Rows of A, at most.
 _MAX_RUN_ROWS = 80
-#: Lines of B to prefetch.
+#: Lines of B to prefetch where it comes from memory.
 _RUN_PREFETCH_LINES = 4
 # A block of a large A of dynamic sizes in the second-level cache, and columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
@@ -230,7 +230,7 @@ def _strip_plan(
     spec: GemmSpec, swapped: bool, machine: Machine, cut: Cut, *, large: bool = False
 ) -> tuple[float, GemmPlan]:
     """A large A in strips of rows, along panels of B that stay in a cache; ``large`` says that
-    those of the whole k do not.
+    panels over all of k do not fit into one.
     """
     by_panels = large and machine.wide_tiles and spec.a_strides[1] != 1  # A is packed anyway
     cuts = _cut_for_panels if by_panels else _cut_for_tiles

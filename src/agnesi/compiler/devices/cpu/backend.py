@@ -59,7 +59,7 @@ class Cpu:
         np.copyto(target, source)
 
     def synchronize(self) -> None:
-        """Return at once: nothing runs behind a call."""
+        """Return at once: calls are synchronous."""
 
 
 def native() -> Cpu:
@@ -68,7 +68,7 @@ def native() -> Cpu:
 
 
 def scalar() -> Cpu:
-    """The same processor as any one of its architecture: one lane, one thread, loops for products.
+    """The processor as a generic one of its architecture: one lane, one thread, products as loops.
 
     It shares as little as possible with the code for the native target, so that results which
     differ tell of a mistake in either.

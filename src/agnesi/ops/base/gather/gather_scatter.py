@@ -296,9 +296,9 @@ def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
 
 #: Rows from which a function is faster than loops.
 _MIN_ROWS = 4
-#: Elements of all rows from which it is.
+#: Elements of all rows together from which it is faster.
 _MIN_ELEMENTS = 1000
-#: Elements of one row alone from which it is.
+#: Elements of a single row from which it is faster.
 _MIN_ROW_ELEMENTS = 2000
 #: Bytes of blocks that a function copies.
 _MIN_BLOCK_BYTES = 256
