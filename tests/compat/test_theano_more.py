@@ -124,6 +124,14 @@ def test_modules_that_theano_imports_with_itself():
     assert theano.sandbox.rng_mrg.MRG_RandomStreams(3).normal((4,)).eval().shape == (4,)
 
 
+def test_values_are_compared_as_their_dtypes_allow():
+    ones = np.ones(3, "float32")
+    for more, narrow, wide in ((1e-5, True, True), (1.9e-5, True, False), (1e-3, False, False)):
+        assert T._allclose(ones, ones.astype("float64") + more) is narrow
+        assert T._allclose(ones.astype("float64"), ones.astype("float64") + more) is wide
+    assert T._allclose(1.0, 1.5, atol=1.0)
+
+
 def test_gradients_to_constants_tell_what_to_write():
     x, c = T.dscalar("x"), T.constant(2.0)
     for wrt in (c, [x, c]):

@@ -14,6 +14,7 @@ import numpy as np
 import agnesi
 from agnesi.api import special as _special
 from agnesi.api import symbolic as _symbolic
+from agnesi.compat.theano.tensor.closeness import _allclose as _allclose
 from agnesi.compat.theano.tensor.creation import *  # noqa: F403
 from agnesi.compat.theano.tensor.derivatives import *  # noqa: F403
 from agnesi.compat.theano.tensor.elementwise import *  # noqa: F403
