@@ -414,10 +414,16 @@ def _told(value: Any) -> str:
 
 def _instead(owner: str, function: Any, rules: tuple[Rule, ...], value: Any) -> str:
     """How to write it where an input was given to a constructor."""
-    takes = (function.__name__ != "__init__" or not all(rule.plain for rule in rules)
-             or not function.__module__.startswith(f"{PACKAGE}.nn."))
-    if takes or not getattr(value, "shape", ()):
+    plain = all(rule.plain for rule in rules) or (
+        len(getattr(value, "shape", ())) > 1 and not any("tensor" in r.told for r in rules))
+    takes = function.__name__ != "__init__" or not function.__module__.startswith(f"{PACKAGE}.nn.")
+    if takes or not plain or not getattr(value, "shape", ()):
         return ""
+    return made_first(owner)
+
+
+def made_first(owner: str) -> str:
+    """How to write it where inputs were given to a constructor, as the end of a message."""
     return f"; make it first, and then call it: {owner}(...)(x)"
 
 

@@ -280,7 +280,10 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     places = code.co_varnames[1: code.co_argcount]
     known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
     if len(args) > len(places) and not code.co_flags & inspect.CO_VARARGS:
-        raise TypeError(at(_too_many(cls.__name__, len(args), places, known)))
+        told = _too_many(cls.__name__, len(args), places, known)
+        if ".nn." in str(init.__module__) and any(isinstance(a, Tensor) for a in args):
+            told += options.made_first(cls.__name__)
+        raise TypeError(at(told))
     if not code.co_flags & inspect.CO_VARKEYWORDS:
         _check_keywords(cls.__name__, keywords, known)
     needed = (*places[len(args): len(places) - len(init.__defaults__ or ())],

@@ -123,7 +123,7 @@ _T = ">>> T = ag.distributions.transforms\n"
 class ExpTransform(Transform):
     """The exponential."""
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def _call(self, x: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ class ExpTransform(Transform):
 class SigmoidTransform(Transform):
     """The logistic function."""
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def _call(self, x: Tensor) -> Tensor:
@@ -157,7 +157,7 @@ class SigmoidTransform(Transform):
 class TanhTransform(Transform):
     """The hyperbolic tangent."""
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def _call(self, x: Tensor) -> Tensor:
@@ -174,7 +174,7 @@ class TanhTransform(Transform):
 class SoftplusTransform(Transform):
     """The smooth ramp ``log(1 + exp(x))``."""
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def _call(self, x: Tensor) -> Tensor:
@@ -201,7 +201,7 @@ class AffineTransform(Transform):
     """A factor and a constant."""
 
     def __init__(self, loc: TensorLike, scale: TensorLike, event_dim: Size = 0,
-                 cache_size: int = 0) -> None:
+                 cache_size: Size = 0) -> None:
         self.loc: Any
         self.scale: Any
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
@@ -223,7 +223,7 @@ class AffineTransform(Transform):
 class PowerTransform(Transform):
     """A power of positive numbers."""
 
-    def __init__(self, exponent: TensorLike, cache_size: int = 0) -> None:
+    def __init__(self, exponent: TensorLike, cache_size: Size = 0) -> None:
         self.exponent: Any = exponent
         self.sign = F.sign(F.asarray(exponent))
 
@@ -242,7 +242,7 @@ class PowerTransform(Transform):
 class ComposeTransform(Transform):
     """Several, one after the other."""
 
-    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
+    def __init__(self, parts: Sequence[Transform], cache_size: Size = 0) -> None:
         self.parts = list(parts)
         self.event_dim = max((t.event_dim for t in self.parts), default=0)
         self.sign = math.prod((t.sign for t in self.parts), start=F.asarray(1.0))

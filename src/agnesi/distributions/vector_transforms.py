@@ -31,7 +31,7 @@ def _with_diagonal(x: Tensor, diagonal: Tensor) -> Tensor:
 class AbsTransform(Transform):
     """The absolute value; its inverse gives the positive one."""
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def _call(self, x: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ class SoftmaxTransform(Transform):
 
     event_dim = 1
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def _call(self, x: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ class StickBreakingTransform(Transform):
 
     event_dim = 1
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def forward_shape(self, shape: Any) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ class LowerCholeskyTransform(Transform):
 
     event_dim = 2
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def _call(self, x: Tensor) -> Tensor:
@@ -126,7 +126,7 @@ class CorrCholeskyTransform(Transform):
 
     event_dim = 1
 
-    def __init__(self, cache_size: int = 0) -> None:
+    def __init__(self, cache_size: Size = 0) -> None:
         """Nothing is to be said."""
 
     def forward_shape(self, shape: Any) -> tuple[Any, ...]:
@@ -173,7 +173,7 @@ class ReshapeTransform(Transform):
     """Values in another shape."""
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int],
-                 cache_size: int = 0) -> None:
+                 cache_size: Size = 0) -> None:
         self.in_shape, self.out_shape = tuple(in_shape), tuple(out_shape)
         if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ValueError(f"{self.in_shape} and {self.out_shape} have other numbers of elements")
@@ -203,7 +203,7 @@ class IndependentTransform(Transform):
     """Another one, of which axes at the end belong to one value."""
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: Size,
-                 cache_size: int = 0) -> None:
+                 cache_size: Size = 0) -> None:
         self.base_transform, self.sign = base_transform, base_transform.sign
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         self.event_dim = base_transform.event_dim + reinterpreted_batch_ndims
@@ -260,7 +260,7 @@ class CatTransform(_Parts):
     """Several, each of some of the elements along an axis."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0,
-                 lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
+                 lengths: Sequence[int] | None = None, cache_size: Size = 0) -> None:
         super().__init__(tseq, dim)
         self.lengths = list(lengths) if lengths is not None else [1] * len(self.transforms)
 
@@ -279,7 +279,7 @@ class CatTransform(_Parts):
 class StackTransform(_Parts):
     """Several, each of one element along an axis."""
 
-    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: Size = 0) -> None:
         super().__init__(tseq, dim)
 
     def _cut(self, x: Tensor) -> list[Tensor]:
@@ -294,7 +294,7 @@ class StackTransform(_Parts):
 class CumulativeDistributionTransform(Transform):
     """Values to the probabilities of what is not greater."""
 
-    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
+    def __init__(self, distribution: Distribution, cache_size: Size = 0) -> None:
         self.distribution = distribution
 
     def _call(self, x: Tensor) -> Tensor:
