@@ -81,5 +81,10 @@ def test_parameters_are_leaves() -> None:
     (p * p).sum().backward()
     assert p.grad.tolist() == [4.0, 4.0]
     assert not nn.Parameter([1.0], requires_grad=False).requires_grad
+    assert isinstance(p, nn.Parameter) and type(p) is ag.Tensor
+    assert not any(isinstance(t, nn.Parameter) for t in (p * 2, ag.ones(2), 3.0))
+    assert ag.jit(lambda x: isinstance(x, nn.Parameter))(p)
+    with pytest.raises(TypeError, match="did you mean `requires_grad`"):
+        nn.Parameter([1.0], requires_gard=True)
     weights = nn.ParameterDict({"a": [1.0, 2.0]})
     assert weights["a"].requires_grad

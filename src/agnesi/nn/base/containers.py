@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
+from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.lookups import check_name
 from agnesi.nn.base.module import Module
+from agnesi.nn.base.owned import begins
 from agnesi.ops.base.convert import as_tensor
 
 
-def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - a class in PyTorch
+def _begun(data: Any, requires_grad: bool = True) -> Tensor:
+    found = as_tensor(data).detach()
+    if found.array is not None and not found.array.flags.writeable:
+        found = found.clone()
+    return found.requires_grad_(requires_grad)
+
+
+_begun.__name__ = _begun.__qualname__ = "Parameter"  # as errors name it
+_made = strict(_begun)
+
+
+class _OfParameters(type):
+    """A class whose calls give tensors, and whose instances are those that gradients begin at."""
+
+    def __call__(cls, *args: Any, **keywords: Any) -> Tensor:
+        return _made(*args, **keywords)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return begins(value)
+
+
+class Parameter(metaclass=_OfParameters):
     """A tensor that a module owns and that training changes.
 
     Every float tensor that requires a gradient and is made in a module's ``__init__`` is one; this
-    is PyTorch's word for it.
+    is PyTorch's word for it.  Such tensors are instances of it, though none has that type.
 
     Parameters
     ----------
@@ -26,11 +50,6 @@ def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - 
     requires_grad : bool
         Whether gradients flow to it.
 
-    Returns
-    -------
-    Tensor
-        A leaf of the shape and dtype of ``data``.
-
     See Also
     --------
     nn.ParameterList, nn.Module
@@ -38,13 +57,15 @@ def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - 
     Examples
     --------
     >>> import agnesi as ag
-    >>> ag.nn.Parameter(ag.zeros(2))
-    tensor([0., 0.], requires_grad=True)
+    >>> p = ag.nn.Parameter(ag.zeros(2))
+    >>> p, isinstance(p, ag.nn.Parameter)
+    (tensor([0., 0.], requires_grad=True), True)
     """
-    found = as_tensor(data).detach()
-    if found.array is not None and not found.array.flags.writeable:
-        found = found.clone()
-    return found.requires_grad_(requires_grad)
+
+    __signature__ = inspect.signature(_made)
+
+    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+        """It is there for type checkers."""
 
 
 class _Container(Module):
