@@ -75,7 +75,8 @@ def _rgamma(m: Any, x: Any) -> Any:
     sine = m.sin((x - r) * math.pi) * m.cos(r * math.pi)
     found = m.where(low, sine * high / math.pi, 1.0 / high)
     pole = m.logical_and(m.equal(x, r), x < 0.0)
-    return m.where(m.logical_or(m.isinf(x), pole), 0.0, found)  # at both infinities, as SciPy
+    found = m.where(m.logical_or(m.isinf(x), pole), 0.0, found)  # at both infinities, as SciPy
+    return m.where(m.equal(x, 0.0), x, found)
 
 
 def _rgamma_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
