@@ -160,6 +160,32 @@ def test_changes_in_place() -> None:
 
 
 # -- random numbers ---------------------------------------------------------------------------
+
+#: Draws for each example by functions, and loops, that are given nothing of the examples.
+SAME_FOR_ALL = {
+    "scan": lambda: ag.scan(lambda c, _: (c + ag.random.uniform(), c), ag.zeros(()), None, 3),
+    "fori_loop": lambda: ag.fori_loop(0, 3, lambda i, c: c + ag.random.uniform(), ag.zeros(())),
+    "while_loop": lambda: ag.while_loop(lambda c: c < 1, lambda c: c + ag.random.uniform(), 0.0),
+    "map": lambda: ag.map(lambda row: row + ag.random.uniform(), ag.ones(2)),
+    "gamma": lambda: ag.random.gamma(ag.tensor([0.5, 3.0])),
+    "beta": lambda: ag.random.beta(2.0, ag.tensor([1.0])),
+    "multinomial": lambda: ag.random.multinomial(5, ag.tensor([0.2, 0.8])),
+}
+
+
+@pytest.mark.parametrize("name", SAME_FOR_ALL)
+def test_what_is_drawn_for_each_example_is_the_same_in_both_modes(name: str) -> None:
+    f = ag.vmap(lambda x: (SAME_FOR_ALL[name](), x))
+    found = []
+    for run in (f, ag.jit(f)):
+        ag.manual_seed(1)
+        leaves = ag.tree.leaves(run(ag.zeros(3)))
+        found.append([np.asarray(leaf) for leaf in leaves] + [ag.random.uniform().numpy()])
+    for eager, compiled in zip(*found, strict=True):
+        np.testing.assert_allclose(compiled, eager, 1e-6)
+    assert len(np.unique(found[0][0], axis=0)) > 1
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_random_numbers(compiled: bool) -> None:
     def run(f: Any, *args: Any) -> np.ndarray:

@@ -21,10 +21,10 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.base.select import clip, minimum, where
-from agnesi.ops.batching import pointwise
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p
 from agnesi.ops.special.special import digamma
 
@@ -93,7 +93,9 @@ class GammaPath(Op):
         return z(*at)
 
     def batch(self, node: Any, xs: Any, rows: Any, length: Any) -> Tensor:
-        return pointwise(self, node, xs, rows, length)
+        whole = [x if r else broadcast_to(x, (length, *x.shape))
+                 for x, r in zip(xs, rows, strict=True)]
+        return apply(self, *whole)
 
 
 def gamma_path(z: Tensor, a: Tensor) -> Tensor:

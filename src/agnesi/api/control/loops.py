@@ -36,6 +36,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.random.generators import attempted
 
 Function = Callable[..., Any]
 #: Values where computations are taken have another function.
@@ -216,9 +217,10 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
             found = next_carries("while_loop", carry, step(nest), ran=True, grows=True)
             carries = [apart(c) for c in found]
 
-    found = None if is_symbolic(*carry.tensors) else again(attempt, carry)
-    if found is not None:
-        return found
+    if not is_symbolic(*carry.tensors):
+        found = attempted(lambda: again(attempt, carry))
+        if found is not None:
+            return found
     try:
         return traced_while("while_loop", test, step, carry)
     except ShapeError:

@@ -34,6 +34,7 @@ from agnesi.ops.base.select import minimum
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import concat, stack
 from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.random.generators import attempted
 
 Function = Callable[..., Any]
 
@@ -163,7 +164,7 @@ class Loop:
 
     def _eager(self) -> tuple[Any, Any, Any]:
         """A Python loop."""
-        found = again(self._steps, self.carry)
+        found = attempted(lambda: again(self._steps, self.carry))
         return self.traced() if found is None else found
 
     def _steps(self) -> Any:

@@ -21,6 +21,7 @@ from agnesi.core.ir.loops import Part, const
 from agnesi.core.op import Op
 from agnesi.core.shapes import Typed, fits, need_shape
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record, replace
 from agnesi.core.support.tracing import is_tracing
@@ -32,7 +33,7 @@ _INT64 = dtypes.int64
 
 def applied(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     """All results of an operation, however many there are."""
-    if xs and not is_tracing() and _has_unknown_sizes(op):
+    if xs and not is_tracing() and (_has_unknown_sizes(op) or _has_examples(op)):
         xs = (symbol(graph_node(xs[0])), *xs[1:])  # it cannot run yet, whatever values there are
     return apply_many(op, *xs) if op.outputs > 1 else (apply(op, *xs),)
 
@@ -40,6 +41,15 @@ def applied(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
 def _has_unknown_sizes(op: Op) -> bool:
     inside = [n for name in op.bodies for n in getattr(op, name).graph.sizes]
     return not is_settled((getattr(op, "length", 0), *inside))
+
+
+def _has_examples(op: Op) -> bool:
+    """Whether bodies read examples of a ``vmap``, as draws in them do: they have values together
+    only."""
+    if STATE.examples is None:
+        return False
+    inside = [n.op for name in op.bodies for n in getattr(op, name).graph.nodes if n.op is not None]
+    return any(not hasattr(o, "perform") or _has_examples(o) for o in inside)
 
 
 def _results(values: Sequence[Any]) -> Any:

@@ -7,7 +7,8 @@ own. Draws from generators of values, as of dropout, take a state of their own i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,31 @@ _UINT32 = dtypes.uint32
 
 #: Under which streams are advanced.
 LOCK = Lock()
+#: States and what they were before draws, where an attempt may be given up.
+_DRAWN: ContextVar[list[tuple[Tensor, Tensor]] | None] = ContextVar("drawn", default=None)
+
+
+def attempted(attempt: Callable[[], Any]) -> Any:
+    """What an attempt gives; where that is None, streams are as they were before it."""
+    drawn: list[tuple[Tensor, Tensor]] = []
+    token = _DRAWN.set(drawn)
+    try:
+        found = attempt()
+    finally:
+        _DRAWN.reset(token)
+    around = _DRAWN.get()
+    if found is None:
+        for state, before in reversed(drawn):
+            assign(state, before)
+    elif around is not None:
+        around += drawn
+    return found
+
+
+def _note(state: Tensor, before: Tensor) -> None:
+    drawn = _DRAWN.get()
+    if drawn is not None and state.array is not None:
+        drawn.append((state, before))
 
 
 def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np.ndarray:
@@ -173,6 +199,7 @@ class Generator:
         source = self._source()
         with LENT.lock(source.state.array), LOCK.lock:
             state = copy(source.state)
+            _note(source.state, state)
 
             def draw(size: Size) -> Tensor:
                 source._advance(4 * blocks * size)
@@ -199,6 +226,7 @@ class Generator:
             return drawn
         with LENT.lock(self.state.array), LOCK.lock:  # the numbers are made side by side
             state = wrap(self.state.array.copy())
+            _note(self.state, state)
             assign(self.state, apply(Advance(words), self.state))
         return apply(op, state)
 
