@@ -17,6 +17,13 @@ _Function = ctypes.CFUNCTYPE(
 #: Elements that NumPy sorts in about the time that making the native code takes.
 _COMPILE_ELEMENTS = 1_000_000
 
+#: Elements that NumPy sorts in about the time of a call.
+_CALL_ELEMENTS = 512
+#: Sorts whose descriptions are kept.
+_MAX_KEPT = 1024
+#: Three addresses, and what :attr:`Sorting.numbers` has.
+_Table = ctypes.c_int64 * 9
+
 _sorted = 0
 
 
@@ -27,19 +34,54 @@ def _function(name: str) -> Any:
     return _Function(address("sort", name))
 
 
+class _Described:
+    """A sort as its code is told of it."""
+
+    def __init__(self, wanted: Sorting) -> None:
+        self.function = _function(wanted.symbol.partition(":")[2])
+        self.units = wanted.units
+        self.room = int(wanted.room) * self.units
+        self.numbers = [*map(int, wanted.numbers)]
+        self.places = wanted.places
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        x = np.ascontiguousarray(x)
+        result = np.empty(x.shape, np.int64 if self.places else x.dtype)
+        first = 0
+        if self.room:
+            room = np.empty(self.room + VECTOR_BYTES, np.uint8)
+            first = -(-_address(room) // VECTOR_BYTES) * VECTOR_BYTES
+        table = _Table(_address(x), _address(result), first, *self.numbers)
+        self.function(table, 0, self.units, 0)
+        return result
+
+
+def _address(x: np.ndarray) -> int:
+    found: int = x.__array_interface__["data"][0]
+    return found
+
+
+@functools.lru_cache(_MAX_KEPT)
+def _described(shape: tuple[int, ...], dtype: np.dtype, axis: int, descending: bool, places: bool
+               ) -> _Described | None:
+    """The sort of such arrays; None where it is impossible."""
+    wanted = Sorting(shape, dtype.name, axis, descending, places)
+    return _Described(wanted) if wanted.possible and dtype.isnative else None
+
+
 def sort(x: np.ndarray, axis: int, descending: bool, places: bool) -> np.ndarray | None:
     """An array's values in order, or their places; None where Python should do it.
 
     Native code is made once that has been wanted often enough.
     """
     global _sorted
-    wanted = Sorting(x.shape, x.dtype.name, axis, descending, places)
-    if not (config.compile and wanted.possible and x.dtype.isnative):
+    if not config.compile or x.size < _CALL_ELEMENTS:
         return None
     _sorted += x.size
-    if _sorted < _COMPILE_ELEMENTS or not x.size or not LENT.compiles():
+    if _sorted < _COMPILE_ELEMENTS or not LENT.compiles():
         return None
-    return sorted_by_code(x, wanted)
+    described = _described(x.shape, x.dtype, axis, descending, places)
+    return None if described is None else described(x)
 
 
 def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
@@ -53,11 +95,4 @@ def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
     >>> sorted_by_code(np.array([3, 1, 2]), Sorting((3,), "int64", 0, False, False))
     array([1, 2, 3])
     """
-    x = np.ascontiguousarray(x)
-    result = np.empty(x.shape, np.int64 if wanted.places else x.dtype)
-    units = wanted.units
-    room = np.empty(int(wanted.room) * units + VECTOR_BYTES, np.uint8)
-    aligned = -(-room.ctypes.data // VECTOR_BYTES) * VECTOR_BYTES
-    table = np.array([x.ctypes.data, result.ctypes.data, aligned, *wanted.numbers], np.int64)
-    _function(wanted.symbol.partition(":")[2])(table.ctypes.data, 0, units, 0)
-    return result
+    return _Described(wanted)(x)

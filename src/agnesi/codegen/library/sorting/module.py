@@ -18,11 +18,10 @@ from agnesi.codegen.library.sorting.rows import Rows, Spec, write_zeros
 from agnesi.codegen.library.sorting.squeezed import Ties
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, i64, vector
 from agnesi.codegen.llvm.task import share, task
-from agnesi.core.ir.calls.sorting import SIDE_BY_SIDE, VECTOR_BYTES
+from agnesi.core.ir.calls.sorting import MIN_PARALLEL_ROWS, SIDE_BY_SIDE, VECTOR_BYTES
 from agnesi.core.target import Target
 
-#: Rows from which they are sorted side by side.
-_MIN_PARALLEL_ROWS = 4
+
 def sort_module(name: str, target: Target) -> str:
     """The text of the module for ``name``, a dtype: for values, or with the word "places" for
     those."""
@@ -59,7 +58,7 @@ class _Driver:
     def write(self) -> None:
         b, rows = self.b, self.rows
         room = b.gep("i8", rows.room, b.mul(self.begin, rows.step))
-        several = b.icmp("sge", rows.count, i64(_MIN_PARALLEL_ROWS))
+        several = b.icmp("sge", rows.count, i64(MIN_PARALLEL_ROWS))
         short = b.icmp("sle", rows.n, i64(SIDE_BY_SIDE))
         some = b.icmp("sgt", b.mul(rows.count, rows.n), i64(0))
         beside = b.op("and", some, b.op("and", several, short))

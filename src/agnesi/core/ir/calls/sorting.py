@@ -20,13 +20,15 @@ DTYPES = frozenset(
 VECTOR_BYTES = 64
 #: Vectors that are sorted in registers.
 GROUP_VECTORS = 16
+#: Rows from which they are sorted side by side.
+MIN_PARALLEL_ROWS = 4
 #: The most elements of rows that are sorted side by side.
 SIDE_BY_SIDE = 4096
 #: Rows cannot be longer: places are counted in 32 bits.
 _MAX_ROW_ELEMENTS = 1 << 31
 
 
-def room_bytes(n: Size, size: int) -> Size:
+def room_bytes(n: Size, rows: Size, size: int) -> Size:
     """Bytes of room for a unit that sorts rows of ``n`` elements as words of ``size`` bytes.
 
     Side by side there are as many rows as a vector has lanes, in groups of vectors; else one row,
@@ -34,7 +36,7 @@ def room_bytes(n: Size, size: int) -> Size:
     """
     if not isinstance(n, int):
         return size * n + VECTOR_BYTES * (SIDE_BY_SIDE + 2 * GROUP_VECTORS)
-    if n <= SIDE_BY_SIDE:
+    if n <= SIDE_BY_SIDE and not (isinstance(rows, int) and rows < MIN_PARALLEL_ROWS):
         return VECTOR_BYTES * (n + 2 * GROUP_VECTORS)
     return -(-size * n // VECTOR_BYTES) * VECTOR_BYTES
 
@@ -72,7 +74,8 @@ class Sorting:
         word = 64 if self.places or bits == 64 else 32
         inner = product(self.shape[self.axis + 1:])
         in_place = isinstance(inner, int) and inner == 1 and (self.places or word == bits)
-        return room_bytes(self.shape[self.axis], 0 if in_place else word // 8)
+        rows = product(self.shape[: self.axis]) * inner
+        return room_bytes(self.shape[self.axis], rows, 0 if in_place else word // 8)
 
     @property
     def numbers(self) -> tuple[Size, ...]:
