@@ -71,7 +71,7 @@ from agnesi.ops.neural.softmax import (
 from agnesi.ops.random.samplers import Sampler
 from agnesi.ops.reductions.extremes import CumMax, CumMin
 from agnesi.ops.reductions.positions import ArgReduce
-from agnesi.ops.sorting.sort import ArgSort, SearchSorted, Sort, TopIndices
+from agnesi.ops.sorting.sort import ArgSort, Partition, SearchSorted, Sort, TopIndices
 
 
 def aligned(x: Tensor, rank: int) -> Tensor:
@@ -304,7 +304,7 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     ),
     _one_axis: (
         ArgReduce, Concat, CumMax, CumMin, CumSum, CumProd, Shift, Recurrence, ArgSort, Sort,
-        TopIndices,
+        Partition, TopIndices,
     ),
     _several_axes: (LogSumExp, Softmax, LogSoftmax, Standardize),
     _reduce: (Reduce,), _sum_to: (SumTo,), _reshape: (Reshape,), _permute: (Permute,),

@@ -22,7 +22,7 @@ _CALL_ELEMENTS = 512
 #: Sorts whose descriptions are kept.
 _MAX_KEPT = 1024
 #: Three addresses, and what :attr:`Sorting.numbers` has.
-_Table = ctypes.c_int64 * 9
+_Table = ctypes.c_int64 * 11
 
 _sorted = 0
 
@@ -40,7 +40,7 @@ class _Described:
     def __init__(self, wanted: Sorting) -> None:
         self.function = _function(wanted.symbol.partition(":")[2])
         self.units = wanted.units
-        self.room = int(wanted.room) * self.units
+        self.room = int(wanted.room)  # of one thread
         self.numbers = [*map(int, wanted.numbers)]
         self.places = wanted.places
 
@@ -62,17 +62,18 @@ def _address(x: np.ndarray) -> int:
 
 
 @functools.lru_cache(_MAX_KEPT)
-def _described(shape: tuple[int, ...], dtype: np.dtype, axis: int, descending: bool, places: bool
-               ) -> _Described | None:
+def _described(shape: tuple[int, ...], dtype: np.dtype, axis: int, *how: Any) -> _Described | None:
     """The sort of such arrays; None where it is impossible."""
-    wanted = Sorting(shape, dtype.name, axis, descending, places)
+    wanted = Sorting(shape, dtype.name, axis, *how)
     return _Described(wanted) if wanted.possible and dtype.isnative else None
 
 
-def sort(x: np.ndarray, axis: int, descending: bool, places: bool) -> np.ndarray | None:
+def sort(x: np.ndarray, axis: int, descending: bool, places: bool, first: int = 0,
+         last: int | None = None) -> np.ndarray | None:
     """An array's values in order, or their places; None where Python should do it.
 
-    Native code is made once that has been wanted often enough.
+    Native code is made once that has been wanted often enough.  Values are wanted from ``first`` to
+    ``last`` only, if these are given.
     """
     global _sorted
     if not config.compile or x.size < _CALL_ELEMENTS:
@@ -80,7 +81,7 @@ def sort(x: np.ndarray, axis: int, descending: bool, places: bool) -> np.ndarray
     _sorted += x.size
     if _sorted < _COMPILE_ELEMENTS or not LENT.compiles():
         return None
-    described = _described(x.shape, x.dtype, axis, descending, places)
+    described = _described(x.shape, x.dtype, axis, descending, places, first, last)
     return None if described is None else described(x)
 
 

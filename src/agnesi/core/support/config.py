@@ -34,8 +34,9 @@ class Lent:
     native: Callable[..., Callable[..., np.ndarray]] | None = None
     #: Whether there is a compiler.
     compiles: Callable[[], bool] = staticmethod(lambda: False)
-    #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``.
-    sort: Callable[..., np.ndarray | None] = staticmethod(lambda x, axis, descending, places: None)
+    #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``,
+    #: and of values the first and the last place that are wanted.
+    sort: Callable[..., np.ndarray | None] = staticmethod(lambda *args: None)
     #: The result of an operation on the device of its operands: ``execute(op, xs)``.
     execute: Callable[..., Any] = staticmethod(lambda op, xs: None)
     #: A condition that is looked at once the effects before it in the trace are done.

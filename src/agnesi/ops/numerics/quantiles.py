@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
-from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import TraceError
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import isfinite, isnan, logical_not
 from agnesi.ops.base.convert import as_tensor, cast
@@ -26,12 +24,12 @@ from agnesi.ops.base.creation import full
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.reduce import Axis, with_order
+from agnesi.ops.base.reduce import any as some
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import ceil, clip, floor, where
 from agnesi.ops.base.select import round as nearest
 from agnesi.ops.indexing.index import take, take_along_axis
-from agnesi.ops.sorting.order import comparable
-from agnesi.ops.sorting.sort import sort
+from agnesi.ops.sorting.sort import Partition, sort
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -44,10 +42,6 @@ METHODS = (
     "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
     "closest_observation", *_CONTINUOUS,
 )
-
-
-#: Places that are looked for one by one, rather than by putting all elements in order.
-_MAX_SELECTED = 16
 
 
 def _place(method: str, n: Any, q: Tensor) -> Tensor:
@@ -69,9 +63,12 @@ def _place(method: str, n: Any, q: Tensor) -> Tensor:
     return {"linear": at, "lower": floor(at), "higher": ceil(at), "nearest": nearest(at)}[method]
 
 
-def _between(ordered: Tensor, place: Tensor, n: Any) -> Tensor:
-    """Elements of the last axis at places, between two of them linearly."""
-    place = clip(place, 0, n - 1)
+def _between(ordered: Tensor, place: Tensor, n: Any, begin: int = 0) -> Tensor:
+    """Elements of ``n`` in order at places, between two of them linearly.
+
+    The last axis has those from place ``begin`` on.
+    """
+    place = clip(place, 0, n - 1) - begin
     low = floor(place)
     dtype = dtypes.floating(ordered.dtype)
     share = cast(place - low, dtype)
@@ -88,23 +85,16 @@ def _between(ordered: Tensor, place: Tensor, n: Any) -> Tensor:
     return where(share == 0, first, between)
 
 
-def _parted(rows: Tensor, place: Tensor) -> Tensor | None:
-    """Values of which those that :func:`_between` and the test for NaN read are in their places.
-
-    None where that is not enough: for derivatives, and zeros, whose signs keep their order.
-    """
-    if not is_known(rows, place) or (rows.requires_grad and STATE.recording):
-        return None
-    n = rows.shape[-1]
-    at: Any = np.clip(place.array, 0, n - 1)
-    read = np.unique([*np.floor(at), *np.ceil(at), n - 1]).astype(np.int64)
-    if len(read) > _MAX_SELECTED:
-        return None
-    found = np.array(comparable(rows.array), order="C")  # which take() reads as it is
-    aside(16 * found.size, functools.partial(found.partition, read, -1))
-    if rows.dtype.kind in "fV" and not found[..., read].all():
-        return None
-    return wrap(found.astype(rows.dtype, copy=False))
+def _ordered(x: Tensor, axis: int, bounds: tuple[float, float] | None) -> tuple[Tensor, int]:
+    """The elements of an axis in order, those of shares between two bounds, as the last axis; and
+    the place of the first one."""
+    n = x.shape[axis]
+    if bounds is None or x.dtype.kind == "c" or not isinstance(n, int):
+        return moveaxis(sort(x, axis), axis, -1), 0
+    first, last = math.floor(bounds[0] * n) - 3, math.ceil(bounds[1] * n) + 1  # by any method
+    first, last = max(first, 0), min(last, n - 1)
+    parted = apply(Partition(axis, False, first, last), x)
+    return moveaxis(parted, axis, -1)[..., first: last + 1], first
 
 
 def _rows(x: Tensor, axis: Axis) -> tuple[Tensor, tuple[int, ...]]:
@@ -115,23 +105,31 @@ def _rows(x: Tensor, axis: Axis) -> tuple[Tensor, tuple[int, ...]]:
     return reshape(moved, (*kept, product(moved.shape[len(kept):]))), axes
 
 
-def _shares(q: Any) -> Any:
+class _Shares(NamedTuple):
+    """Shares of elements, and the least and the greatest, where Python may read them."""
+
+    values: Tensor
+    bounds: tuple[float, float] | None
+
+
+def _shares(q: Any) -> _Shares:
     t = as_tensor(_numbers(q))
     t = cast(as_tensor(np.asarray(q, np.float64)), dtypes.float64) if not isinstance(q, Tensor) \
         else cast(t, dtypes.float64)
     if isinstance(q, Tensor) and not is_known(q):
-        return demanded("quantile", "q must lie between 0 and 1", _is_share, q=t)[0]
-    if not _is_share(t.array).all():
+        return _Shares(demanded("quantile", "q must lie between 0 and 1", _is_share, q=t)[0], None)
+    known: Any = t.array
+    if not _is_share(known).all():
         raise ValueError(f"q must lie between 0 and 1, not {q}")
-    return t
+    return _Shares(t, (float(known.min()), float(known.max())) if known.size else None)
 
 
 def _is_share(q: Any) -> Any:
     return (q >= 0) & (q <= 1)
 
 
-def _quantile(x: Any, q: Tensor, axis: Axis, method: str, keepdims: bool, skip: bool) -> Tensor:
-    x = with_order(as_tensor(x))
+def _quantile(x: Any, of: _Shares, axis: Axis, method: str, keepdims: bool, skip: bool) -> Tensor:
+    x, (q, bounds) = with_order(as_tensor(x)), of
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     rows, axes = _rows(x, axis)
@@ -148,11 +146,11 @@ def _quantile(x: Any, q: Tensor, axis: Axis, method: str, keepdims: bool, skip: 
         found = _between(ordered, _place(method, count, shares), count.clip(1))
     else:
         place = _place(method, float(n), shares)
-        parted = _parted(rows, place)
-        ordered = sort(rows, -1) if parted is None else parted
-        found = _between(ordered, place, n)
-        last = ordered[..., -1:]
-        found = where(isnan(last), last, found) if x.dtype.kind in "fV" else found
+        source, along = (x, axes[0]) if len(axes) == 1 else (rows, rows.ndim - 1)
+        ordered, first = _ordered(source, along, bounds)
+        found = _between(ordered, place, n, first)
+        if x.dtype.kind in "fV":
+            found = where(some(isnan(rows), -1, keepdims=True), math.nan, found)
     found = moveaxis(found, -1, 0)
     kept = shapes.reduced(x.shape, axes, keepdims)
     return reshape(found, (*q.shape, *kept))
@@ -207,7 +205,7 @@ def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str =
     return _quantile(x, _hundredth(q), axis, method, keepdims, False)
 
 
-def _hundredth(q: Any) -> Tensor:
+def _hundredth(q: Any) -> _Shares:
     q = _numbers(q)
     if not isinstance(q, Tensor) and not _is_share(np.asarray(q, np.float64) / 100).all():
         raise ValueError(f"q must lie between 0 and 100, not {q}")

@@ -7,23 +7,26 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import apply
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.indexing.index import take_along_axis
-from agnesi.ops.sorting.sort import argsort, sort
+from agnesi.ops.sorting.sort import Partition, argsort, flat_or_axis, sort
 
 __all__ = ["argpartition", "lexsort", "partition"]
 
 
-def _checked(x: Any, kth: Any, axis: int | None) -> Tensor:
+def _checked(x: Any, kth: Any, axis: int | None) -> tuple[Tensor, list[Any]]:
+    """The operand and the places, which are in range."""
     x = as_tensor(x)
-    n = x.size if axis is None else x.shape[shapes.axis_of(axis, x.ndim)]
-    for k in kth if isinstance(kth, (list, tuple)) else (kth,):
-        if not -n <= operator.index(k) < n:
+    n: Any = x.size if axis is None else x.shape[shapes.axis_of(axis, x.ndim)]
+    places = [operator.index(k) for k in (kth if isinstance(kth, (list, tuple)) else (kth,))]
+    for k in places:
+        if not -n <= k < n:
             raise ValueError(f"kth = {k} is out of range for {n} elements")
-    return x
+    return x, [k % n for k in places]
 
 
 @public
@@ -36,7 +39,7 @@ def partition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor | N
     :type kth: int or sequence of int
     :param axis: The axis; None takes the flat elements. Also written ``dim``.
     :type axis: int or None
-    :returns: All elements are in order: native sorts are as fast.
+    :returns: Elements before and behind these places are in any order.
     :raises ValueError: If a place is out of range.
     :raises IndexError: If the axis is out of range.
     :see: argpartition, sort, kthvalue
@@ -44,7 +47,11 @@ def partition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor | N
     >>> ag.partition(ag.tensor([3, 1, 2]), 0)[0]
     tensor(1)
     """
-    return sort(_checked(x, kth, axis), axis)
+    x, places = _checked(x, kth, axis)
+    if not places or not all(isinstance(k, int) for k in places):
+        return sort(x, axis)
+    x, axis = flat_or_axis(x, axis)
+    return apply(Partition(axis, False, min(places), max(places)), x)
 
 
 @public
@@ -65,7 +72,7 @@ def argpartition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor 
     >>> ag.argpartition(ag.tensor([3, 1, 2]), 0)[0]
     tensor(1)
     """
-    return argsort(_checked(x, kth, axis), axis)
+    return argsort(_checked(x, kth, axis)[0], axis)
 
 
 @public

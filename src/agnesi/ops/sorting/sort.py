@@ -40,6 +40,10 @@ class Ordered(NamedTuple):
     indices: Tensor
 
 
+#: Places that are looked for one by one, rather than by putting all elements in order.
+_MAX_SELECTED = 16
+#: Elements of fewer bytes are copied to longer words.
+_WORD_BYTES = 4
 #: Axes that all functions of NumPy's take.
 _FEW_AXES = 32
 
@@ -134,6 +138,45 @@ class Sort(Op):
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return apply(Index(tuple(range(x.ndim)), 0), ts[0], *self.places(x))
+
+
+@record
+class Partition(Sort):
+    """The same, but only elements ``first`` to ``last`` need to be in their places.
+
+    Lesser ones are before them, greater ones behind, in any order.
+    """
+
+    first: int
+    last: int
+    name = "partition"
+    work = elements(4)
+    keep_output = True
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        found = None
+        if x.dtype.itemsize >= _WORD_BYTES:
+            found = LENT.sort(x, self.axis, False, False, self.first, self.last)
+        return _along(x, self.axis, self._of_rows) if found is None else found
+
+    def _of_rows(self, x: np.ndarray) -> np.ndarray:
+        if x.dtype.kind != "c" and self.last - self.first < _MAX_SELECTED:
+            found = np.partition(comparable(x), range(self.first, self.last + 1), -1)
+            if x.dtype.kind not in "fV" or found[..., self.first: self.last + 1].all():
+                return found.astype(x.dtype, copy=False)
+        return sorted_rows(x)  # which keeps the order of zeros
+
+    def foreign(self, x: Any) -> Call | None:
+        return sorting(x, self.axis, False, False, self.first, self.last)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        order = apply(ArgSort(self.axis, False), y)
+        return Sort.vjp(self, _at(g, order, self.axis), y, x)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        order = apply(ArgSort(self.axis, False), y)
+        rank = apply(ArgSort(self.axis, False), order)
+        return _at(Sort.jvp(self, ts, y, x), rank, self.axis)
 
 
 @record
@@ -247,7 +290,8 @@ class SearchSorted(Op):
 
 
 # -- functions --------------------------------------------------------------------------------
-def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
+def flat_or_axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
+    """The tensor and its axis; without one the flat elements."""
     x = as_tensor(x)
     if axis is None:
         return reshape(x, (-1,)), 0
@@ -275,7 +319,7 @@ def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False
     >>> ag.argsort(ag.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
-    x, axis = _axis(x, axis)
+    x, axis = flat_or_axis(x, axis)
     return apply(ArgSort(axis, descending), x)
 
 
@@ -299,7 +343,7 @@ def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, s
     >>> ag.sort(ag.tensor([3, 1, 2]), descending=True)
     tensor([3, 2, 1])
     """
-    x, axis = _axis(x, axis)
+    x, axis = flat_or_axis(x, axis)
     return apply(Sort(axis, descending), x)
 
 
@@ -318,7 +362,7 @@ def topk(x: TensorLike, k: int, axis: int = -1, *, largest: bool = True) -> Orde
     >>> ag.topk(ag.tensor([3, 1, 2]), 2).values
     tensor([3, 2])
     """
-    x, axis = _axis(x, axis)
+    x, axis = flat_or_axis(x, axis)
     op = TopIndices(operator.index(k), axis, largest)
     op.infer(x)
     indices = apply(op, x)

@@ -88,7 +88,7 @@ OPERATIONS = _table(
     "reductions.extremes CumMax CumMin",
     "reductions.positions ArgReduce",
     "signal.fourier Fft RealFft RealIfft",
-    "sorting.sort ArgSort SearchSorted Sort TopIndices",
+    "sorting.sort ArgSort Partition SearchSorted Sort TopIndices",
 )
 #: Values of parameters that are records.
 RECORDS = _table("convolution.windows Windows")

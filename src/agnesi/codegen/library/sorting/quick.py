@@ -1,4 +1,4 @@
-"""Quicksort of words by partitions of vectors, for rows of any length.
+"""Quicksort of words by partitions of vectors, for rows of any length; also of some places only.
 
 Runs that fit into registers are sorted there.  Of the others the bound is the median of a sample
 that is drawn anew each time, so that no order of the words is a bad one.  A bound that is no less
@@ -39,8 +39,14 @@ def write_quick(module: Module, type_: str, most: int) -> None:
     _write_bound(Builder(module, "draw_bound", [("ptr", "words"), ("i64", "n"), ("i64", "seed")],
                          type_), type_)
     _write_rises(Builder(module, "rises", [("ptr", "words"), ("i64", "n")], "i1"), type_, lanes)
-    _Quick(Builder(module, "sort_words", [("ptr", "words"), ("i64", "n")]), type_, most, few
-           ).write()
+    _Quick(Builder(module, "order_words", [
+        ("ptr", "words"), ("i64", "n"), ("i64", "first"), ("i64", "last"),
+    ]), type_, most, few).write()
+    b = Builder(module, "sort_words", [("ptr", "words"), ("i64", "n")])
+    words, n = b.parameters
+    b.call("void", "order_words", words, n, i64(0), n)
+    b.ret()
+    b.finish()
 
 
 def _write_rises(b: Builder, type_: str, lanes: int) -> None:
@@ -97,14 +103,18 @@ def _middle(b: Builder, x: Value, y: Value, z: Value) -> Value:
 
 
 class _Quick:
-    """Writes ``sort_words(ptr words, i64 n)``."""
+    """Writes ``order_words(ptr words, i64 n, i64 first, i64 last)``.
+
+    The words that order puts at ``first`` to ``last`` are there, lesser ones before and greater
+    ones behind.
+    """
 
     def __init__(self, b: Builder, type_: str, most: int, few: int) -> None:
         self.b = b
         self.type = type_
         self.most = most
         self.few = few
-        self.words, self.n = b.parameters
+        self.words, self.n, self.first, self.last = b.parameters
         self.starts, self.sizes = (b.alloca("i64", _MAX_WAITING) for _ in range(2))
         self.greatest = b.alloca(type_, _MAX_WAITING)
 
@@ -125,12 +135,15 @@ class _Quick:
         b.finish()
 
     def _push(self, top: Value, start: Value, n: Value, greatest: Value) -> Value:
-        """Let a run wait; returns how many do."""
+        """Let a run wait, if it has wanted places; returns how many do."""
         b = self.b
         b.store(start, b.gep("i64", self.starts, top))
         b.store(n, b.gep("i64", self.sizes, top))
         b.store(greatest, b.gep(self.type, self.greatest, top))
-        return b.add(top, b.cast("zext", b.icmp("sgt", n, i64(1)), "i64"))
+        reached = b.op("and", b.icmp("sle", start, self.last),
+                       b.icmp("sgt", b.add(start, n), self.first))
+        waits = b.op("and", b.icmp("sgt", n, i64(1)), reached)
+        return b.add(top, b.cast("zext", waits, "i64"))
 
     def _run(self, turn: Loop) -> None:
         """Sort a run, or cut it in two."""

@@ -43,7 +43,9 @@ class Row:
         self.signs.begin()
         if self.squeezed is None:
             self._each(self._read)
-            b.call("void", "sort_words", self.words, n)
+            some = self.signs.none()  # zeros are put in order where they are neighbours
+            first = b.select(some, self.rows.first, i64(0))
+            b.call("void", "order_words", self.words, n, first, b.select(some, self.rows.last, n))
         else:
             self._sort_squeezed(self.squeezed)
         self._each(self._write)

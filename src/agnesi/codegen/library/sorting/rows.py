@@ -11,8 +11,10 @@ from agnesi.core.support.record import record
 
 #: Entries of the table: addresses of the rows, of the result, of room to work in; elements of a
 #: row, how far they are apart, how many rows there are, into how many units they are cut, whether
-#: the order is descending (all bits set, or none), bytes of room for each unit.
-FIELDS = ("source", "target", "room", "n", "inner", "count", "units", "turned", "step")
+#: the order is descending (all bits set, or none), bytes of room for each unit, the first and the
+#: last place of values that are wanted.
+FIELDS = ("source", "target", "room", "n", "inner", "count", "units", "turned", "step", "first",
+          "last")
 #: What is below a key, where places are sorted with it.
 PLACE_BITS = 32
 
@@ -74,8 +76,8 @@ class Rows:
         self.source, self.target, self.room = (
             b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(3)
         )
-        self.n, self.inner, self.count, self.units, turned, self.step = (
-            b.load("i64", b.gep("i64", table, i64(k))) for k in range(3, 9)
+        self.n, self.inner, self.count, self.units, turned, self.step, self.first, self.last = (
+            b.load("i64", b.gep("i64", table, i64(k))) for k in range(3, len(FIELDS))
         )
         self.turned = turned if self.keys.type == "i64" else b.cast("trunc", turned, "i32")
 
@@ -146,6 +148,12 @@ class Signs:
         if self.rows.spec.zeros:
             self.rows.b.store(i64(0), self.seen)
 
+    def none(self) -> Value:
+        """Return whether there were none."""
+        if not self.rows.spec.zeros:
+            return Value("true", "i1")
+        return self.rows.b.icmp("eq", self.rows.b.load("i64", self.seen), i64(0))
+
     def note(self, raw: Value) -> None:
         """Look at elements."""
         if not self.rows.spec.zeros:
@@ -162,7 +170,7 @@ class Signs:
         if not self.rows.spec.zeros:
             return
         b = self.rows.b
-        with b.when(b.icmp("ne", b.load("i64", self.seen), i64(0)), rare=True):
+        with b.when(b.op("xor", self.none(), Value("true", "i1")), rare=True):
             for start in starts:
                 b.call("void", "mend_zeros", table, start)
 

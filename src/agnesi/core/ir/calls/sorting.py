@@ -43,13 +43,18 @@ def room_bytes(n: Size, rows: Size, size: int) -> Size:
 
 @record
 class Sorting:
-    """A sort of an array along an axis: of its values, or of the ``places`` that they have."""
+    """A sort of an array along an axis: of its values, or of the ``places`` that they have.
+
+    Of values only those from ``first`` to ``last`` need to be in their places, if these are given.
+    """
 
     shape: tuple[Size, ...]
     dtype: str
     axis: int
     descending: bool
     places: bool
+    first: int = 0
+    last: int | None = None
 
     @property
     def symbol(self) -> str:
@@ -85,7 +90,9 @@ class Sorting:
         shape, axis = self.shape, self.axis
         inner = product(shape[axis + 1:])
         turned = -1 if self.descending else 0
-        return (shape[axis], inner, product(shape[:axis]) * inner, self.units, turned, self.room)
+        last = shape[axis] if self.last is None else self.last
+        return (shape[axis], inner, product(shape[:axis]) * inner, self.units, turned, self.room,
+                self.first, last)
 
     def call(self) -> Call:
         """The kernel of compiled code."""
@@ -108,12 +115,14 @@ def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
         return None
     if not 0 < 2 * k * BLOCK_ELEMENTS <= n or product(x.shape[axis + 1:]) != 1:
         return None
-    table = (operand(0), result(), scratch(), *map(number, (*found.numbers[:-1], 8 * n, k)))
+    numbers = (*found.numbers[:5], 8 * n, *found.numbers[6:], k)
+    table = (operand(0), result(), scratch(), *map(number, numbers))
     return Call(f"first:{x.dtype.name}", table, scratch=(8 * n * found.units,),
                 units=found.units)
 
 
-def sorting(x: Any, axis: int, descending: bool, places: bool) -> Call | None:
+def sorting(x: Any, axis: int, descending: bool, places: bool, first: int = 0,
+            last: int | None = None) -> Call | None:
     """How compiled code sorts an operand; None where it cannot."""
-    found = Sorting(tuple(x.shape), x.dtype.name, axis, descending, places)
+    found = Sorting(tuple(x.shape), x.dtype.name, axis, descending, places, first, last)
     return found.call() if found.possible else None
