@@ -75,9 +75,12 @@ class Dependence:
             self.users[n].add(kernel)
         return True
 
-    def put_first(self, chosen: Sequence[int]) -> None:
-        """Let some kernels come as early as they can, in this order: all others that none up to one
-        of them needs wait for it."""
+    def put_first(self, chosen: Sequence[int], *, hold_rest: bool) -> None:
+        """Let some kernels come as early as they can, in this order.
+
+        What only later ones need waits for each.  What none needs comes last; unless ``hold_rest``
+        it may still be moved forward, where it frees memory.
+        """
         stage = [len(chosen)] * len(self.needs)
         for i, k in enumerate(chosen):
             stack = [k]
@@ -88,7 +91,7 @@ class Dependence:
                     stack += self.needs[n]
         last = set(chosen)
         for k, i in enumerate(stage):
-            if i:
+            if 0 < i < len(chosen) + hold_rest:
                 self.needs[k].add(chosen[i - 1])
                 self.users[chosen[i - 1]].add(k)
         self.order.sort(key=lambda k: (stage[k], k in last))

@@ -20,7 +20,7 @@ def decide_first(program: Program) -> Program:
               if isinstance(kernel, Check) and kernel.error == DECIDES]
     if checks:
         checks.sort(key=lambda k: int(kernels[k].text))  # type: ignore[attr-defined]
-        program.dependence.put_first(checks)
+        program.dependence.put_first(checks, hold_rest=True)
         program.count(len(checks))
     return program
 

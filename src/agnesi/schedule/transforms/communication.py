@@ -20,7 +20,7 @@ def overlap_communication(program: Program) -> Program:
             if isinstance(kernel, Foreign) and isinstance(kernel.call, Call) and kernel.call.when}
     if not when:
         return program
-    dependence.put_first([k for k in dependence.order if when.get(k) == "early"])
+    dependence.put_first([k for k in dependence.order if when.get(k) == "early"], hold_rest=False)
     last = [k for k in dependence.order if when.get(k) == "late"]
     if last:
         behind = _behind(dependence, last)
