@@ -134,6 +134,17 @@ def test_calls_of_ever_new_sizes_compute_them_and_go_to_native_code():
         f(3)
 
 
+def test_sizes_of_arguments_of_open_sizes_are_computed_before_the_code_reads():
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    f = ag.function([x, n], x[n:n + 7].sum(0))
+    for rows in (9, 12, 30, 4, 3, 50, 2):
+        value = np.arange(rows * 2.0).reshape(rows, 2)
+        for k in (0, 3, -5, 3):
+            np.testing.assert_array_equal(f(value, k), value[k:k + 7].sum(0))
+    assert all("decided" not in str(s.compiled.optimised) for s in f.specialisations
+               if s.compiled.graph.extents)
+
+
 def test_selections_of_every_length_go_to_native_code():
     v = T.dvector("v")
     f = ag.function([v], v[v > 2] * 2)

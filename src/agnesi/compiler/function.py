@@ -359,9 +359,11 @@ class Function(Direct, Inspectable):
         return made
 
     def _fixes(self, sizes: Pattern) -> bool:
-        """Return whether a version is for numbers that values tell, which its code looks at."""
-        told = sizes[-2 * len(self._sizes):] if self._sizes else ()
-        return bool(told) and is_static(told) and all(
+        """Return whether a version is for numbers that values tell, which its code looks at.
+
+        It may read what it needs before it does, which is there where all sizes are numbers.
+        """
+        return bool(self._sizes) and is_static(sizes) and all(
             isinstance(d, ValueDim) and d.most is None for d in self._sizes)
 
     def _whole(self, scalars: bool = True) -> FunctionGraph:

@@ -98,7 +98,8 @@ def deciding(graph: FunctionGraph, sizes: Sequence[int]) -> FunctionGraph:
     count = len(graph.outputs) - len(sizes)
     outputs, scalars = graph.outputs[:count], graph.outputs[count:]
     with switched(trace=None, reads=None, examples=None):
-        token = token_of([(n, "whole", size) for n, size in zip(scalars, sizes, strict=True)])
+        tests = [(n, "whole", size) for n, size in zip(scalars, sizes, strict=True)]
+        token = token_of(tests, sizes=True)
     interner = Interner()
     for node in graph.nodes:
         interner.add(node)

@@ -187,12 +187,13 @@ class Decisions:
         return token_of(self._tests) if self._tests else None
 
 
-def token_of(tests: Sequence[tuple[Node, str, Any]]) -> Node:
-    """A value that exists where each node tells Python what it told before."""
+def token_of(tests: Sequence[tuple[Node, str, Any]], sizes: bool = False) -> Node:
+    """A value that exists where each node tells Python what it told before; ``sizes`` of what is
+    computed may depend on that."""
     with switched(recording=False):
         token = constant(0, np.dtype(np.int8))
         for i, test in enumerate(tests):
-            token = apply(Decided(i), token, _holds(*test))
+            token = apply(Decided(i, sizes), token, _holds(*test))
     found: Any = token.node
     return found
 

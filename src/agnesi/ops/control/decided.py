@@ -19,10 +19,12 @@ class LeftError(BaseException):
 class Decided(Op):
     """The first operand, where the one bool of the second holds; else the call goes elsewhere.
 
-    ``place`` counts the decisions of a function in their order.
+    ``place`` counts the decisions of a function in their order.  Where ``sizes`` depend on it, no
+    kernel that decides computes anything else: what else there is might read beyond an operand.
     """
 
     place: int
+    sizes: bool = False
     name = "decided"
     keep_inputs = ()
     condition = 1

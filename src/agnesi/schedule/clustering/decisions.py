@@ -35,14 +35,16 @@ def in_stages(order: Sequence[Node]) -> list[Node]:
 
 
 def waiting(order: Sequence[Node]) -> dict[int, list[Node]]:
-    """The decisions that nodes wait for which are more than arithmetic, by their ids: no kernel
-    fills both such a decision and what needs them."""
+    """The decisions that nodes wait for which are more than arithmetic, or whose sizes depend on
+    them, by their ids: no kernel fills both such a decision and what needs them."""
     flags = _flags(order)
     if not flags:
         return {}
     stages = _stages(order, flags)
+    sized = any([n.op is not None and n.op.name == "decided" and n.op.sizes for n in order])
     return {id(n): flags[: stages[id(n)]] for n in order
-            if n.op is not None and n.op.lower is None and not n.op.template}
+            if n.op is not None and n.op.name != "decided"
+            and (sized or (n.op.lower is None and not n.op.template))}
 
 
 def _flags(order: Sequence[Node]) -> list[Node]:
