@@ -1,9 +1,9 @@
 """Quicksort of words by partitions of vectors, for rows of any length; also of some places only.
 
-Runs that fit into registers are sorted there.  Of the others the bound is the median of a sample
-that is drawn anew each time, so that no order of the words is a bad one.  A bound that is no less
-than all words of its run means that they were cut off by it before: what is less than it is cut off
-then, and the others are alike.
+Runs that fit into registers are sorted there.  Of the others the bound is the median of a sample,
+which is drawn by chance after many runs, so that no order of the words is a bad one.  A bound that
+is no less than all words of its run means that they were cut off by it before: what is less than it
+is cut off then, and the others are alike.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from agnesi.core.target import Target
 
 #: Runs that wait: the lesser of two is sorted first, so there are no more than bits of a length.
 _MAX_WAITING = 64
+#: Runs whose samples are the same in each call, so that what lies beside wanted places is.
+_MAX_REPEATABLE = 256
 #: Samples have that power of two words, from so many words on.
 _SAMPLES = ((5, 1 << 12), (7, 1 << 14))
 #: An odd number near 2**64 divided by the golden ratio, whose multiples are spread evenly.
@@ -127,7 +129,7 @@ class _Quick:
             done = b.call("i1", "rises", self.words, self.n)
             with b.when(b.op("xor", done, _YES)):
                 b.module.declare("llvm.readcyclecounter", "i64", [])
-                self.seed = b.call("i64", "llvm.readcyclecounter")
+                self.chance = b.call("i64", "llvm.readcyclecounter")
                 self._push(i64(0), i64(0), self.n, const(self.type, self.most))
                 with b.loop(i64(0), i64((1 << 63) - 1), 1, [i64(1)], nonempty=True) as turn:
                     self._run(turn)
@@ -166,7 +168,8 @@ class _Quick:
     def _cut(self, top: Value, start: Value, n: Value, number: Value) -> Value:
         b, words = self.b, self.b.gep(self.type, self.words, start)
         greatest = b.load(self.type, b.gep(self.type, self.greatest, top))
-        seed = b.add(self.seed, b.op("shl", number, i64(8)))
+        many = b.icmp("sge", number, i64(_MAX_REPEATABLE))
+        seed = b.add(b.select(many, self.chance, i64(0)), b.op("shl", number, i64(8)))
         drawn = b.call(self.type, "draw_bound", words, n, seed)
         alike = b.icmp("eq", drawn, greatest)
         bound = b.select(alike, b.intrinsic("ssub.sat", drawn, const(self.type, 1)), drawn)
