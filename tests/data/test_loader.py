@@ -411,3 +411,21 @@ def test_rows_of_what_no_cache_holds(often, monkeypatch):
     for place in (4100, -4101):
         with pytest.raises(IndexError, match="there are 4100 samples, numbered from 0 on"):
             dataset.take([0, place])
+
+
+def test_samplers_that_iterate():
+    """PyTorch's programs give samplers an ``__iter__``."""
+    class Backwards(data.RandomSampler):
+        def __iter__(self):
+            return iter(range(10, -1, -1))
+
+    class Pairs(data.Sampler):
+        def __iter__(self):
+            return ([k, k + 5] for k in range(5))
+
+        def __len__(self):
+            return 5
+
+    loader = data.DataLoader(PAIRS, 6, sampler=Backwards(PAIRS))
+    assert labels(loader) == [[10, 9, 8, 7, 6, 5], [4, 3, 2, 1, 0]]
+    assert labels(data.DataLoader(PAIRS, batch_sampler=Pairs())) == [[k, k + 5] for k in range(5)]

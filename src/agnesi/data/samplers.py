@@ -16,7 +16,7 @@ from agnesi.core.support.errors import at
 class Sampler:
     """Base of samplers: a subclass gives the numbers of all samples of an epoch, in order.
 
-    An iterable of numbers serves as a sampler, too; what a subclass computes from the generator
+    An iterable of numbers serves as a sampler, too, and so does a subclass with ``__iter__``; what a subclass computes from the generator
     that it is given can be repeated, so that a loader goes on in the middle of an epoch.
 
     :see: data.DataLoader, data.RandomSampler, data.BucketBatchSampler
@@ -235,7 +235,12 @@ def shuffled(count: int, generator: Generator) -> np.ndarray:
 
 def ordered(sampler: Any, generator: Generator) -> Any:
     """Return a sampler's indices of one epoch; of an iterable, an iterator."""
-    return sampler.order(generator) if isinstance(sampler, Sampler) else iter(sampler)
+    for kind in type(sampler).__mro__ if isinstance(sampler, Sampler) else ():
+        if "order" in vars(kind):
+            return sampler.order(generator)
+        if "__iter__" in vars(kind):  # as PyTorch's programs write samplers
+            break
+    return iter(sampler)
 
 
 class _Cut:

@@ -9,6 +9,9 @@ JAX = """
 numpy : `ag` itself
 lax : `ag.scan`, `ag.cond`, `ag.while_loop`, `ag.conv2d`
 tree_util : `ag.tree`
+scipy stats : `ag.special`, `ag.linalg`, `ag.distributions`
+flatten_util : `nn.utils.parameters_to_vector`
+PRNGKey : `ag.manual_seed(0)`: generators are state, which `jit` finds
 tree_map : `ag.tree.map`
 debug : `ag.print`, `ag.callback`
 remat : `ag.checkpoint`
