@@ -128,8 +128,8 @@ class ImageFolder(Dataset):
     >>> try:
     ...     pets = data.ImageFolder("/nowhere", size=(64, 64))
     ... except FileNotFoundError as error:
-    ...     print(str(error)[:39])
-    there are no images in folders of /nowh
+    ...     print(str(error)[:43])
+    ImageFolder: there are no images in folders
     """
 
     def __init__(self, root: str | os.PathLike[str], size: tuple[int, int] | None = None,

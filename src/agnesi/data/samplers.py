@@ -16,8 +16,9 @@ from agnesi.core.support.errors import at
 class Sampler:
     """Base of samplers: a subclass gives the numbers of all samples of an epoch, in order.
 
-    An iterable of numbers serves as a sampler, too, and so does a subclass with ``__iter__``; what a subclass computes from the generator
-    that it is given can be repeated, so that a loader goes on in the middle of an epoch.
+    An iterable of numbers serves as a sampler, too, and so does a subclass with ``__iter__``; what
+    a subclass computes from the generator that it is given can be repeated, so that a loader goes
+    on in the middle of an epoch.
 
     :see: data.DataLoader, data.RandomSampler, data.BucketBatchSampler
 

@@ -23,8 +23,16 @@ from agnesi.ops.reductions.vectornorms import norm
 
 __all__ = ["add", "addmm", "cdist", "divide", "equal", "index_select", "subtract"]
 
+def _towards_zero(a: Any, b: Any) -> Tensor:
+    """The quotient without its fraction; of integers an integer."""
+    a, b = as_tensor(a), as_tensor(b)
+    if a.dtype.kind in "iu" and b.dtype.kind in "iu":
+        return arith.floor_divide(a - arith.fmod(a, b), b)
+    return select.trunc(arith.divide(a, b))
+
+
 _ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
-    "floor": arith.floor_divide, "trunc": lambda a, b: select.trunc(arith.divide(a, b)),
+    "floor": arith.floor_divide, "trunc": _towards_zero,
 }
 
 
