@@ -159,8 +159,9 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
             slots = grads.setdefault(parent, [None] * parent.op.outputs)
             slots[op.index] = g if slots[op.index] is None else slots[op.index] + g
             continue
-        if line is not None:  # what a gradient checks is an error of the operation's line
-            mode.line = node.where or line
+        if line is not None:  # where a gradient checks indices, errors tell the operation's line
+            indexed = any([n.dtype.kind in "iu" for n in node.inputs])
+            mode.line = node.where or line if indexed else line
         for source, part in zip(node.inputs, _pullback(node, g), strict=True):
             if part is not None and source in allowed:
                 if type(part) is Unknown:
