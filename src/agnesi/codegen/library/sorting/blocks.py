@@ -65,12 +65,15 @@ class Blocks:
         long = b.icmp("sge", rows.n, i64(self.lanes))
         tiles = b.op("and", near, long)
         narrow = b.op("and", near, b.op("xor", long, _YES))
-        others = b.op("xor", b.op("or", self.columns, near), _YES)
+        masked = b.module.target.has("avx512f")  # without it masks cost more than single elements
+        blocked = near if masked else tiles
+        others = b.op("xor", b.op("or", self.columns, blocked), _YES)
         self.signs.begin()
         if self.squeezed is not None:
             self.squeezed.begin()
-        ways = ((self.columns, self._columns), (tiles, self._tiles), (narrow, self._narrow),
-                (others, self._singly))
+        ways = [(self.columns, self._columns), (tiles, self._tiles), (others, self._singly)]
+        if masked:
+            ways.append((narrow, self._narrow))
         for wanted, way in ways:
             with b.when(wanted):
                 way(True)
