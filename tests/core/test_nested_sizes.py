@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pytest
 
 import agnesi as ag
 from agnesi.core.ir.dims import Dim, leaves, resolve
@@ -48,3 +49,12 @@ def test_steps_of_rolls_whose_size_is_open_compile():
     for _ in range(12):
         expected = expected + 0.1 * (np.roll(expected, 1) + np.roll(expected, -1) - 2 * expected)
     np.testing.assert_allclose(run(t), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap", "symmetric"])
+def test_sizes_that_a_later_operation_tells_are_known_everywhere(mode):
+    """A border of constants is made of the size of what is put inside, before that is there."""
+    x, given = ag.symbolic.dmatrix(), np.arange(6.0).reshape(2, 3)
+    y = ag.pad(ag.pad(x, [(1, 1), (1, 0)], mode=mode), [(0, 1), (2, 2)], constant_values=1)
+    expected = np.pad(np.pad(given, [(1, 1), (1, 0)], mode), [(0, 1), (2, 2)], constant_values=1)
+    np.testing.assert_array_equal(ag.function([x], y)(given), expected)

@@ -360,7 +360,9 @@ class FunctionGraph:
             born(node, new, known)
             return new
 
-        return self._mapped(done, rebuild)
+        told = len(known)
+        found = self._mapped(done, rebuild)
+        return found._with_births(known) if len(known) > told else found
 
     @no_gc()
     def merged(self, interner: Interner) -> FunctionGraph:
@@ -404,7 +406,13 @@ class FunctionGraph:
             born(node, new, births)
             return new
 
-        return self._mapped(done, rebuild)
+        return self._mapped(done, rebuild)._with_births(births)
+
+    def _with_births(self, births: Mapping[Dim, Size]) -> FunctionGraph:
+        """The graph with sizes that were born behind nodes which have them."""
+        if not births or all(size_with(n, births) == n for n in self.sizes):
+            return self
+        return self.resolve(lambda n: size_with(n, births))
 
     def _mapped(self, done: dict[Node, Node],
                 rebuild: Callable[[Node, tuple[Node, ...]], Node]) -> FunctionGraph:
