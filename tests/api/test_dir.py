@@ -83,7 +83,8 @@ def test_objects_show_what_they_offer(name: str) -> None:
 
 
 def test_compiled_functions_and_settings() -> None:
-    both = ["asm", "explain", "graph", "ir", "name", "plan", "rewrites", "specialisations"]
+    both = ["asm", "explain", "graph", "ir", "name", "plan", "profile", "rewrites",
+            "specialisations"]
     assert names(OBJECTS["Jit"]) == sorted(
         [*both, "c_function", "function", "keep_grads", "mode"])
     assert names(OBJECTS["Function"]) == sorted([*both, "copy", "reoptimize"])

@@ -20,6 +20,7 @@ W = ag.ones((2, 3), requires_grad=True)
 OPTIMIZER = optim.SGD([W], lr=0.1, momentum=0.5)
 #: Arguments that have no default, by their names, and those of classes that need others.
 NEEDED: dict[str, Any] = {
+    "data": [1.0, 2.0],
     **dict.fromkeys("""in_features out_features in_channels out_channels num_features input_size
         hidden_size num_channels normalized_shape num_embeddings embedding_dim n_classes d_model
         embed_dim num_tags in1_features in2_features out1 out3 out5 proj3 proj5 proj_pool
