@@ -148,6 +148,7 @@ class Program:
         self.order = order
         self.prefers: Prefers | None = None
         self.orders: dict[int, tuple[int, ...]] = {}
+        self.separate: set[int] = set()
         self.plan: Any = None
         self.leaves = request.leaves
         self.kernels: list[Kernel] = []

@@ -75,6 +75,7 @@ def fuse(program: Program) -> Program:
     """Compute values where they are used, but for those that get memory."""
     request = program.request
     plan = program.plan = Clustering(program.order, request.outputs, request.target, request.inner)
+    plan.separate = program.separate
     plan.fuse()
     program.count(sum([n.op is not None and id(n) not in plan.root for n in program.order]))
     return program
@@ -106,6 +107,8 @@ class Clustering:
         self._ranks = Order()
         self._facts = facts_of(order, target)
         self._must = {id(flat_source(n)) for n in outputs}
+        #: Products that get memory of their own.
+        self.separate: set[int] = set()
         #: What a gather reads from memory, so that no kernel has both.
         self._gathered: set[int] = set()
         #: Decisions that come before what may fail, by the ids of nodes.
@@ -482,7 +485,7 @@ class Clustering:
 
     def _claim(self, node: Node, users: set[Cluster]) -> bool:
         """Make a product part of the one kernel that uses it, as its epilogue."""
-        if len(users) != 1:
+        if len(users) != 1 or id(node) in self.separate:
             return False
         (cluster,) = users
         if cluster.product is not None or cluster.reduces or cluster.rereads or cluster.foreign:

@@ -34,7 +34,9 @@ def choose_layouts(program: Program) -> Program:
     request = program.request
     program.prefers = request.prefers
     if request.prefers is not None:
+        strided = {id(request.outputs[i]) for i, b in request.replaced.items() if not b.contiguous}
         program.orders = orders(program.order, request.outputs, request.prefers)
+        program.separate = _large_gradients(program.order, request.outputs, program.orders, strided)
         program.count(len(program.orders))
     return program
 
@@ -86,27 +88,44 @@ def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> 
         id(n): channels_last(len(n.shape)) for n in nodes
         if last.get(families.of(n)) and len(n.shape) > 2 and id(n) not in families.pinned
     }
-    return found | _filter_gradients(nodes, outputs, families.pinned)
+    users = _users(nodes, outputs)
+    for node in convolutions:
+        if sizes_of(node)[0] == "weight":
+            (order, *others) = {_permutation(n) for n in users[id(node)]}
+            if order is not None and not others:  # wanted in one other order only
+                found[id(node)] = order
+            elif guess(product(node.shape)) >= _MIN_COPIED_GRADIENT and (
+                    id(node) not in families.pinned or users[id(node)] == [node]):
+                found[id(node)] = (*range(2, len(node.shape)), 1, 0)
+    return found
 
 
-def _filter_gradients(nodes: Sequence[Node], outputs: Iterable[Node], pinned: set[int]
-                      ) -> dict[int, Order]:
-    """Gradients of filters that are wanted in one other order only lie in that; large ones have
-    the order that convolutions write without gaps, and are copied into that of their axes."""
+def _large_gradients(nodes: Sequence[Node], outputs: Iterable[Node], orders: dict[int, Order],
+                     strided: set[int]) -> set[int]:
+    """Gradients of filters that get memory of their own, in the order that convolutions write
+    without gaps, for what is computed from them lies in that of its axes."""
+    users = _users(nodes, outputs)
+    found = set()
+    for node in nodes:
+        if id(node) in orders and is_convolution(node) and sizes_of(node)[0] == "weight":
+            last = node
+            while id(last) not in strided and len(users[id(last)]) == 1:
+                (user,) = users[id(last)]
+                if user is last or not user.op.pointwise or user.shape != node.shape:
+                    break
+                last = user
+            if id(last) not in strided:
+                found.add(id(node))
+    return found
+
+
+def _users(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[int, list[Node]]:
+    """What each value is an operand of; results are among their own users."""
     users: dict[int, list[Node]] = {id(n): [n] for n in outputs}
     for node in nodes:
         for n in node.inputs:
             users.setdefault(id(n), []).append(node)
-    found: dict[int, Order] = {}
-    for node in nodes:
-        if is_convolution(node) and sizes_of(node)[0] == "weight":
-            (order, *others) = {_permutation(n) for n in users[id(node)]}
-            if order is not None and not others:
-                found[id(node)] = order
-            elif guess(product(node.shape)) >= _MIN_COPIED_GRADIENT and (
-                    id(node) not in pinned or users[id(node)] == [node]):
-                found[id(node)] = (*range(2, len(node.shape)), 1, 0)
-    return found
+    return users
 
 
 def _permutation(node: Node) -> Order | None:
