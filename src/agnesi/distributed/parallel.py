@@ -11,6 +11,7 @@ import numpy as np
 
 from agnesi.api.functions import sum as _sum
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support.errors import at, typed
 from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor, wrap
@@ -151,8 +152,7 @@ def _state(model: Module, optimizer: Optimizer) -> list[tuple[str, Tensor]]:
 
 def _memory_axes(parameters: list[Tensor], group: Group) -> dict[int, tuple[int, ...]]:
     """The axes of parameters from the outermost in memory to the innermost, as rank 0 has them."""
-    mine = [sorted(range(p.ndim), key=lambda axis, p=p: -p.array.strides[axis])  # type: ignore
-            for p in parameters]
+    mine = [axes_in_memory(p.array) for p in parameters if p.array is not None]
     numbers = wrap(np.array([axis for axes in mine for axis in axes], np.int64))
     left = iter(broadcast(numbers, 0, group).numpy().tolist())
     return {id(p): tuple([next(left) for _ in range(p.ndim)]) for p in parameters}

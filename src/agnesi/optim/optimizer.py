@@ -13,6 +13,7 @@ from agnesi.compiler.tracing.alike import Alike, kind_of, may_repeat
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative
 from agnesi.core.public import check_call
+from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import StateError, at, no_attribute, warn
 from agnesi.core.support.tracing import is_tracing
@@ -133,8 +134,7 @@ class Optimizer:
             raise ValueError(at(f"{name}: the learning rate must not be negative, but is {lr}"))
         self.lr = lr
         self.own_slots = {
-            name: [wrap(np.zeros(self.slot_shape(name, p), _computed(p.dtype)))
-                   for p in self.own_parameters]
+            name: [self._empty_slot(name, p) for p in self.own_parameters]
             for name in self.slot_names
         }
         #: Parameters of 16 bits, with the digits that small steps need.
@@ -230,6 +230,13 @@ class Optimizer:
         raise TypeError(at(f"{type(self).__name__} takes no sparse gradients, and that of "
                            f"{typed(p)} is one: optim.SparseAdam, optim.SGD and optim.Adagrad do; "
                            "or make the layer with sparse=False"))
+
+    def _empty_slot(self, name: str, p: Tensor) -> Tensor:
+        """Zeros, whose axes lie in memory as those of the parameter do."""
+        shape = self.slot_shape(name, p)
+        axes = axes_in_memory(p.array) if shape == tuple(p.shape) else tuple(range(len(shape)))
+        zeros = np.zeros([shape[axis] for axis in axes], _computed(p.dtype))
+        return wrap(zeros.transpose(np.argsort(axes)))
 
     def slot_shape(self, name: str, p: Tensor) -> tuple[int, ...]:
         """The shape of what is remembered for a parameter.

@@ -121,6 +121,8 @@ class Program:
     prefers, orders : callable, dict
         What convolutions cost, where axes may lie in any order; the orders of axes in memory, by
         node id, where they are not the usual ones.
+    separate : set of int
+        Products, by node id, that are no part of the kernel that uses them.
     plan : Plan, optional
         Which values get memory, and which kernel fills them.
     kernels, outputs, buffers : list

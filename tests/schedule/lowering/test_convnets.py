@@ -257,3 +257,30 @@ def test_large_gradients_of_filters_are_copied_into_their_order(monkeypatch, ran
     only = ag.jit(lambda x, w: results(x, w)[0])
     np.testing.assert_allclose(only(x, w).numpy(), results(x, w)[0].numpy(), rtol=1e-10, atol=1e-12)
     assert "loops conv_grad_w" in str(only.plan())
+
+
+def test_updates_of_filters_in_the_order_of_their_axes_are_loops_of_their_own(monkeypatch):
+    monkeypatch.setattr(layout, "_MIN_COPIED_GRADIENT", 1)
+    x, values = ag.randn(2, 4, 5, 5), RANDOM.standard_normal((8, 4, 3, 3))
+
+    def trained(turned, compiled):
+        w = ag.tensor(values.copy(), requires_grad=True)
+        if turned:  # as layers keep large filters
+            w.array = values.transpose(2, 3, 1, 0).copy().transpose(3, 2, 0, 1)
+        optimizer = ag.optim.SGD([w], lr=0.1, momentum=0.9)
+
+        def step(x):
+            optimizer.zero_grad()
+            (ag.conv2d(x, w) ** 2).mean().backward()
+            optimizer.step()
+
+        run = ag.jit(step) if compiled else step
+        for _ in range(3):
+            run(x)
+        return w.numpy(), str(run.plan()) if compiled else ""
+
+    wanted, _ = trained(False, False)
+    for turned in (False, True):
+        found, plan = trained(turned, True)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
+        assert ("conv_grad_w, " in plan) == turned

@@ -44,6 +44,11 @@ def laid_out(x: Tensor) -> np.ndarray | None:
         return None
 
 
+def axes_in_memory(array: np.ndarray) -> tuple[int, ...]:
+    """The axes of an array from the outermost in memory to the innermost."""
+    return tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
+
+
 def _laid() -> dict[int, Any]:
     """Tensors of the trace under way that do not lie in row-major order, and how they lie."""
     return getattr(MODE.get().trace, "laid", {})
