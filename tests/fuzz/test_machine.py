@@ -22,6 +22,7 @@ from tests.fuzz.cases import case, report
 from tests.fuzz.check import Slow, Unclear, check, watched
 from tests.fuzz.generator import program
 from tests.fuzz.oracles.exactly import agrees
+from tests.fuzz.oracles.nearby import continues
 from tests.fuzz.oracles.noise import exact_names, noisy
 from tests.fuzz.oracles.oracle import Spread, difference
 from tests.fuzz.oracles.wide import as_near
@@ -195,6 +196,16 @@ def test_what_narrow_floats_lose_is_told_by_wide_ones():
     turned = Case(small([text], x1=np.array([9.0], "float32")), JIT)
     assert as_near(turned, 0, np.array([2e-7j]), np.array([0j]), everywhere)
     assert not as_near(turned, 0, np.array([1e-3j]), np.array([0j]), everywhere)
+
+
+def test_real_algebra_may_continue_what_a_zero_interrupts():
+    """x / x is 1 at all numbers but zero, and 1 is what real algebra says of it there."""
+    hidden, everywhere = small(["ag.nan_to_num(x1 / x1)"], x1=np.array([0.0])), np.array([True])
+    real = Case(hidden, BY_NAME["real algebra"])
+    assert continues(real, 0, np.array([1.0]), everywhere)
+    assert not continues(real, 0, np.array([2.0]), everywhere)
+    slope = small(["x1 / x2 * x2"], x1=np.array([0.0]), x2=np.array([0.0]))
+    assert check(Case(slope, BY_NAME["graph of gradients"])) is None
 
 
 @pytest.mark.parametrize("text", ["ag.nan_to_num(v1)", "ag.isnan(v1)", "ag.nan_to_num(x1 / x1)"])
