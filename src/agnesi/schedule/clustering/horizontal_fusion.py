@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agnesi.core.ir.dims import product
@@ -89,27 +90,27 @@ def _unite(group: Sequence[Cluster], stored: Callable[[Node], bool],
            merge: Callable[[list[Cluster]], bool], least: int) -> None:
     """Merge those that read a value of ``least`` elements in common; ``merge`` does so unless they
     do not fit or one needs the other."""
-    reads = {c: _reads(c, stored, least) for c in group}
+    reads = [_reads(c, stored, least) for c in group]
+    readers: dict[int, list[int]] = {}
+    for i, values in enumerate(reads):
+        for value in values:
+            readers.setdefault(value, []).append(i)
     grown: dict[Cluster, int] = {}
-    for a, b in _pairs(group):
-        first, second = a.now(), b.now()
-        if (
-            first is second
-            or grown.get(first, 0) >= _MAX_FUSIONS_PER_KERNEL
-            or reads[a].isdisjoint(reads[b])
-        ):
-            continue
-        if len({_wide(shape) for c in (first, second) for shape in c.shapes}) > 1:
-            continue
-        if merge([first, second]):
-            grown[first] = grown.get(first, 0) + grown.get(second, 0) + 1
-
-
-def _pairs(group: Sequence[Cluster]) -> Iterator[tuple[Cluster, Cluster]]:
-    """All pairs that are not far apart."""
     for i, a in enumerate(group):
-        for b in group[i + 1:i + 1 + _MAX_CANDIDATES]:
-            yield a, b
+        for j in sorted({j for value in reads[i] for j in _next(readers[value], i)}):
+            first, second = a.now(), group[j].now()
+            if first is second or grown.get(first, 0) >= _MAX_FUSIONS_PER_KERNEL:
+                continue
+            if len({_wide(shape) for c in (first, second) for shape in c.shapes}) > 1:
+                continue
+            if merge([first, second]):
+                grown[first] = grown.get(first, 0) + grown.get(second, 0) + 1
+
+
+def _next(places: list[int], place: int) -> list[int]:
+    """The places in a sorted list that are not far behind one of them."""
+    begin = bisect_right(places, place)
+    return places[begin:bisect_right(places, place + _MAX_CANDIDATES, begin)]
 
 
 def _wide(shape: Sequence[Any]) -> tuple[Any, ...]:
