@@ -13,8 +13,8 @@ from typing import Any
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.opt_level import duration, endless
 from agnesi.core.ir.extents import guess
-from agnesi.core.ir.foreign import external
-from agnesi.core.ir.kernels import Contraction, Kernel, Loop
+from agnesi.core.ir.foreign import Call, external
+from agnesi.core.ir.kernels import Contraction, Foreign, Kernel, Loop, nested
 
 _POLL, _WRITING = (external(f"runtime:{n}") for n in ("poll", "writing_begins"))
 #: Elements that take about a millisecond.
@@ -23,6 +23,8 @@ POLL_ELEMENTS = 1 << 21
 _CHUNK_ELEMENTS = 1 << 24
 #: Elements of a chunk of a kernel that packs operands.
 _PACKED_CHUNK_ELEMENTS = 1 << 27
+#: Elements of rows below which no function of ours polls.
+_LOOK_ELEMENTS = 1 << 13
 #: Elements between two polls of a loop.
 _TURN_WORK = 1 << 17
 
@@ -54,6 +56,14 @@ def chunk(kernel: Kernel, units: Any) -> int:
     return max(1, count * size // total)
 
 
+def looks(kernel: Kernel) -> bool:
+    """Whether a kernel calls a function that may look for signals itself, and is left for one."""
+    if not (isinstance(kernel, Foreign) and isinstance(kernel.call, Call) and kernel.call.units):
+        return False
+    sizes = [x.size for x in (*kernel.inputs, *kernel.results)]
+    return not all(isinstance(n, int) and n < _LOOK_ELEMENTS for n in sizes)
+
+
 class Pace:
     """The polls between the steps of a program, and where it begins to write in place.
 
@@ -63,7 +73,8 @@ class Pace:
     def __init__(self, steps: Sequence[Sequence[Kernel]]) -> None:
         kernels = [k for step in steps for k in step]
         self._work = [guess(duration(step)) for step in steps]
-        self.short = sum(self._work) < POLL_ELEMENTS and not endless(kernels)
+        self.short = (sum(self._work) < POLL_ELEMENTS and not endless(kernels)
+                      and not any(map(looks, nested(kernels))))
         leaves = {b.slot for k in kernels for b in (*k.reads(), *k.writes())
                   if b.role in ("argument", "state")}
         self.first_write = next(

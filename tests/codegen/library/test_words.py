@@ -8,6 +8,7 @@ import functools
 import numpy as np
 import pytest
 
+from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.partition import partition_lanes
 from agnesi.codegen.library.sorting.quick import write_quick
 from agnesi.codegen.llvm.builder import Builder, Module, i64
@@ -34,8 +35,10 @@ def sorter(type_, width):
     write_quick(module, type_, (1 << (int(type_[1:]) - 1)) - 1)
     b = Builder(module, "run", [("ptr", "words"), ("i64", "rows"), ("i64", "n")], internal=False)
     words, rows, n = b.parameters
+    polls = Polls.begin(b, i64(0))
     with b.loop(i64(0), rows) as row:
-        b.call("void", "sort_words", b.gep(type_, words, b.mul(row.index, n)), n)
+        b.call("void", "sort_words", b.gep(type_, words, b.mul(row.index, n)), n,
+               polls.place)
     b.ret()
     b.finish()
     code = machine.load(str(module), target=module.target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agnesi.codegen.interrupts import looks, poll
 from agnesi.codegen.launch import FUNCTIONS_ENTRY
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
 from agnesi.core.ir.extents import Extent
@@ -24,7 +25,7 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
                b.size(target.nbytes), const("i1", False))
     maker = _Arguments(b, kernel, call, place)
     if call.units:
-        _shared(b, call, maker, rt, function)
+        _shared(b, kernel, call, maker, rt, function)
         return
     before = [maker.fixed(a) for a in call.arguments]
     with b.loop(i64(0), b.size(call.batch)) as turn:
@@ -40,8 +41,12 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
     b.ret(Value("0", "i32"))
 
 
-def _shared(b: Builder, call: Call, maker: _Arguments, rt: Value, function: Value) -> None:
-    """A call as kernels are called, on all threads where there is more than one unit."""
+def _shared(b: Builder, kernel: Foreign, call: Call, maker: _Arguments, rt: Value,
+            function: Value) -> None:
+    """A call as kernels are called, on all threads where there is more than one unit.
+
+    It may have been left before its end, for a signal.
+    """
     table = b.alloca("i64", len(call.arguments))
     for i, a in enumerate(call.arguments):
         fixed = maker.fixed(a)
@@ -52,7 +57,7 @@ def _shared(b: Builder, call: Call, maker: _Arguments, rt: Value, function: Valu
         b.call_pointer("void", share, rt, function, table, i64(call.units))
     else:
         b.call_pointer("void", function, table, i64(0), i64(1), i64(0))
-    b.ret(Value("0", "i32"))
+    b.ret(poll(b) if looks(kernel) else Value("0", "i32"))
 
 
 class _Arguments:

@@ -1097,13 +1097,16 @@ polled:                                       ; handlers of signals may call com
   %code3 = call i32 %body(ptr %bufs, ptr %context)
   store ptr %outer, ptr @main_state
   store i64 %outer.writing, ptr @writing_since
+  %left = load atomic i32, ptr @interrupted monotonic, align 4
+  %seen = icmp ne i32 %code3, 0
+  %code5 = select i1 %seen, i32 %code3, i32 %left
   store atomic i32 0, ptr @interrupted monotonic, align 4
   br label %back
 other:
   %code2 = call i32 %body(ptr %bufs, ptr %context)
   br label %back
 back:
-  %code4 = phi i32 [%code3, %polled], [%code2, %other]
+  %code4 = phi i32 [%code5, %polled], [%code2, %other]
   %restore = call ptr @api_get(i64 19)
   call void %restore(ptr %state)
   ret i32 %code4

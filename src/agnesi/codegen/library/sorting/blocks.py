@@ -32,7 +32,7 @@ def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
 
 
 class Blocks:
-    """Writes ``sort_side_by_side(ptr table, i64 first, i1 columns, ptr block)``.
+    """Writes ``sort_side_by_side(ptr table, i64 first, i1 columns, ptr block, ptr polls)``.
 
     It sorts the rows from ``first`` on, as many as there are lanes, by way of ``block``; where they
     are ``columns``, their first elements are neighbours.
@@ -40,7 +40,7 @@ class Blocks:
 
     def __init__(self, b: Builder, spec: Spec, lanes_: int) -> None:
         self.b = b
-        self.table, first, self.columns, self.block = b.parameters
+        self.table, first, self.columns, self.block, self.polls = b.parameters
         self.rows = Rows(b, spec, self.table)
         self.lanes = lanes_
         self.type = vector(spec.type, lanes_)
@@ -87,7 +87,8 @@ class Blocks:
                 way(False)
         if alike is not None:
             self._again(alike)
-        self.signs.mend(self.table, [b.extract(self.starts, k) for k in range(self.lanes)])
+        self.signs.mend(self.table, [b.extract(self.starts, k) for k in range(self.lanes)],
+                        self.polls)
         b.ret()
         b.finish()
 
@@ -118,7 +119,8 @@ class Blocks:
             for k in range(self.lanes):
                 bit = b.op("and", alike, const(alike.type, 1 << k))
                 with b.when(b.icmp("ne", bit, const(alike.type, 0))):
-                    b.call("void", "sort_row", self.table, b.extract(self.starts, k), self.block)
+                    b.call("void", "sort_row", self.table, b.extract(self.starts, k), self.block,
+                           self.polls)
 
     def _line(self, i: Value) -> Value:
         """Return the address in a block of the elements ``i`` of its rows."""

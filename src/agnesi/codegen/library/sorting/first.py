@@ -6,6 +6,7 @@ greater than that is sorted.
 
 from __future__ import annotations
 
+from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.quick import write_quick
 from agnesi.codegen.library.sorting.rows import FIELDS, PLACE_BITS, Rows, Spec
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
@@ -31,7 +32,8 @@ def first_module(name: str, target: Target) -> str:
 class _First:
     def __init__(self, b: Builder, spec: Spec) -> None:
         self.b = b
-        table, begin, _, _ = b.parameters
+        table, begin, _, thread = b.parameters
+        self.polls = Polls.begin(b, thread)
         self.rows = Rows(b, spec, table)
         self.k = b.load("i64", b.gep("i64", table, i64(len(FIELDS))))
         self.words = b.gep("i8", self.rows.room, b.mul(begin, self.rows.step))
@@ -42,11 +44,13 @@ class _First:
         with b.loop(*share(b, rows.count, rows.units)) as row:
             start = b.mul(row.index, rows.n)
             self._collect(start, self._bound(start))
-            b.call("void", "sort_words", self.words, b.load("i64", self.count))
+            b.call("void", "sort_words", self.words, b.load("i64", self.count),
+                   self.polls.place)
             with b.loop(i64(0), self.k) as turn:
                 result = rows.result(b.load("i64", b.gep("i64", self.words, turn.index)))
                 at = b.add(b.mul(row.index, self.k), turn.index)
                 b.store(result, b.gep("i64", rows.target, at))
+            row.until = self.polls.left()
         b.ret()
         b.finish()
 
@@ -54,14 +58,15 @@ class _First:
         """A key that at least ``k`` elements are not behind."""
         b, rows = self.b, self.rows
         blocks = b.op("udiv", rows.n, i64(BLOCK_ELEMENTS))
-        with b.loop(i64(0), blocks, nonempty=True) as block:
+        with self.polls.chunks(i64(0), blocks, each=BLOCK_ELEMENTS) as (part, end), \
+                b.loop(part.index, end, nonempty=True) as block:
             at = b.add(start, b.mul(block.index, i64(BLOCK_ELEMENTS)))
             least = rows.key(rows.load(at, _LANES))
             for k in range(_LANES, BLOCK_ELEMENTS, _LANES):
                 least = b.intrinsic("smin", least, rows.key(rows.load(b.add(at, i64(k)), _LANES)))
             one = b.call("i32", f"llvm.vector.reduce.smin.{suffix(least.type)}", least)
             b.store(rows.packed(one, block.index), b.gep("i64", self.words, block.index))
-        b.call("void", "sort_words", self.words, blocks)
+        b.call("void", "sort_words", self.words, blocks, self.polls.place)
         key = b.load("i64", b.gep("i64", self.words, b.sub(self.k, i64(1))))
         return b.cast("trunc", b.op("ashr", key, i64(PLACE_BITS)), "i32")
 
@@ -71,7 +76,8 @@ class _First:
         b.store(i64(0), self.count)
         limit = b.splat(bound, _LANES)
         numbers = lanes(vector("i64", _LANES), range(_LANES))
-        with b.loop(i64(0), rows.n, _LANES) as turn:
+        with self.polls.chunks(i64(0), rows.n) as (part, end), \
+                b.loop(part.index, end, _LANES, nonempty=True) as turn:
             there = b.icmp("slt", numbers, b.splat(b.sub(rows.n, turn.index), _LANES))
             keys = rows.key(rows.load(b.add(start, turn.index), _LANES, there))
             ahead = b.op("and", b.icmp("sle", keys, limit), there)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.blocks import Blocks
 from agnesi.codegen.library.sorting.network import Network
 from agnesi.codegen.library.sorting.quick import word_lanes, write_quick
@@ -29,18 +30,19 @@ def sort_module(name: str, target: Target) -> str:
     spec = Spec(dtype, bool(places))
     module = Module(target)
     lanes = VECTOR_BYTES // spec.bytes
+    polls = ("ptr", "polls")
     Network(module, vector(spec.type, lanes)).write()
     Blocks(Builder(module, "sort_side_by_side", [
-        ("ptr", "table"), ("i64", "first"), ("i1", "columns"), ("ptr", "block"),
+        ("ptr", "table"), ("i64", "first"), ("i1", "columns"), ("ptr", "block"), polls,
     ]), spec, lanes).write()
     row = [("ptr", "table"), ("i64", "start")]
     if spec.zeros:
-        write_zeros(Builder(module, "mend_zeros", row), spec)
+        write_zeros(Builder(module, "mend_zeros", [*row, polls]), spec)
     write_quick(module, spec.type, spec.most)
     if not spec.fits:
-        Ties(Builder(module, "sort_ties", [*row, ("ptr", "words"), ("i64", "least")]), spec,
-             word_lanes(target, 64)).write()
-    Row(Builder(module, "sort_row", [*row, ("ptr", "room")]), spec).write()
+        Ties(Builder(module, "sort_ties", [*row, ("ptr", "words"), ("i64", "least"), polls]),
+             spec, word_lanes(target, 64)).write()
+    Row(Builder(module, "sort_row", [*row, ("ptr", "room"), polls]), spec).write()
     _Driver(task(module), spec, lanes).write()
     return str(module)
 
@@ -52,7 +54,8 @@ class _Driver:
         self.b = b
         self.spec = spec
         self.lanes = lanes
-        self.table, self.begin, _, _ = b.parameters
+        self.table, self.begin, _, thread = b.parameters
+        self.polls = Polls.begin(b, thread)
         self.rows = Rows(b, spec, self.table)
 
     def write(self) -> None:
@@ -66,7 +69,9 @@ class _Driver:
             self._beside(room)
         one_by_one = b.op("xor", some, beside)
         with b.when(one_by_one), self._share(rows.count) as row:
-            b.call("void", "sort_row", self.table, rows.start(row.index), room)
+            b.call("void", "sort_row", self.table, rows.start(row.index), room,
+                   self.polls.place)
+            row.until = self.polls.left()
         b.ret()
         b.finish()
 
@@ -85,4 +90,6 @@ class _Driver:
             at = b.mul(b.sub(turn.index, b.mul(whole, each)), n)
             last = b.select(columns, b.sub(rows.inner, n), at)
             first = b.add(b.mul(whole, line), b.intrinsic("smin", at, last))
-            b.call("void", "sort_side_by_side", self.table, first, columns, room)
+            b.call("void", "sort_side_by_side", self.table, first, columns, room,
+                   self.polls.place)
+            turn.until = self.polls.worked(b.mul(rows.n, n))

@@ -9,6 +9,7 @@ both ends (Blacher, Giesen, Sanders, Wassenberg: Vectorized and performance-port
 
 from __future__ import annotations
 
+from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.small import there
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, suffix, vector, width
 from agnesi.core.target import Target
@@ -63,14 +64,16 @@ def split(b: Builder, x: Value, mask: Value) -> tuple[Value, Value]:
 
 
 class Partition:
-    """Writes ``i64 partition(ptr words, i64 n, word bound)``: words up to the bound come first.
+    """Writes ``i64 partition(ptr words, i64 n, word bound, ptr polls)``: words up to the bound come
+    first.
 
     It returns how many they are.  ``n`` is at least the words of ``2 * BLOCK_VECTORS`` vectors.
     """
 
     def __init__(self, b: Builder, type_: str, most: int, lanes_: int) -> None:
         self.b = b
-        self.words, self.n, self.bound = b.parameters
+        self.words, self.n, self.bound, polls = b.parameters
+        self.polls = Polls(b, polls)
         self.element = type_
         self.size = int(type_[1:]) // 8
         self.lanes = lanes_
@@ -87,8 +90,11 @@ class Partition:
         free = b.sub(n, b.mul(blocks, i64(step)))
         rest = b.sub(n, b.mul(whole, i64(self.lanes)))
         self._keep_edges(edge, blocks, rest)
-        with b.loop(i64(0), blocks, 1, [i64(step), i64(0)]) as turn:
-            turn.carry(*self._block(turn.index, blocks, free, *turn.carried))
+        carried = i64(step), i64(0)
+        with self.polls.chunks(i64(0), blocks, carried, step) as (turn, end):
+            with b.loop(turn.index, end, 1, turn.carried, nonempty=True) as inner:
+                inner.carry(*self._block(inner.index, blocks, free, *inner.carried))
+            turn.carry(*inner.results)
         below = turn.results[1]
         if self.lanes > 1:
             x = b.load(self.type, b.gep(self.type, self.edges, edge))

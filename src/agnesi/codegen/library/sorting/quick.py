@@ -8,6 +8,7 @@ is cut off then, and the others are alike.
 
 from __future__ import annotations
 
+from agnesi.codegen.library.polls import Polls, write_polls
 from agnesi.codegen.library.sorting.partition import Partition, partition_lanes
 from agnesi.codegen.library.sorting.small import write_small
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, const, i64, vector
@@ -24,6 +25,7 @@ _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 #: Width of the vectors of targets that have none.
 _MIN_VECTOR_BITS = 128
 _YES = Value("true", "i1")
+_POLLS = "ptr", "polls"
 
 
 def word_lanes(target: Target, bits: int) -> int:
@@ -32,44 +34,48 @@ def word_lanes(target: Target, bits: int) -> int:
 
 
 def write_quick(module: Module, type_: str, most: int) -> None:
-    """Write ``sort_words(ptr words, i64 n)`` for signed integers of a type, none above ``most``."""
+    """Write ``sort_words(ptr words, i64 n, ptr polls)`` for signed integers of a type, none above ``most``."""
     bits = int(type_[1:])
     lanes = word_lanes(module.target, bits)
+    write_polls(module)
     few = write_small(module, type_, most, lanes)
-    Partition(Builder(module, "partition", [("ptr", "words"), ("i64", "n"), (type_, "bound")],
-                      "i64"), type_, most, partition_lanes(module.target, bits)).write()
-    _write_bound(Builder(module, "draw_bound", [("ptr", "words"), ("i64", "n"), ("i64", "seed")],
-                         type_), type_)
-    _write_rises(Builder(module, "rises", [("ptr", "words"), ("i64", "n")], "i1"), type_, lanes)
+    Partition(Builder(module, "partition", [("ptr", "words"), ("i64", "n"), (type_, "bound"), _POLLS], "i64"), type_, most, partition_lanes(module.target, bits)).write()
+    _write_bound(Builder(module, "draw_bound", [("ptr", "words"), ("i64", "n"), ("i64", "seed"),
+                                               _POLLS], type_), type_)
+    _write_rises(Builder(module, "rises", [("ptr", "words"), ("i64", "n"), _POLLS], "i1"), type_, lanes)
     _Quick(Builder(module, "order_words", [
-        ("ptr", "words"), ("i64", "n"), ("i64", "first"), ("i64", "last"),
+        ("ptr", "words"), ("i64", "n"), ("i64", "first"), ("i64", "last"), _POLLS,
     ]), type_, most, few).write()
-    b = Builder(module, "sort_words", [("ptr", "words"), ("i64", "n")])
-    words, n = b.parameters
-    b.call("void", "order_words", words, n, i64(0), n)
+    b = Builder(module, "sort_words", [("ptr", "words"), ("i64", "n"), _POLLS])
+    words, n, polls = b.parameters
+    b.call("void", "order_words", words, n, i64(0), n, polls)
     b.ret()
     b.finish()
 
 
 def _write_rises(b: Builder, type_: str, lanes: int) -> None:
-    """``i1 rises(ptr words, i64 n)``: whether words, more than a vector has, are in order."""
-    words, n = b.parameters
+    """``i1 rises(ptr words, i64 n, ptr polls)``: whether words, more than a vector has, are in
+    order."""
+    words, n, polls = b.parameters
     row = vector(type_, lanes)
     last = b.sub(n, i64(lanes + 1))
     size = int(type_[1:]) // 8
-    with b.loop(i64(0), n, lanes, [_YES], nonempty=True) as turn:
-        at = b.intrinsic("smin", turn.index, last)
-        x, y = (b.load(row, b.gep(type_, words, b.add(at, i64(k))), size) for k in (0, 1))
-        falls = b.cast("bitcast", b.icmp("sgt", x, y), f"i{lanes}")
-        turn.until = b.icmp("ne", falls, const(falls.type, 0))
-        turn.carry(b.op("xor", turn.until, _YES))
-    b.ret(turn.results[0])
+    with Polls(b, polls).chunks(i64(0), n, (_YES,)) as (part, end):
+        with b.loop(part.index, end, lanes, [_YES], nonempty=True) as turn:
+            at = b.intrinsic("smin", turn.index, last)
+            x, y = (b.load(row, b.gep(type_, words, b.add(at, i64(k))), size) for k in (0, 1))
+            falls = b.cast("bitcast", b.icmp("sgt", x, y), f"i{lanes}")
+            turn.until = b.icmp("ne", falls, const(falls.type, 0))
+            turn.carry(b.op("xor", turn.until, _YES))
+        part.until = b.op("xor", turn.results[0], _YES)
+        part.carry(turn.results[0])
+    b.ret(part.results[0])
     b.finish()
 
 
 def _write_bound(b: Builder, type_: str) -> None:
-    """``draw_bound(ptr words, i64 n, i64 seed)``: about the median of the words."""
-    words, n, seed = b.parameters
+    """``draw_bound(ptr words, i64 n, i64 seed, ptr polls)``: about the median of the words."""
+    words, n, seed, polls = b.parameters
     sample = b.alloca(type_, 1 << _SAMPLES[-1][0])
 
     def at(i: Value) -> Value:
@@ -92,7 +98,7 @@ def _write_bound(b: Builder, type_: str) -> None:
             offset = b.op("lshr", b.mul(b.op("lshr", mixed, i64(32)), step), i64(32))
             x = at(b.add(b.mul(turn.index, step), offset))
             b.store(x, b.gep(type_, sample, turn.index))
-        b.call("void", "sort_words", sample, count)
+        b.call("void", "sort_words", sample, count, polls)
         return [b.load(type_, b.gep(type_, sample, b.op("lshr", count, i64(1))))]
 
     b.ret(*b.either(b.icmp("slt", n, i64(_SAMPLES[0][1])), few, many))
@@ -105,7 +111,7 @@ def _middle(b: Builder, x: Value, y: Value, z: Value) -> Value:
 
 
 class _Quick:
-    """Writes ``order_words(ptr words, i64 n, i64 first, i64 last)``.
+    """Writes ``order_words(ptr words, i64 n, i64 first, i64 last, ptr polls)``.
 
     The words that order puts at ``first`` to ``last`` are there, lesser ones before and greater
     ones behind.
@@ -116,7 +122,8 @@ class _Quick:
         self.type = type_
         self.most = most
         self.few = few
-        self.words, self.n, self.first, self.last = b.parameters
+        self.words, self.n, self.first, self.last, polls = b.parameters
+        self.polls = Polls(b, polls)
         self.starts, self.sizes = (b.alloca("i64", _MAX_WAITING) for _ in range(2))
         self.greatest = b.alloca(type_, _MAX_WAITING)
 
@@ -126,7 +133,8 @@ class _Quick:
         with b.when(short):
             b.call("void", "sort_few", self.words, self.n)
         with b.when(b.op("xor", short, _YES)):
-            done = b.call("i1", "rises", self.words, self.n)
+            done = b.call("i1", "rises", self.words, self.n, self.polls.place)
+            done = b.op("or", done, self.polls.left())
             with b.when(b.op("xor", done, _YES)):
                 b.module.declare("llvm.readcyclecounter", "i64", [])
                 self.chance = b.call("i64", "llvm.readcyclecounter")
@@ -162,7 +170,7 @@ class _Quick:
             return [self._cut(top, start, n, turn.index)]
 
         (waiting,) = b.either(b.icmp("sle", n, i64(self.few)), few, cut)
-        turn.until = b.icmp("eq", waiting, i64(0))
+        turn.until = b.op("or", b.icmp("eq", waiting, i64(0)), self.polls.left())
         turn.carry(waiting)
 
     def _cut(self, top: Value, start: Value, n: Value, number: Value) -> Value:
@@ -170,10 +178,10 @@ class _Quick:
         greatest = b.load(self.type, b.gep(self.type, self.greatest, top))
         many = b.icmp("sge", number, i64(_MAX_REPEATABLE))
         seed = b.add(b.select(many, self.chance, i64(0)), b.op("shl", number, i64(8)))
-        drawn = b.call(self.type, "draw_bound", words, n, seed)
+        drawn = b.call(self.type, "draw_bound", words, n, seed, self.polls.place)
         alike = b.icmp("eq", drawn, greatest)
         bound = b.select(alike, b.intrinsic("ssub.sat", drawn, const(self.type, 1)), drawn)
-        below = b.call("i64", "partition", words, n, bound)
+        below = b.call("i64", "partition", words, n, bound, self.polls.place)
         above = b.sub(n, below)
         # Nothing is less than the least of all words.
         none = b.op("and", alike, b.icmp("eq", above, i64(0)))

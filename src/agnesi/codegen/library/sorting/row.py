@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.quick import word_lanes
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.library.sorting.small import there
@@ -18,7 +19,7 @@ _YES = Value("true", "i1")
 
 
 class Row:
-    """Writes ``sort_row(ptr table, i64 start, ptr room)``: the row that begins at ``start``.
+    """Writes ``sort_row(ptr table, i64 start, ptr room, ptr polls)``: the row that begins at ``start``.
 
     The words are in ``room`` unless they fit where the result is wanted.
     """
@@ -26,7 +27,8 @@ class Row:
     def __init__(self, b: Builder, spec: Spec) -> None:
         self.b = b
         self.spec = spec
-        self.table, self.start, room = b.parameters
+        self.table, self.start, room, polls = b.parameters
+        self.polls = Polls(b, polls)
         self.rows = Rows(b, spec, self.table)
         self.lanes = word_lanes(b.module.target, 8 * spec.bytes)
         self.type = spec.type
@@ -45,16 +47,17 @@ class Row:
             self._each(self._read)
             some = self.signs.none()  # zeros are put in order where they are neighbours
             first = b.select(some, self.rows.first, i64(0))
-            b.call("void", "order_words", self.words, n, first, b.select(some, self.rows.last, n))
+            b.call("void", "order_words", self.words, self.polls.remaining(self.rows.n), first,
+                   b.select(some, self.rows.last, n), self.polls.place)
         else:
             self._sort_squeezed(self.squeezed)
         self._each(self._write)
-        self.signs.mend(self.table, [self.start])
+        self.signs.mend(self.table, [self.start], self.polls.place)
         b.ret()
         b.finish()
 
     def _sort_squeezed(self, known: Squeezed) -> None:
-        b, n = self.b, self.rows.n
+        b = self.b
         known.begin()
         self._each(self._read)
         least, shift, exact = known.settle()
@@ -64,20 +67,24 @@ class Row:
             self._store(placed(self.rows, key, self._places(first, count)), first, mask)
 
         self._each(place)
-        b.call("void", "sort_words", self.words, n)
-        with b.when(b.op("xor", exact, _YES)):
-            b.call("void", "sort_ties", self.table, self.start, self.words, least)
+        b.call("void", "sort_words", self.words, self.polls.remaining(self.rows.n), self.polls.place)
+        with b.when(b.op("xor", b.op("or", exact, self.polls.left()), _YES)):
+            b.call("void", "sort_ties", self.table, self.start, self.words, least,
+                   self.polls.place)
 
     def _each(self, work: Callable[[Value, int, Value | None], None]) -> None:
         """Do something to all elements: vectors where they are neighbours, and then the rest."""
-        b, n = self.b, self.rows.n
+        b, n = self.b, self.polls.remaining(self.rows.n)
         whole = b.op("and", n, i64(-self.lanes))
         with b.when(self.near):
-            with b.loop(i64(0), whole, self.lanes) as turn:
+            with self.polls.chunks(i64(0), whole) as (part, end), \
+                    b.loop(part.index, end, self.lanes, nonempty=True) as turn:
                 work(turn.index, self.lanes, None)
             with b.when(b.icmp("ne", whole, n)):
                 work(whole, self.lanes, there(b, whole, n, self.lanes))
-        with b.when(b.op("xor", self.near, _YES)), b.loop(i64(0), n) as turn:
+        with b.when(b.op("xor", self.near, _YES)), \
+                self.polls.chunks(i64(0), n) as (part, end), \
+                b.loop(part.index, end, nonempty=True) as turn:
             work(turn.index, 1, None)
 
     def _read(self, first: Value, count: int, mask: Value | None) -> None:

@@ -5,6 +5,7 @@ Functions of a module get a table of addresses and numbers; see ``module``.
 
 from __future__ import annotations
 
+from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.keys import Keys, extended
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
 from agnesi.core.support.record import record
@@ -165,27 +166,31 @@ class Signs:
         wide = b.cast("zext", found, "i64")
         b.store(b.op("or", b.load("i64", self.seen), wide), self.seen)
 
-    def mend(self, table: Value, starts: list[Value]) -> None:
+    def mend(self, table: Value, starts: list[Value], polls: Value) -> None:
         """Put the zeros of rows in order, if there was one with a sign."""
         if not self.rows.spec.zeros:
             return
         b = self.rows.b
         with b.when(b.op("xor", self.none(), Value("true", "i1")), rare=True):
             for start in starts:
-                b.call("void", "mend_zeros", table, start)
+                b.call("void", "mend_zeros", table, start, polls)
 
 
 def write_zeros(b: Builder, spec: Spec) -> None:
-    """``mend_zeros(ptr table, i64 start)``: zeros of a sorted row in the order of the elements."""
-    table, start = b.parameters
+    """``mend_zeros(ptr table, i64 start, ptr polls)``: zeros of a sorted row in the order of the
+    elements."""
+    table, start, polls = b.parameters
     rows = Rows(b, spec, table)
     keys, target = spec.keys, b.alloca("i64", 1)
     b.store(rows.n, target)
-    with b.loop(i64(0), rows.n) as turn:
+    known = Polls(b, polls)
+    with known.chunks(i64(0), known.remaining(rows.n)) as (part, end), \
+            b.loop(part.index, end, nonempty=True) as turn:
         raw = b.load(keys.memory, b.gep(keys.memory, rows.target, rows.at(start, turn.index)))
         first = b.intrinsic("smin", b.load("i64", target), turn.index)
         b.store(b.select(keys.is_zero(b, raw), first, b.load("i64", target)), target)
-    with b.loop(i64(0), rows.n) as turn:
+    with known.chunks(i64(0), known.remaining(rows.n)) as (part, end), \
+            b.loop(part.index, end, nonempty=True) as turn:
         raw = rows.load(rows.at(start, turn.index))
         with b.when(keys.is_zero(b, raw)):
             place = b.load("i64", target)

@@ -6,6 +6,7 @@ cut off by the bits that places need.  Mostly nothing is lost, or hardly two key
 
 from __future__ import annotations
 
+from agnesi.codegen.library.polls import Polls
 from agnesi.codegen.library.sorting.rows import Rows, Spec
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, suffix, vector, width
 
@@ -67,13 +68,14 @@ def placed(rows: Rows, key: Value, place: Value) -> Value:
 
 
 class Ties:
-    """Writes ``sort_ties(ptr table, i64 start, ptr words, i64 least)``: words in order, of which
-    those with equal upper bits are put in the order of all bits; only their places are right then.
+    """Writes ``sort_ties(ptr table, i64 start, ptr words, i64 least, ptr polls)``: words in order,
+    of which those with equal upper bits are put in the order of all bits; only their places are right then.
     """
 
     def __init__(self, b: Builder, spec: Spec, lanes_: int) -> None:
         self.b = b
-        table, self.start, self.words, self.least = b.parameters
+        table, self.start, self.words, self.least, polls = b.parameters
+        self.polls = Polls(b, polls)
         self.rows = Rows(b, spec, table)
         self.lanes = lanes_
         self.low = self.rows.low
@@ -88,7 +90,9 @@ class Ties:
         with b.when(few):
             self._look(i64(0), pairs)
         last = b.sub(pairs, i64(self.lanes))
-        with b.loop(i64(0), b.select(few, i64(0), pairs), self.lanes) as turn:
+        pairs = b.select(few, i64(0), pairs)
+        with self.polls.chunks(i64(0), pairs) as (part, stop), \
+                b.loop(part.index, stop, self.lanes, nonempty=True) as turn:
             first = b.intrinsic("smin", turn.index, last)
             alike = b.cast("bitcast", self._alike(first, self.lanes), f"i{self.lanes}")
             with b.when(b.icmp("ne", alike, const(alike.type, 0)), rare=True):
@@ -115,16 +119,21 @@ class Ties:
     def _end(self, begin: Value) -> Value:
         b = self.b
         last = b.sub(self.rows.n, i64(1))
-        with b.loop(begin, last, 1, [last]) as turn:
-            turn.until = b.op("xor", self._alike(turn.index), _YES)
-            turn.carry(b.select(turn.until, turn.index, last))
-        return b.add(turn.results[0], i64(1))
+        with self.polls.chunks(begin, last, (last,)) as (part, stop):
+            with b.loop(part.index, stop, 1, part.carried, nonempty=True) as turn:
+                turn.until = b.op("xor", self._alike(turn.index), _YES)
+                turn.carry(b.select(turn.until, turn.index, last))
+            part.until = b.icmp("ne", turn.results[0], last)
+            part.carry(*turn.results)
+        return b.add(part.results[0], i64(1))
 
     def _sort(self, begin: Value, end: Value) -> None:
         b, rows = self.b, self.rows
-        with b.loop(begin, end, nonempty=True) as turn:
+        with self.polls.chunks(begin, end) as (part, stop), \
+                b.loop(part.index, stop, nonempty=True) as turn:
             at = b.gep("i64", self.words, turn.index)
             place = b.op("and", b.load("i64", at), self.low)
             key = rows.key(rows.load(rows.at(self.start, place)))
             b.store(placed(rows, squeezed(b, key, self.least, self.up), place), at)
-        b.call("void", "sort_words", b.gep("i64", self.words, begin), b.sub(end, begin))
+        b.call("void", "sort_words", b.gep("i64", self.words, begin), b.sub(end, begin),
+               self.polls.place)

@@ -1,0 +1,75 @@
+"""Polls of our functions that may run long, so that signals end them (``codegen/interrupts.py``).
+
+They count what they have done.  A function that is to be left returns soon, with any result, which
+the program that called it drops: it polls as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agnesi.codegen.interrupts import poll
+from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, const, i64
+
+#: Elements between two polls: about a quarter of a millisecond.
+_POLL_ELEMENTS = 1 << 18
+_SINCE, _THREAD, _LEFT = range(3)
+
+
+def write_polls(module: Module) -> None:
+    """Write ``i1 worked(ptr polls, i64 n)``: counts work; whether the function is to be left."""
+    b = Builder(module, "worked", [("ptr", "polls"), ("i64", "n")], "i1")
+    place, n = b.parameters
+    since, thread, left = (b.gep("i64", place, i64(k)) for k in (_SINCE, _THREAD, _LEFT))
+    total = b.add(b.load("i64", since), n)
+    b.store(total, since)
+    with b.when(b.icmp("sge", total, i64(_POLL_ELEMENTS)), rare=True):
+        b.store(i64(0), since)
+        code = poll(b, b.load("i64", thread))
+        b.store(b.cast("zext", b.icmp("ne", code, const("i32", 0)), "i64"), left)
+    b.ret(b.icmp("ne", b.load("i64", left), i64(0)))
+    b.finish()
+
+
+class Polls:
+    """What a call has done since its last poll, and whether it is to be left; at an address."""
+
+    def __init__(self, b: Builder, place: Value) -> None:
+        self.b = b
+        self.place = place
+
+    @classmethod
+    def begin(cls, b: Builder, thread: Value) -> Polls:
+        """Those of a call by a thread."""
+        found = cls(b, b.alloca("i64", 3))
+        for k, value in ((_SINCE, i64(0)), (_THREAD, thread), (_LEFT, i64(0))):
+            b.store(value, b.gep("i64", found.place, i64(k)))
+        return found
+
+    def left(self) -> Value:
+        """Return whether the function is to be left."""
+        b = self.b
+        return b.icmp("ne", b.load("i64", b.gep("i64", self.place, i64(_LEFT))), i64(0))
+
+    def remaining(self, n: Value) -> Value:
+        """Return how many of ``n`` are worth working on: none where the function is to be left."""
+        return self.b.select(self.left(), i64(0), n)
+
+    def worked(self, n: Value) -> Value:
+        """Count so many elements; whether the function is to be left."""
+        return self.b.call("i1", "worked", self.place, n)
+
+    @contextmanager
+    def chunks(self, first: Value, last: Value, carried: tuple[Value, ...] = (), each: int = 1
+               ) -> Iterator[tuple[Loop, Value]]:
+        """A loop over parts of a range, with the end of a part, each with a poll behind it.
+
+        ``each`` is how many elements one of the range stands for.
+        """
+        b, size = self.b, _POLL_ELEMENTS // each
+        with b.loop(first, last, size, carried) as turn:
+            end = b.intrinsic("smin", b.add(turn.index, i64(size)), last)
+            yield turn, end
+            left = self.worked(b.mul(b.sub(end, turn.index), i64(each)))
+            turn.until = left if turn.until is None else b.op("or", turn.until, left)
