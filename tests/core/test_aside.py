@@ -32,7 +32,8 @@ FAMILIES = {
     "expm": lambda: ag.linalg.expm(M * 0.01), "pinv": lambda: ag.linalg.pinv(M),
     "exp": lambda: ag.exp(S), "gammaln": lambda: ag.special.gammaln(S), "add": lambda: S + S,
     "softmax": lambda: ag.softmax(V, 0), "logsumexp": lambda: ag.logsumexp(V, 0),
-    "median": lambda: ag.median(V), "unique": lambda: ag.unique(V),
+    "median": lambda: ag.median(V), "quantile": lambda: ag.quantile(V, 0.1),
+    "partition": lambda: ag.partition(V, 9), "unique": lambda: ag.unique(V),
     "out": lambda: ag.matmul(S, S, out=ag.zeros((600, 600), dtype="float64")),
 }
 

@@ -74,6 +74,39 @@ def test_a_reduction_over_many_pairs(threads):
     stop(run, ag.ones(300_000), after=0.5)
 
 
+ROW = ag.tensor(np.random.default_rng(0).normal(size=8_000_000).astype("float32"))
+
+
+@pytest.mark.parametrize("of", [ag.sort, ag.argsort], ids=["sort", "argsort"])
+def test_a_sort_of_one_row(of):
+    """It ends before its time, by the processor's clock, which others on the machine leave alone.
+    """
+
+    def handler(number, frame):
+        raise StoppedError
+
+    run = ag.jit(of)
+    run(ROW)
+    begin = time.process_time()
+    wanted = run(ROW).numpy()
+    full = time.process_time() - begin
+    old = signal.signal(signal.SIGPROF, handler)
+    try:
+        for _ in range(10):
+            begin = time.process_time()
+            signal.setitimer(signal.ITIMER_PROF, full / 8)
+            with pytest.raises(StoppedError):
+                run(ROW)
+                time.sleep(60)
+            if (spent := time.process_time() - begin) < 0.8 * full:
+                break
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, old)
+    assert spent < 0.8 * full
+    np.testing.assert_array_equal(run(ROW).numpy(), wanted)
+
+
 @pytest.mark.native_plans
 def test_many_kernels_one_after_the_other(threads):
     """None of which is long."""

@@ -34,19 +34,23 @@ def word_lanes(target: Target, bits: int) -> int:
 
 
 def write_quick(module: Module, type_: str, most: int) -> None:
-    """Write ``sort_words(ptr words, i64 n, ptr polls)`` for signed integers of a type, none above ``most``."""
+    """Write ``sort_words(ptr words, i64 n, ptr polls)`` for signed integers of a type, none above
+    ``most``."""
     bits = int(type_[1:])
     lanes = word_lanes(module.target, bits)
+
+    def function(name: str, result: str, *more: tuple[str, str]) -> Builder:
+        return Builder(module, name, [("ptr", "words"), ("i64", "n"), *more, _POLLS], result)
+
     write_polls(module)
     few = write_small(module, type_, most, lanes)
-    Partition(Builder(module, "partition", [("ptr", "words"), ("i64", "n"), (type_, "bound"), _POLLS], "i64"), type_, most, partition_lanes(module.target, bits)).write()
-    _write_bound(Builder(module, "draw_bound", [("ptr", "words"), ("i64", "n"), ("i64", "seed"),
-                                               _POLLS], type_), type_)
-    _write_rises(Builder(module, "rises", [("ptr", "words"), ("i64", "n"), _POLLS], "i1"), type_, lanes)
-    _Quick(Builder(module, "order_words", [
-        ("ptr", "words"), ("i64", "n"), ("i64", "first"), ("i64", "last"), _POLLS,
-    ]), type_, most, few).write()
-    b = Builder(module, "sort_words", [("ptr", "words"), ("i64", "n"), _POLLS])
+    Partition(function("partition", "i64", (type_, "bound")), type_, most,
+              partition_lanes(module.target, bits)).write()
+    _write_bound(function("draw_bound", type_, ("i64", "seed")), type_)
+    _write_rises(function("rises", "i1"), type_, lanes)
+    _Quick(function("order_words", "void", ("i64", "first"), ("i64", "last")), type_, most,
+           few).write()
+    b = function("sort_words", "void")
     words, n, polls = b.parameters
     b.call("void", "order_words", words, n, i64(0), n, polls)
     b.ret()

@@ -19,7 +19,7 @@ _YES = Value("true", "i1")
 
 
 class Row:
-    """Writes ``sort_row(ptr table, i64 start, ptr room, ptr polls)``: the row that begins at ``start``.
+    """Writes ``sort_row(ptr table, i64 start, ptr room, ptr polls)``: the row from ``start`` on.
 
     The words are in ``room`` unless they fit where the result is wanted.
     """
@@ -67,7 +67,8 @@ class Row:
             self._store(placed(self.rows, key, self._places(first, count)), first, mask)
 
         self._each(place)
-        b.call("void", "sort_words", self.words, self.polls.remaining(self.rows.n), self.polls.place)
+        n = self.polls.remaining(self.rows.n)
+        b.call("void", "sort_words", self.words, n, self.polls.place)
         with b.when(b.op("xor", b.op("or", exact, self.polls.left()), _YES)):
             b.call("void", "sort_ties", self.table, self.start, self.words, least,
                    self.polls.place)

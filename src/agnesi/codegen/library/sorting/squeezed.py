@@ -69,7 +69,8 @@ def placed(rows: Rows, key: Value, place: Value) -> Value:
 
 class Ties:
     """Writes ``sort_ties(ptr table, i64 start, ptr words, i64 least, ptr polls)``: words in order,
-    of which those with equal upper bits are put in the order of all bits; only their places are right then.
+    of which those with equal upper bits are put in the order of all bits; only their places are
+    right then.
     """
 
     def __init__(self, b: Builder, spec: Spec, lanes_: int) -> None:
