@@ -62,3 +62,13 @@ def test_a_fork_waits_for_code_that_is_being_made(tmp_path):
     done = subprocess.run([sys.executable, "-c", _FORK], env=env, capture_output=True, text=True,
                           check=False)
     assert not done.returncode, done.stderr
+
+
+def test_a_sort_is_the_first_native_code_of_a_process():
+    """What it calls of the native module is there, though no program was compiled."""
+    code = (f"import sys, numpy as np; sys.path[:] = {sys.path!r}; import agnesi as ag\n"
+            "x = np.random.default_rng(0).random(1_100_000)\n"
+            "assert (ag.sort(ag.tensor(x)).numpy() == np.sort(x)).all()\n"
+            "assert 'agnesi.runtime.support' in sys.modules")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

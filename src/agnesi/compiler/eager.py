@@ -87,12 +87,19 @@ def _late(file: str, name: str) -> Callable[..., Any]:
     return lambda *args: getattr(import_module(f"agnesi.compiler.library.{file}"), name)(*args)
 
 
+def _of_runtime(name: str) -> int:
+    """Where a function of the native runtime is, which is loaded when code is that calls one."""
+    found: int = import_module("agnesi.runtime.support").native().address(name)
+    return found
+
+
 def _lend_library() -> None:
     """Register our functions for compiled programs, and begin to compile them."""
     address, begin = _late("functions", "address"), _late("functions", "begin")
     for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks", "chosen"):
         RESOLVERS[library] = functools.partial(address, library)
         BEGINNERS[library] = functools.partial(begin, library)
+    RESOLVERS["runtime"] = _of_runtime
     found, begun = _late("generated", "address"), _late("generated", "begin")
     RESOLVERS["generated"] = lambda name: found(name) if compiles() else None
     BEGINNERS["generated"] = lambda name: compiles() and begun(name)

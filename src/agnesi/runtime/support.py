@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.ir.foreign import RESOLVERS
 from agnesi.core.ir.kernels import ELSEWHERE
 from agnesi.core.ir.node import next_serial
 from agnesi.core.support import host
@@ -219,10 +218,6 @@ def read_native(name: str) -> str:
     """The text of a file of native code."""
     with open(os.path.join(os.path.dirname(__file__), "native", f"{name}.ll")) as file:
         return file.read()
-
-
-#: Generated code calls functions of the module as ``runtime:name``.
-RESOLVERS["runtime"] = lambda name: native().address(name)
 
 
 def builtin(name: str, function: int, context: ctypes.Structure) -> Any:
