@@ -101,6 +101,11 @@ class _Handler(ctypes.Structure):
     )
 
 
+def usable() -> bool:
+    """Return whether the module can be loaded into this Python."""
+    return SUPPORTED and _layouts_agree()
+
+
 @functools.cache
 def native() -> machine.Code:
     """The loaded module."""

@@ -34,6 +34,16 @@ def _function(name: str) -> Any:
     return _Function(address("sort", name))
 
 
+@functools.cache
+def _possible() -> bool:
+    """Return whether there is a compiler, and the native runtime, which sorts call."""
+    if not LENT.compiles():
+        return False
+    from agnesi.runtime import support
+
+    return support.usable()
+
+
 class _Described:
     """A sort as its code is told of it."""
 
@@ -79,7 +89,7 @@ def sort(x: np.ndarray, axis: int, descending: bool, places: bool, first: int = 
     if not config.compile or x.size < _CALL_ELEMENTS:
         return None
     _sorted += x.size
-    if _sorted < _COMPILE_ELEMENTS or not LENT.compiles():
+    if _sorted < _COMPILE_ELEMENTS or not _possible():
         return None
     described = _described(x.shape, x.dtype, axis, descending, places, first, last)
     return None if described is None else described(x)
