@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 
 from agnesi import distributed as dist
+from agnesi.distributed.processes import launch as launching
 
 JOB = Path(__file__).with_name("job.py")
 SHARED = Path("/dev/shm")
 
 
-def test_one_that_fails_ends_the_job_with_its_name(tmp_path, capfd):
+def test_one_that_fails_ends_the_job_with_its_name(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(launching, "_POLL_SECONDS", 1.0)  # by then rank 0 has failed of it
     before, logs = _segments(), tmp_path / "logs"
     code = dist.launch([sys.executable, str(JOB), str(tmp_path), "exit"], 2, logs=str(logs),
                        grace=10)

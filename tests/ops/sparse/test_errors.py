@@ -50,7 +50,7 @@ def test_operands_that_do_not_fit():
 def test_errors_tell_the_operation_its_operands_and_the_line():
     a = ag.sparse.csr(np.ones((2, 3)))
     for function, text in (
-        (lambda: a @ ag.ones(2), r"^dot\(float64\[2, 3\], float32\[2\]\): inner sizes differ"),
+        (lambda: a @ ag.ones(2), r"^matmul\(float64\[2, 3\], float32\[2\]\): inner sizes differ"),
         (lambda: a + a.T, r"^add\(float64\[2, 3\], float64\[3, 2\]\): sparse matrices"),
         (lambda: a * np.ones(2), r"^multiply\(float64\[2, 3\], float64\[2\]\): .* broadcast"),
         (lambda: a[:, [7]], r"^getitem\(float64\[2, 3\], "),

@@ -220,8 +220,10 @@ class Group:
             return s.text(memory.REASON, memory.REASON_BYTES)
         state = s.word(s.control(peer) + memory.STATE)
         if state == memory.GONE:
+            s.put(memory.BLAMED, peer + 1)
             return (f"rank {peer} has left the group, {self._last(peer)}, while {self._here()}")
         if state == memory.PRESENT and self._is_dead(peer):
+            s.put(memory.BLAMED, peer + 1)
             pid = s.word(s.control(peer) + memory.PID)
             return (f"rank {peer} (process {pid}) has ended, {self._last(peer)}, while "
                     f"{self._here()}")

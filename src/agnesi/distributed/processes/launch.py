@@ -18,6 +18,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.support.host import cores
 from agnesi.distributed.processes import world
 from agnesi.distributed.processes.memory import (
+    BLAMED,
     GIVEN_UP,
     REASON,
     REASON_BYTES,
@@ -187,6 +188,8 @@ class _Job:
                 if code is None:
                     continue
                 del running[rank]
+                if code and not keep_going:
+                    rank, process, code = self._culprit(rank, process, code)
                 if code:
                     first = first or (code if code > 0 else 128 - code)
                     self._failed(rank, process, code, keep_going)
@@ -195,6 +198,16 @@ class _Job:
                     return first
             time.sleep(_POLL_SECONDS)
         return first
+
+    def _culprit(self, rank: int, process: subprocess.Popen[bytes], code: int
+                 ) -> tuple[int, subprocess.Popen[bytes], int]:
+        """The process that failed first: the one whose end another one failed of, if it did."""
+        blamed = self.segment.word(BLAMED) - 1
+        if blamed not in (-1, rank):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                if its := self.processes[blamed].wait(1.0):
+                    return blamed, self.processes[blamed], its
+        return rank, process, code
 
     def _failed(self, rank: int, process: subprocess.Popen[bytes], code: int, keep_going: bool
                 ) -> None:

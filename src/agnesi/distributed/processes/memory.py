@@ -11,9 +11,10 @@ import tempfile
 from agnesi.compiler.library import collectives as native
 from agnesi.core.support.errors import at
 
-#: The first words of a segment, which say what it is; then whether it was given up, and why.
+#: The first words of a segment, which say what it is; then whether it was given up, because of
+#: which process that had ended (its rank + 1), and why.
 MAGIC, LAYOUT = 0x61676E657369, 2
-GIVEN_UP, REASON, REASON_BYTES = 64, 512, 3072
+GIVEN_UP, BLAMED, REASON, REASON_BYTES = 64, 72, 512, 3072
 _WORDS = 5
 #: Where each process says, within its control block, that it is there: its number, and its state.
 PID, STATE = 64, 72
