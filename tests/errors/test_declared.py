@@ -6,6 +6,7 @@ import inspect
 import types
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,9 @@ def told(name: str, f: Any, args: list[Any]) -> str:
     return ""
 
 
-def test_functions_of_all_rooms_name_themselves() -> None:
+def test_functions_of_all_rooms_name_themselves(tmp_path: Path,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a name is that of a file for some
     warnings.simplefilter("ignore")
     found = [text for name, f in functions() for value in WRONG.values()
              for needed in [sum(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD

@@ -1,4 +1,4 @@
-"""Sorts that are left at any poll: soon, and nothing is written beside what is theirs."""
+"""Sorts and running sums that are left at any poll: soon, and with nothing written beside theirs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from agnesi.codegen.library import polls
+from agnesi.codegen.library.rowwise.running import running_module
 from agnesi.codegen.library.sorting.first import first_module
 from agnesi.codegen.library.sorting.module import sort_module
 from agnesi.core.ir.calls.sorting import VECTOR_BYTES, Sorting
@@ -106,3 +107,21 @@ def test_the_first_few_places_are_left_at_any_poll():
     np.testing.assert_array_equal(found[:k], np.argsort(x)[:k])
     for at in range(1, times + 1):
         assert call(code, x, wanted, (k,), at)[1] <= at + MOST_AFTER
+
+
+@pytest.mark.parametrize("name", ["add int64", "add int64 reverse"])
+def test_running_sums_are_left_at_any_poll(name):
+    x = np.arange(2 * N).reshape(2, N)
+    code, result = compiled(running_module, name), np.full(2 * N + BESIDE, 77)
+    table = (ctypes.c_int64 * 5)(x.ctypes.data, result.ctypes.data, N, 2, 1)
+    for last in (0, 1, 2, N // OFTEN, 2 * N // OFTEN - 2):
+        SIGNAL.calls, SIGNAL.last = 0, last
+        Run(code.address("run"))(table, 0, 1, 0)
+        assert (result[-BESIDE:] == 77).all()
+        if last:
+            assert SIGNAL.calls <= last + MOST_AFTER
+            continue
+        turn = -1 if "reverse" in name else 1
+        np.testing.assert_array_equal(result[:-BESIDE].reshape(2, N),
+                                      x[:, ::turn].cumsum(1)[:, ::turn])
+        assert SIGNAL.calls >= 2 * N // OFTEN - 2

@@ -7,6 +7,7 @@ added follows from places alone.
 
 from __future__ import annotations
 
+from agnesi.codegen.library.polls import Polls, write_polls
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, vector
 from agnesi.codegen.llvm.task import TYPES, share, task
 from agnesi.core.target import Target
@@ -27,6 +28,7 @@ def running_module(name: str, target: Target) -> str:
     """
     kind, dtype, *reverse = name.split()
     module = Module(target)
+    write_polls(module)
     _Running(task(module), kind, dtype, bool(reverse)).write()
     return str(module)
 
@@ -41,6 +43,7 @@ class _Running:
         self.name = _NAMES[kind][dtype.startswith("int")]
         self.neutral = const(self.vector, _NEUTRAL[kind])
         self.reverse = reverse
+        self.polls = Polls.begin(b, b.parameters[3])
 
     def write(self) -> None:
         b = self.b
@@ -50,27 +53,34 @@ class _Running:
         with b.loop(*share(b, count, units)) as row:
             start = b.mul(row.index, n)
             self._row(b.gep(self.type, source, start), b.gep(self.type, target, start), n)
+            row.until = self.polls.left()
         b.ret()
         b.finish()
 
     def _row(self, source: Value, target: Value, n: Value) -> None:
         b = self.b
-        before, done = [self.neutral], i64(0)
+        before, done = self.neutral, i64(0)
         for several in (_VECTORS_AT_ONCE, 1):
             step = several * self.lanes
             stop = b.op("and", n, i64(-step))
-            with b.loop(done, stop, step, before) as turn:
-                places = [self._place(n, b.add(turn.index, i64(k * self.lanes)))
+            with self.polls.chunks(done, stop, (before,)) as (part, end):
+                with b.loop(part.index, end, step, part.carried, nonempty=True) as turn:
+                    at = [self._place(n, b.add(turn.index, i64(k * self.lanes)))
                           for k in range(several)]
-                parts = [b.load(self.vector, b.gep(self.type, source, p), self.size)
-                         for p in places]
-                results, following = self._several(parts, turn.carried[0])
-                for place, result in zip(places, results, strict=True):
-                    b.store(result, b.gep(self.type, target, place), self.size)
-                turn.carry(following)
-            before, done = turn.results, stop
+                    turn.carry(self._step(source, target, at, turn.carried[0]))
+                part.carry(*turn.results)
+            (before,), done = part.results, stop
         with b.when(b.icmp("slt", done, n)):
-            self._rest(source, target, b.sub(n, done), i64(0) if self.reverse else done, before[0])
+            self._rest(source, target, b.sub(n, done), i64(0) if self.reverse else done, before)
+
+    def _step(self, source: Value, target: Value, places: list[Value], before: Value) -> Value:
+        """Do the vectors at places; returns what comes before the next one."""
+        b = self.b
+        parts = [b.load(self.vector, b.gep(self.type, source, p), self.size) for p in places]
+        results, following = self._several(parts, before)
+        for place, result in zip(places, results, strict=True):
+            b.store(result, b.gep(self.type, target, place), self.size)
+        return following
 
     def _place(self, n: Value, done: Value) -> Value:
         """Return the address of a vector behind so many elements."""
