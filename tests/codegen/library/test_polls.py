@@ -1,4 +1,4 @@
-"""Sorts and running sums that are left at any poll: soon, and with nothing written beside theirs."""
+"""Sorts and running sums that are left at any poll: soon, and nothing is written beside theirs."""
 
 from __future__ import annotations
 
