@@ -13,7 +13,7 @@ from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.storage.views import looking_through
 from agnesi.core.substitution import copied, substituted
-from agnesi.core.support.config import traced
+from agnesi.core.support.config import MODE, traced
 from agnesi.core.support.errors import MissingInputError, TraceError, Where, at, user_where
 from agnesi.core.support.tracing import current_reads, current_trace, finish, within
 from agnesi.core.tensor import Tensor, symbol
@@ -99,6 +99,8 @@ class BodyTrace:
                 )
             )
         self.since = next_serial()
+        #: The ``vmap`` that it began in, if any.
+        self.examples = MODE.get().examples
         self.noticed: set[str] = set()
         self.variables: list[Any] = []
         self.captures: dict[Any, Capture] = {}

@@ -15,7 +15,11 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import TraceError, typed
 from agnesi.core.support.tracing import current_trace
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, symbol
+
+_IN_A_BODY = (
+    "{name} is computed in the body of a loop or branch, where sizes cannot change from step to "
+    "step: sum it up there, or compute on all elements, and leave some out by ag.where")
 
 
 class ValueDim(Dim):
@@ -67,7 +71,7 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
         raise TraceError(why)
     examples = MODE.get().examples
     if examples is not None:
-        return examples.size(x, lambda x: size_of(x, name, most, given))
+        return examples.size(_around(x, examples), lambda x: size_of(x, name, most, given))
     trace = current_trace()
     while trace is not None:
         if trace.around is None and trace.of_values:
@@ -75,6 +79,15 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
         node = trace.outward(node)
         trace, given = trace.around, None  # the body makes its data by itself
     return ValueDim(node, most)
+
+
+def _around(x: Tensor, examples: Any) -> Any:
+    """The value of a scalar outside the bodies that were begun in a ``vmap``; None if that differs
+    from step to step."""
+    node, trace = x.node, current_trace()
+    while node is not None and getattr(trace, "examples", None) is examples:
+        node, trace = trace.outward(node), trace.around
+    return x if node is x.node else None if node is None else symbol(node)
 
 
 def refusal(x: Any, name: str = "a size") -> str | None:
@@ -87,7 +100,10 @@ def refusal(x: Any, name: str = "a size") -> str | None:
         return None
     examples = MODE.get().examples
     if examples is not None:
-        found = examples.size(x, lambda x: refusal(x, name) or "")
+        outer = _around(x, examples)
+        if outer is None:
+            return _IN_A_BODY.format(name=name)
+        found = examples.size(outer, lambda x: refusal(x, name) or "")
         return (
             f"{name} differs between the examples of vmap, whose results have one shape: sum "
             "it up inside, or compute on all elements and leave some out by ag.where"
@@ -96,11 +112,7 @@ def refusal(x: Any, name: str = "a size") -> str | None:
     while trace is not None and not (trace.around is None and trace.of_values):
         node = trace.outward(node)
         if node is None:
-            return (
-                f"{name} is computed in the body of a loop or branch, where sizes cannot change "
-                "from step to step: sum it up there, or compute on all elements, and leave some "
-                "out by ag.where"
-            )
+            return _IN_A_BODY.format(name=name)
         trace = trace.around
     return None
 

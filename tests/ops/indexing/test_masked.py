@@ -200,3 +200,25 @@ def test_masks_without_elements_choose_nothing_of_axes_of_any_size(n: int, shape
         np.testing.assert_array_equal(new.numpy(), a)
         np.testing.assert_array_equal(more.numpy(), a)
         assert float(total) == 0
+
+
+@pytest.mark.parametrize("reduce", [
+    lambda x: ag.max(x[x > 0], initial=1.0), lambda x: x[x > 0].min(), lambda x: x[x > 0].mean(),
+    lambda x: ag.prod(x[x < 1] * 2), lambda x: (x[x > 0] > 1).any() * 1.0])
+@pytest.mark.parametrize("loop", [
+    lambda body: ag.fori_loop(0, 3, lambda i, c: c + body(i), 0.0),
+    lambda body: ag.scan(lambda c, i: (c + body(i), c), 0.0, ag.arange(3))[0],
+    lambda body: ag.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + body(c[0])),
+                               (ag.tensor(0), 0.0))[1],
+    lambda body: ag.cond(body(1) > 0, lambda: body(2), lambda: body(0))])
+@pytest.mark.parametrize("changing", [False, True])
+def test_reductions_in_loops_of_examples(reduce: Any, loop: Any, changing: bool) -> None:
+    """What a mask selects in a body that is traced within ``vmap`` has no size there."""
+    rows = ag.tensor([[1.0, -2.0, 3.0], [0.5, 0.25, 4.0]])
+
+    def program(x: Any) -> Any:
+        return loop(lambda i: reduce(x + i if changing else x))
+
+    wanted = [float(program(row)) for row in rows]
+    np.testing.assert_allclose(ag.vmap(program)(rows).numpy(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(ag.jit(ag.vmap(program))(rows).numpy(), wanted, rtol=1e-6)

@@ -3,7 +3,8 @@
 Eager code raises where an index is out of range, whether or not somebody looks at what was there.
 Compiled code computes what results need, so operations that refuse some values, and that no result
 needs, leave their conditions behind.  Bodies of loops and branches leave them in a state of the
-trace around, the witness, which nothing else changes.
+trace around, the witness, which nothing else changes.  ``vmap`` drops what nobody reads in both
+modes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from agnesi.autodiff.recompute import After
 from agnesi.core.dispatch import Item, apply, assign, current
 from agnesi.core.expansion import decomposed
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.support.config import switched
+from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.creation import constant
@@ -53,7 +54,7 @@ def keep_body_checks(results: Iterable[Node]) -> None:
     trace = around = current_trace()
     while getattr(around, "around", None) is not None:
         around = around.around
-    if not trace.raising or not hasattr(around, "witness"):
+    if not trace.raising or not hasattr(around, "witness") or MODE.get().examples is not None:
         return
     ends = [*results, *[c.now for c in trace.captures.values() if c.changed]]
     with switched(recording=False):
@@ -69,7 +70,7 @@ def keep_body_checks(results: Iterable[Node]) -> None:
 def note_body_checks(bodies: Sequence[Body], found: Sequence[Tensor]) -> None:
     """Take down which results of a loop or branch need a check: unread, they are checked, too."""
     trace = current_trace()
-    if trace is None:
+    if trace is None or MODE.get().examples is not None:
         return
     for k, x in enumerate(found):
         if any(_raising(toposort([b.outputs[k]])) for b in bodies if k < len(b.outputs)):
