@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+import agnesi.nn
+import agnesi.testing.samples
 from agnesi.autodiff import pullbacks
 from agnesi.core.dispatch import apply
 from agnesi.ops.base.elementwise import TABLE

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+import agnesi.nn
 from agnesi.core.dispatch import Item
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
