@@ -32,11 +32,12 @@ class _Interrupting:
         self.files, self.at, self.seen = files, at, {}
 
     def __enter__(self):
+        self.before = sys.gettrace()  # coverage measures by it, too
         sys.settrace(self._call)
         return self
 
     def __exit__(self, *error):
-        sys.settrace(None)
+        sys.settrace(self.before)
 
     def _call(self, frame, event, argument):
         code = frame.f_code
