@@ -10,6 +10,7 @@ import agnesi.compat.theano as theano
 from agnesi import symbolic as T
 
 
+@pytest.mark.native_plans
 def test_a_profile_counts_kernels_also_those_inside_of_loops():
     w, seen = ag.shared(np.eye(3)), ag.shared(0.0)
     x = T.dmatrix("x")
