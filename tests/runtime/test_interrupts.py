@@ -77,6 +77,7 @@ def test_a_reduction_over_many_pairs(threads):
 ROW = ag.tensor(np.random.default_rng(0).normal(size=8_000_000).astype("float32"))
 
 
+@pytest.mark.native_plans  # the scalar target calls NumPy
 @pytest.mark.parametrize("of", [ag.sort, ag.argsort], ids=["sort", "argsort"])
 def test_a_sort_of_one_row(of):
     """It ends before its time, by the processor's clock, which others on the machine leave alone.
