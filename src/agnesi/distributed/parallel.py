@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -103,9 +103,12 @@ class DataParallel(Shares):
             return lambda: _sum(cast(halves.result(), flat.dtype), axis=0)
         return Pending("all_reduce", flat, self.group, self.overlap).result
 
+    def _axes_of(self, p: Tensor) -> Sequence[int]:
+        return self._axes.get(id(p), range(p.ndim))
+
     def _row(self, p: Tensor) -> Tensor:
         """A weighted gradient as a row of numbers, in the order of the parameter's memory."""
-        axes = self._axes.get(id(p), range(p.ndim))
+        axes = self._axes_of(p)
         return reshape(self.weighted(permute_dims(dense(p.grad), axes)), (-1,))
 
     def _finish(self, bucket: list[Tensor], total: Callable[[], Tensor]) -> None:
@@ -113,7 +116,7 @@ class DataParallel(Shares):
         for p in bucket:
             n = math.prod(p.shape)
             row = flat[start: start + n] if len(bucket) > 1 else flat
-            axes = self._axes.get(id(p), range(p.ndim))
+            axes = self._axes_of(p)
             back = sorted(range(p.ndim), key=axes.__getitem__)
             p.grad = permute_dims(reshape(row, [p.shape[axis] for axis in axes]), back)
             start += n

@@ -72,8 +72,8 @@ def as_operands(op: Op, *arrays: np.ndarray) -> np.ndarray:
     if all(x.flags.c_contiguous for x in arrays):
         return arrays[0]
     small = op.perform(*map(_small, arrays))
-    axes = tuple(sorted(range(small.ndim), key=lambda axis: -small.strides[axis]))
-    return _in_order(small.dtype, broadcast(*(x.shape for x in arrays)), axes)
+    shape = broadcast(*(x.shape for x in arrays))
+    return _in_order(small.dtype, shape, axes_in_memory(small))
 
 
 def has_rows(array: np.ndarray) -> bool:

@@ -33,10 +33,14 @@ def choose_layouts(program: Program) -> Program:
     """Choose the order of axes of values around convolutions."""
     request = program.request
     program.prefers = request.prefers
-    if request.prefers is not None:
+    convolutions = [n for n in program.order if is_convolution(n)]
+    if request.prefers is not None and convolutions:
+        users = _users(program.order, request.outputs)
+        families = _Families(program.order, request.outputs)
+        program.orders = orders(program.order, convolutions, families, users, request.prefers)
         strided = {id(request.outputs[i]) for i, b in request.replaced.items() if not b.contiguous}
-        program.orders = orders(program.order, request.outputs, request.prefers)
-        program.separate = _large_gradients(program.order, request.outputs, program.orders, strided)
+        program.separate = {id(n) for n in convolutions if id(n) in program.orders
+                            and _is_gradient(n) and not _reaches(n, users, strided)}
         program.count(len(program.orders))
     return program
 
@@ -72,12 +76,9 @@ def by_memory(axes: tuple[Axis, ...], body: Sequence[Store]) -> tuple[Axis, ...]
     return tuple(sorted(axes, key=rank))
 
 
-def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> dict[int, Order]:
+def orders(nodes: Sequence[Node], convolutions: Sequence[Node], families: _Families,
+           users: dict[int, list[Node]], prefers: Prefers) -> dict[int, Order]:
     """The orders of values, by node id, where it is not that of the axes."""
-    convolutions = [n for n in nodes if is_convolution(n)]
-    if not convolutions:
-        return {}
-    families = _Families(nodes, outputs)
     last = {families.of(v): v.op is not None for n in convolutions for v in _values(n)}
     free = [f for f, wanted in last.items() if wanted]
     costs = [_Cost(n, families, prefers) for n in convolutions]
@@ -88,35 +89,33 @@ def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> 
         id(n): channels_last(len(n.shape)) for n in nodes
         if last.get(families.of(n)) and len(n.shape) > 2 and id(n) not in families.pinned
     }
-    users = _users(nodes, outputs)
-    for node in convolutions:
-        if sizes_of(node)[0] == "weight":
-            (order, *others) = {_permutation(n) for n in users[id(node)]}
-            if order is not None and not others:  # wanted in one other order only
-                found[id(node)] = order
-            elif guess(product(node.shape)) >= _MIN_COPIED_GRADIENT and (
-                    id(node) not in families.pinned or users[id(node)] == [node]):
-                found[id(node)] = (*range(2, len(node.shape)), 1, 0)
+    for node in filter(_is_gradient, convolutions):
+        (order, *others) = {_permutation(n) for n in users[id(node)]}
+        if order is not None and not others:  # wanted in one other order only
+            found[id(node)] = order
+        elif guess(product(node.shape)) >= _MIN_COPIED_GRADIENT and (
+                id(node) not in families.pinned or users[id(node)] == [node]):
+            found[id(node)] = (*range(2, len(node.shape)), 1, 0)
     return found
 
 
-def _large_gradients(nodes: Sequence[Node], outputs: Iterable[Node], orders: dict[int, Order],
-                     strided: set[int]) -> set[int]:
-    """Gradients of filters that get memory of their own, in the order that convolutions write
-    without gaps, for what is computed from them lies in that of its axes."""
-    users = _users(nodes, outputs)
-    found = set()
-    for node in nodes:
-        if id(node) in orders and is_convolution(node) and sizes_of(node)[0] == "weight":
-            last = node
-            while id(last) not in strided and len(users[id(last)]) == 1:
-                (user,) = users[id(last)]
-                if user is last or not user.op.pointwise or user.shape != node.shape:
-                    break
-                last = user
-            if id(last) not in strided:
-                found.add(id(node))
-    return found
+def _is_gradient(convolution: Node) -> bool:
+    """Whether it gives the gradient of filters."""
+    return sizes_of(convolution)[0] == "weight"
+
+
+def _reaches(node: Node, users: dict[int, list[Node]], strided: set[int]) -> bool:
+    """Whether only what is computed element by element lies between a value and a result that lies
+    in another order than that of its axes: the kernel of the value can give that result.
+
+    A gradient for which it is not so gets memory of its own, which is written without gaps.
+    """
+    while id(node) not in strided:
+        user, *others = users[id(node)]
+        if others or user is node or not user.op.pointwise or user.shape != node.shape:
+            return False
+        node = user
+    return True
 
 
 def _users(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[int, list[Node]]:
