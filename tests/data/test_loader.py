@@ -213,8 +213,10 @@ def test_orders_are_all_numbers_evenly():
 def test_samplers():
     order = data.RandomSampler(range(5), replacement=True, num_samples=40)
     assert len(order) == 40 and set(order) <= set(range(5))
-    with pytest.raises(ValueError, match="replacement=True"):
-        data.RandomSampler(range(5), num_samples=6)
+    again = list(data.RandomSampler(range(5), num_samples=12))
+    assert len(again) == 12 and sorted(again[:5]) == sorted(again[5:10]) == list(range(5))
+    with pytest.raises(ValueError, match="no samples of which num_samples=6"):
+        data.RandomSampler([], num_samples=6)
     weighted = data.WeightedRandomSampler([0, 1, 0, 3], 4000)
     counts = np.bincount(list(weighted), minlength=4)
     assert counts[0] == counts[2] == 0 and abs(counts[3] / 4000 - 0.75) < 0.05
@@ -235,6 +237,60 @@ def test_samplers():
     assert labels(data.DataLoader(PAIRS, 2, sampler=[3, 1, 2])) == [[3, 1], [2]]
     assert labels(data.DataLoader(PAIRS, batch_sampler=[[3], [1, 2]])) == [[3], [1, 2]]
     assert len(data.DataLoader(PAIRS, batch_sampler=[[3], [1, 2]])) == 2
+
+
+class Short(data.Sampler):
+    """An order of many blocks, each of 7 numbers."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def order(self, generator):
+        return data.Blocks(lambda own, n: own.integers(0, 11, n).numpy(), self.count, generator, 7)
+
+    def __len__(self):
+        return self.count
+
+
+def test_orders_in_blocks_are_the_same_however_they_are_read():
+    order = Short(40).order(ag.random.default_rng(3))
+    whole = list(order)
+    assert len(whole) == len(order) == 40 and whole[:7] != whole[7:14]
+    for begin in range(-3, 41, 3):
+        for end in (begin, begin + 1, begin + 9, None):
+            assert list(order[begin:end]) == whole[begin:end]
+    assert list(order[::-3]) == whole[::-3] and order[-1] == whole[-1]
+    with pytest.raises(IndexError):
+        order[40]
+
+    def loader(**way):
+        return data.DataLoader(PAIRS, 3, sampler=Short(40), generator=2, **way)
+
+    batches = labels(loader())
+    assert [len(b) for b in batches] == [3] * 13 + [1]
+    assert labels(loader(num_workers=2, worker_type="thread")) == batches
+    begun = loader()
+    for first, _ in enumerate(begun, 1):
+        rest = loader()
+        rest.load_state_dict(begun.state_dict())
+        assert first == 14 or labels(rest) == batches[first:]
+
+
+def test_orders_longer_than_memory():
+    """As minGPT's trainer draws them."""
+    endless = data.RandomSampler(range(11), replacement=True, num_samples=10**13)
+    weighted = data.WeightedRandomSampler([0, 1, 0, 3], 10**13)
+    again = data.RandomSampler(range(11), num_samples=10**13)
+    for sampler in (endless, weighted, again):
+        loader = data.DataLoader(PAIRS, 4, sampler=sampler, generator=0)
+        assert len(loader) == 10**13 // 4
+        next(iter(loader))
+        got = []
+        for way in ({}, {"num_workers": 1, "worker_type": "thread"}):
+            far = data.DataLoader(PAIRS, 4, sampler=sampler, **way)
+            far.load_state_dict({**loader.state_dict(), "batch": 2 * 10**12 - 1})
+            got.append(next(iter(far))[1].tolist())
+        assert got[0] == got[1] and len(got[0]) == 4
 
 
 def test_random_split():

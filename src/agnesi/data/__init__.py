@@ -18,6 +18,7 @@ from agnesi.data.images import ImageFolder as ImageFolder
 from agnesi.data.images import read_image as read_image
 from agnesi.data.images import write_image as write_image
 from agnesi.data.loader import DataLoader as DataLoader
+from agnesi.data.orders import Blocks as Blocks
 from agnesi.data.samplers import BatchSampler as BatchSampler
 from agnesi.data.samplers import BucketBatchSampler as BucketBatchSampler
 from agnesi.data.samplers import RandomSampler as RandomSampler

@@ -221,9 +221,8 @@ class DataLoader:
             return _groups(iter(self._fetch.source), self.batch_size, self.drop_last)
         own = Generator(0)
         own.load_state_dict({"state": words})
-        if self.batch_sampler is not None:
-            return ordered(self.batch_sampler, own)
-        return ([k] for k in ordered(self.sampler, own))
+        each = BatchSampler(self.sampler, 1) if self.batch_sampler is None else self.batch_sampler
+        return ordered(each, own)
 
     def _made(self, tasks: Iterator[Task]) -> Iterator[Any]:
         if not self.num_workers:

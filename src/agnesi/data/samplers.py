@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sized
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from agnesi.api.random import Generator, exponential, integers, uniform
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Count
 from agnesi.core.support.errors import at
+from agnesi.data.orders import Blocks, cut, is_sequence
 
 
 class Sampler:
@@ -18,9 +19,9 @@ class Sampler:
 
     An iterable of numbers serves as a sampler, too, and so does a subclass with ``__iter__``; what
     a subclass computes from the generator that it is given can be repeated, so that a loader goes
-    on in the middle of an epoch.
+    on in the middle of an epoch.  Orders too long for one array are :class:`Blocks`.
 
-    :see: data.DataLoader, data.RandomSampler, data.BucketBatchSampler
+    :see: data.DataLoader, data.RandomSampler, data.BucketBatchSampler, data.Blocks
 
     >>> import numpy as np
     >>> from agnesi import data
@@ -36,8 +37,8 @@ class Sampler:
         """Numbers of the samples of one epoch.
 
         :param generator: The only source of random numbers.
-        :returns: In order; of batch samplers, a list of arrays.
-        :rtype: numpy.ndarray of int
+        :returns: In order: an array, a range, :class:`Blocks`; of batch samplers, arrays.
+        :rtype: sequence of int
         :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no order(self, generator), which "
@@ -75,8 +76,9 @@ class RandomSampler(Sampler):
     :param dataset: Whose length counts.
     :type dataset: Dataset
     :param replacement: Whether a sample may come several times.
-    :param num_samples: How many; by default as many as there are.
-    :raises ValueError: If more samples are wanted than there are, without replacement.
+    :param num_samples: How many, also more than memory holds; by default as many as there are.
+        Without replacement, each comes again once all others came.
+    :raises ValueError: If there are no samples to draw from.
     :see: data.SequentialSampler, data.WeightedRandomSampler
 
     >>> from agnesi import data
@@ -88,14 +90,16 @@ class RandomSampler(Sampler):
                  num_samples: Count | None = None) -> None:
         self.count, self.replacement = len(dataset), replacement
         self.num_samples = self.count if num_samples is None else num_samples
-        if not replacement and self.num_samples > self.count:
-            raise ValueError(at(f"RandomSampler: there are {self.count} samples, fewer than "
-                                f"num_samples={self.num_samples}; set replacement=True"))
+        if self.num_samples > 0 == self.count:
+            raise ValueError(at(f"RandomSampler: there are no samples of which "
+                                f"num_samples={self.num_samples} could be drawn"))
 
     def order(self, generator: Generator) -> Any:
         if self.replacement:
-            return integers(0, self.count, self.num_samples, generator=generator).array
-        return shuffled(self.count, generator)[: self.num_samples]
+            return Blocks(lambda own, n: integers(0, self.count, n, generator=own).array,
+                          self.num_samples, generator)
+        return Blocks(lambda own, n: shuffled(self.count, own)[:n], self.num_samples, generator,
+                      block=max(self.count, 1))
 
     def __len__(self) -> int:
         return self.num_samples
@@ -130,9 +134,7 @@ class WeightedRandomSampler(Sampler):
     def order(self, generator: Generator) -> Any:
         if self.replacement:
             ends = np.cumsum(self.weights)
-            draws: Any = uniform(size=self.num_samples, dtype="float64", generator=generator).array
-            return np.searchsorted(ends, draws * ends[-1], side="right").clip(
-                0, len(ends) - 1)
+            return Blocks(lambda own, n: _drawn(ends, n, own), self.num_samples, generator)
         with np.errstate(divide="ignore"):  # the smallest of exponential times come first
             times: Any = exponential(
                 size=len(self.weights), dtype="float64", generator=generator).array
@@ -163,8 +165,8 @@ class BatchSampler(Sampler):
 
     def order(self, generator: Generator) -> Any:
         order = ordered(self.sampler, generator)
-        if isinstance(order, Sequence) or hasattr(order, "shape"):
-            return _Cut(order, self.batch_size, self.drop_last)
+        if is_sequence(order):
+            return cut(order, self.batch_size, self.drop_last)
         return _gathered(order, self.batch_size, self.drop_last)
 
     def __len__(self) -> int:
@@ -244,20 +246,10 @@ def ordered(sampler: Any, generator: Generator) -> Any:
     return iter(sampler)
 
 
-class _Cut:
-    """An order cut into batches, each of which is found at once."""
-
-    def __init__(self, order: Any, size: Count, drop_last: bool) -> None:
-        self.order, self.size = order, size
-        self.count = len(order) // size if drop_last else -(-len(order) // size)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, k: int) -> Any:
-        if not 0 <= k < self.count:
-            raise IndexError(k)
-        return self.order[k * self.size : (k + 1) * self.size]
+def _drawn(ends: np.ndarray, count: int, generator: Generator) -> Any:
+    """Places drawn with chances whose running sums are given."""
+    draws: Any = uniform(size=count, dtype="float64", generator=generator).array
+    return np.searchsorted(ends, draws * ends[-1], side="right").clip(0, len(ends) - 1)
 
 
 def _gathered(order: Iterator[Any], size: int, drop_last: bool) -> Iterator[list[Any]]:

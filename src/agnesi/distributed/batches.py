@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.data.orders import Each, is_sequence
 from agnesi.data.samplers import BatchSampler, Sampler, ordered
 from agnesi.distributed.processes.group import Group
 from agnesi.distributed.processes.world import world
@@ -43,10 +44,16 @@ class ShardedBatches(Sampler):
 
         :param generator: The only source of random numbers.
         :returns: As many in each process.
-        :rtype: list of sequences of int
+        :rtype: sequence of sequences of int
         """
-        return [b[len(b) * self.rank // self.size: len(b) * (self.rank + 1) // self.size]
-                for b in ordered(self.batches, generator)]
+        batches = ordered(self.batches, generator)
+        if is_sequence(batches):
+            return Each(len(batches), lambda k: self._part(batches[k]))
+        return map(self._part, batches)
+
+    def _part(self, batch: Any) -> Any:
+        size = len(batch)
+        return batch[size * self.rank // self.size: size * (self.rank + 1) // self.size]
 
     def __len__(self) -> int:
         return len(self.batches)
