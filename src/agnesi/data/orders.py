@@ -44,7 +44,7 @@ class Blocks(Sequence[Any]):
         #: One block is drawn from the generator itself.
         self._words = None if count <= block else [int(w) for w in generator.beginning()]
         self._held: tuple[int, Any] = -1, None
-        self._only = draw(generator, count) if self._words is None else None
+        self._only: Any = draw(generator, count) if self._words is None else None
 
     def __len__(self) -> int:
         return self._count
