@@ -117,7 +117,7 @@ ARGUMENTS |= {
     "noncentral_f": (3.0, 4.0, 1.0, 5), "standard_cauchy": (5,), "wald": (1.0, 2.0, 5),
     "triangular": (0.0, 0.5, 1.0, 5), "truncated_normal": (-1.0, 1.0, 0.0, 1.0, 5),
     "view_as_complex": (IMAGE.reshape(9)[:8].reshape(4, 2),), "view_as_real": (COMPLEX,),
-    "zipf": (2.0, 5),
+    "bitcast": (SQUARE, "int64"), "zipf": (2.0, 5),
 }
 _P, _STACK = ag.tensor(MATRIX @ MATRIX.T + np.eye(3)), ag.tensor(MATRIX[None] + np.ones((2, 1, 1)))
 _SIGNAL = ag.arange(16) * 1.0

@@ -128,6 +128,7 @@ from agnesi.ops.convolution.conv import conv3d as conv3d
 from agnesi.ops.convolution.pool import avg_pool as avg_pool
 from agnesi.ops.convolution.pool import max_pool as max_pool
 from agnesi.ops.convolution.transposed import conv_transpose as conv_transpose
+from agnesi.ops.elementwise.bitcast import bitcast as bitcast
 from agnesi.ops.elementwise.bitwise import bitwise_and as bitwise_and
 from agnesi.ops.elementwise.bitwise import bitwise_invert as bitwise_invert
 from agnesi.ops.elementwise.bitwise import bitwise_left_shift as bitwise_left_shift

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
 from agnesi.core.public import as_dtype_of_target, explain_errors, is_device, on_host, public
 from agnesi.core.storage.placed import moved, place_of
+from agnesi.core.storage.views import root
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import at
@@ -22,6 +25,7 @@ from agnesi.ops.base.convert import Cast, cast
 from agnesi.ops.base.movement import flatten as flatten_axes
 from agnesi.ops.base.movement import matrix_transpose, permute_dims, swapaxes
 from agnesi.ops.base.movement import reshape as to_shape
+from agnesi.ops.elementwise.bitcast import bitcast
 from agnesi.ops.elementwise.complexes import part
 
 
@@ -56,16 +60,19 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
 def view(self: Tensor, *shape: Any) -> Tensor:
     """Like :func:`reshape`, never a copy: what does not lie so in memory is an error.
 
-    :param *shape: Sizes, as several arguments or one tuple.
+    With a dtype in place of sizes it is :func:`bitcast`, as in NumPy and PyTorch.
+
+    :param *shape: Sizes, as several arguments or one tuple; or a dtype.
     :type *shape: int
     :returns: A view.
     :raises ValueError: If the elements do not lie so in memory.
     :raises ShapeError: If the shape does not hold as many elements.
     """
-    result = to_shape(self, _listed(shape))
-    if result is not self and result._view is None:
-        raise ValueError(f"{typed(self)} does not lie in memory so that shape {result.shape} could "
-                         "look into it; reshape copies it")
+    as_dtype = len(shape) == 1 and isinstance(shape[0], (np.dtype, type, str))
+    result = bitcast(self, shape[0]) if as_dtype else to_shape(self, _listed(shape))
+    if root(result) is not root(self):
+        raise ValueError(f"{typed(self)} does not lie in memory so that {typed(result)} could look "
+                         f"into it; {'ag.bitcast' if as_dtype else 'reshape'} copies it")
     return result
 
 

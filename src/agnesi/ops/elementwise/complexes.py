@@ -25,6 +25,7 @@ from agnesi.ops.base.arith import imag, multiply, real
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.expand import broadcast_to, sum_to
+from agnesi.ops.base.movement import reshape
 from agnesi.ops.elementwise.trig import cos, sin
 
 
@@ -166,7 +167,7 @@ class AsReal(Op):
         return PutPairs()
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (apply(AsComplex(), g),)
+        return (_of_pairs(g),)
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return apply(self, ts[0])
@@ -203,9 +204,10 @@ class PutPairs(Op):
 
 @record
 class AsComplex(Op):
-    """Pairs along the last axis as complex numbers."""
+    """Pairs along the last axis as complex numbers, as a view where they lie side by side."""
 
     name = "view_as_complex"
+    view = True
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
@@ -216,7 +218,13 @@ class AsComplex(Op):
         return x.shape[:-1], dtypes.complex_of(x.dtype)
 
     def perform(self, x: np.ndarray) -> np.ndarray:
+        if x.flags.c_contiguous and x.flags.aligned:
+            return x.view(dtypes.complex_of(x.dtype))[..., 0]
         return _paired(x)
+
+    def undo(self, shape: Any) -> Op:
+        """The operation that leads back: used when the view is changed in place."""
+        return AsReal()
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(AsReal(), g),)
@@ -228,6 +236,11 @@ class AsComplex(Op):
         dtype = dtypes.complex_of(dtypes.as_dtype(x.dtype)).name
         parts = tuple(x(*at, loops.Affine(i)) for i in (0, 1))
         return loops.make("complex", parts, dtype)
+
+
+def _of_pairs(x: Tensor) -> Tensor:
+    """Complex numbers that look into pairs, or into a copy of pairs that are strided."""
+    return apply(AsComplex(), reshape(reshape(x, (-1,)), x.shape))
 
 
 def _paired(x: np.ndarray) -> np.ndarray:
@@ -311,7 +324,7 @@ def view_as_complex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Pairs (real, imaginary) along the last axis, of size 2, as complex numbers.
 
     :param x: Floats, of shape (..., 2).
-    :returns: Of shape (...): a view.
+    :returns: Of shape (...): a view of tensors that are contiguous, else a copy.
     :raises ShapeError: If the last axis has another size than 2.
     :raises DTypeError: For other dtypes than float32 and float64.
     :see: view_as_real, complex
@@ -320,7 +333,9 @@ def view_as_complex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     tensor([1.+2.j, 0.+3.j])
     """
     x = as_tensor(x)
-    return apply(AsComplex(), cast(x, dtypes.floating(x.dtype)))
+    x = cast(x, dtypes.floating(x.dtype))
+    AsComplex().infer(x)
+    return _of_pairs(x)
 
 
 def part(x: Tensor, imaginary: bool) -> Tensor:

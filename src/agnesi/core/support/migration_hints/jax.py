@@ -97,7 +97,7 @@ batch_matmul(c, d) | c @ d
 bessel_i0e(x) | ag.special.i0e(x)
 bessel_i1e(x) | ag.special.i1e(x)
 betainc(t, t, t) | ag.special.betainc(t, t, t)
-bitcast_convert_type : `ag.from_numpy(x.numpy().view('int32'))`
+bitcast_convert_type(x, 'int32') | ag.bitcast(x, 'int32')
 broadcast(x, (2,)) | ag.broadcast_to(x, (2, 3, 4))
 broadcast_in_dim(v, (3, 4), (1,)) | ag.broadcast_to(v, (3, 4))
 broadcast_like broadcast_to_rank : `ag.broadcast_to(x, shape)`

@@ -40,6 +40,8 @@ real_if_close(x) | x
 require : `ag.asarray(x, dtype)`
 ndarray : `ag.Tensor`
 lib : `ag.sliding_window_view`
+char strings : `numpy`: tensors hold numbers and bools
+emath scimath : `ag.sqrt(x.astype('complex64'))` and the like, of complex numbers
 s_ index_exp : `numpy.s_`
 ndindex : `numpy.ndindex(*x.shape)`
 in1d : `ag.isin`
