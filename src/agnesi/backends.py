@@ -44,20 +44,14 @@ class Backend:
     def is_available(self) -> bool:
         """Return whether the library is used here.
 
-        Returns
-        -------
-        bool
-            False.
+        :returns: False.
         """
         return False
 
     def is_built(self) -> bool:
         """Return whether the library is part of this one.
 
-        Returns
-        -------
-        bool
-            False.
+        :returns: False.
         """
         return False
 

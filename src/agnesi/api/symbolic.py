@@ -94,33 +94,17 @@ Examples
 def variable(name: str | None, dtype: DTypeLike, shape: Sequence[int | str | Dim | None]) -> Tensor:
     """A symbolic variable: an input to come.
 
-    Parameters
-    ----------
-    name : str or None
-        Its name, for printing and for calls by keyword.
-    dtype : dtype or None
-        Type of the elements; None is ``config.symbolic_float``.
-    shape : sequence
-        A number, a name (equal names are equal sizes), or None for each axis.
+    :param name: Its name, for printing and for calls by keyword.
+    :type name: str or None
+    :param dtype: Type of the elements; None is ``config.symbolic_float``.
+    :type dtype: dtype or None
+    :param shape: A number, a name (equal names are equal sizes), or None for each axis.
+    :type shape: sequence
+    :returns: Symbolic: its ``data`` is None.
+    :raises TypeError: If the name is no string, or the shape no tuple.
+    :raises DTypeError: If there is no such dtype.
+    :see: symbolic.tensor, symbolic.vector, symbolic.matrix, function
 
-    Returns
-    -------
-    Tensor
-        Symbolic: its ``data`` is None.
-
-    Raises
-    ------
-    TypeError
-        If the name is no string, or the shape no tuple.
-    DTypeError
-        If there is no such dtype.
-
-    See Also
-    --------
-    symbolic.tensor, symbolic.vector, symbolic.matrix, function
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> T.variable("x", "float32", (None, 3)).dtype
     dtype('float32')
@@ -154,26 +138,13 @@ def tensor(  # type: ignore[no-redef]
 ) -> Tensor:
     """A symbolic variable of any dtype and shape.
 
-    Parameters
-    ----------
-    dtype : dtype, optional
-        ``config.symbolic_float`` by default.
-    shape : sequence
-        A number, a name (equal names are equal sizes), or None for each axis.
-    name : str, optional
-        Its name, for printing and for calls by keyword.
+    :param dtype: ``config.symbolic_float`` by default.
+    :param shape: A number, a name (equal names are equal sizes), or None for each axis.
+    :type shape: sequence
+    :param name: Its name, for printing and for calls by keyword.
+    :returns: Symbolic.
+    :see: symbolic.variable, symbolic.matrix, agnesi.tensor
 
-    Returns
-    -------
-    Tensor
-        Symbolic.
-
-    See Also
-    --------
-    symbolic.variable, symbolic.matrix, agnesi.tensor
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> T.tensor("int32", (None, "time", 3), name="z").ndim
     3
@@ -184,26 +155,14 @@ def tensor(  # type: ignore[no-redef]
 def Variable(name: str, shape: Sequence[Any] = (None,), dtype: DTypeLike = None) -> Tensor:  # noqa: N802
     """A named symbolic variable, a vector unless a shape is given.
 
-    Parameters
-    ----------
-    name : str, optional
-        Its name.
-    shape : sequence
-        A number, a name or None for each axis.
-    dtype : dtype, optional
-        ``config.symbolic_float`` by default.
+    :param name: Its name.
+    :type name: str, optional
+    :param shape: A number, a name or None for each axis.
+    :type shape: sequence
+    :param dtype: ``config.symbolic_float`` by default.
+    :returns: Symbolic.
+    :see: symbolic.variable, symbolic.Constant
 
-    Returns
-    -------
-    Tensor
-        Symbolic.
-
-    See Also
-    --------
-    symbolic.variable, symbolic.Constant
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> T.Variable("A") * T.Variable("B") + T.Constant(1)
     <vector add: float64[...]>
@@ -214,22 +173,10 @@ def Variable(name: str, shape: Sequence[Any] = (None,), dtype: DTypeLike = None)
 def Constant(value: TensorLike) -> Tensor:  # noqa: N802 - a constructor
     """A constant of a graph: the value itself.
 
-    Parameters
-    ----------
-    value : array_like
-        A number or an array.
+    :param value: A number or an array.
+    :returns: Symbolic, of the value's shape and dtype.
+    :see: symbolic.variable, shared
 
-    Returns
-    -------
-    Tensor
-        Symbolic, of the value's shape and dtype.
-
-    See Also
-    --------
-    symbolic.variable, shared
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> x = T.scalar("x")
     >>> (x + T.Constant(2.0)).eval({x: 1.0})
@@ -284,22 +231,10 @@ zscalar, zvector, zmatrix, zrow, zcol, ztensor3, ztensor4, ztensor5 = _family("c
 def scalars(*names: str) -> tuple[Tensor, ...]:
     """Several symbolic scalars.
 
-    Parameters
-    ----------
-    *names : str
-        A name for each.
+    :param *names: A name for each.
+    :returns: Of dtype ``config.symbolic_float``.
+    :see: symbolic.scalar, symbolic.vectors
 
-    Returns
-    -------
-    tuple of Tensor
-        Of dtype ``config.symbolic_float``.
-
-    See Also
-    --------
-    symbolic.scalar, symbolic.vectors
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> a, b = T.scalars("a", "b")
     """
@@ -309,22 +244,10 @@ def scalars(*names: str) -> tuple[Tensor, ...]:
 def vectors(*names: str) -> tuple[Tensor, ...]:
     """Several symbolic vectors.
 
-    Parameters
-    ----------
-    *names : str
-        A name for each.
+    :param *names: A name for each.
+    :returns: Of dtype ``config.symbolic_float``.
+    :see: symbolic.vector, symbolic.matrices
 
-    Returns
-    -------
-    tuple of Tensor
-        Of dtype ``config.symbolic_float``.
-
-    See Also
-    --------
-    symbolic.vector, symbolic.matrices
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> a, b = T.vectors("a", "b")
     """
@@ -334,22 +257,10 @@ def vectors(*names: str) -> tuple[Tensor, ...]:
 def matrices(*names: str) -> tuple[Tensor, ...]:
     """Several symbolic matrices.
 
-    Parameters
-    ----------
-    *names : str
-        A name for each.
+    :param *names: A name for each.
+    :returns: Of dtype ``config.symbolic_float``.
+    :see: symbolic.matrix, symbolic.vectors
 
-    Returns
-    -------
-    tuple of Tensor
-        Of dtype ``config.symbolic_float``.
-
-    See Also
-    --------
-    symbolic.matrix, symbolic.vectors
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> a, b = T.matrices("a", "b")
     """

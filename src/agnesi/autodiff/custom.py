@@ -115,20 +115,12 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
     give those of higher order.  It works wherever operations do: on values, in records, in graphs,
     under ``jit`` and ``vmap``.
 
-    Parameters
-    ----------
-    function : callable
-        What to compute where nobody differentiates.
-    nondiff_argnums : sequence of int
-        Arguments without derivative, of any type; ``backward`` gets them first.
+    :param function: What to compute where nobody differentiates.
+    :type function: callable
+    :param nondiff_argnums: Arguments without derivative, of any type; ``backward`` gets them first.
+    :type nondiff_argnums: sequence of int
+    :see: custom_jvp, vjp, op, stop_gradient
 
-    See Also
-    --------
-    custom_jvp, vjp, op, stop_gradient
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> @ag.custom_vjp
     ... def clipped(x):
     ...     return x * 1.0
@@ -144,17 +136,12 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
     def defvjp(self, forward: Function, backward: Function) -> None:
         """Give the derivative: see :class:`custom_vjp`.
 
-        Parameters
-        ----------
-        forward : callable
-            ``forward(*args) -> (result, residuals)``.
-        backward : callable
-            ``backward(residuals, cotangent)``, a tuple with the cotangent of each argument.
-
-        Raises
-        ------
-        TypeError
-            If one is no function.
+        :param forward: ``forward(*args) -> (result, residuals)``.
+        :type forward: callable
+        :param backward: ``backward(residuals, cotangent)``, a tuple with the cotangent of each
+            argument.
+        :type backward: callable
+        :raises TypeError: If one is no function.
         """
         for what, rule in (("forward", forward), ("backward", backward)):
             if not callable(rule):
@@ -340,20 +327,12 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
     operations do.  ``f.defjvps(*rules)`` takes a rule ``rule(tangent, result, *primals)`` for each
     argument, or None.
 
-    Parameters
-    ----------
-    function : callable
-        What to compute.
-    nondiff_argnums : sequence of int
-        Arguments without derivative, of any type; the rule gets them first.
+    :param function: What to compute.
+    :type function: callable
+    :param nondiff_argnums: Arguments without derivative, of any type; the rule gets them first.
+    :type nondiff_argnums: sequence of int
+    :see: custom_vjp, jvp, op
 
-    See Also
-    --------
-    custom_vjp, jvp, op
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> @ag.custom_jvp
     ... def log1pexp(x):
     ...     return ag.log1p(ag.exp(x))
@@ -368,20 +347,16 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
     def defjvp(self, rule: Function) -> None:
         """Give the derivative: see :class:`custom_jvp`.
 
-        Parameters
-        ----------
-        rule : callable
-            ``rule(primals, tangents) -> (result, its direction)``.
+        :param rule: ``rule(primals, tangents) -> (result, its direction)``.
+        :type rule: callable
         """
         self._rule = rule
 
     def defjvps(self, *rules: Function | None) -> None:
         """Give a derivative for each argument: see :class:`custom_jvp`.
 
-        Parameters
-        ----------
-        *rules : callable or None
-            ``rule(tangent, result, *primals)`` for each argument.
+        :param *rules: ``rule(tangent, result, *primals)`` for each argument.
+        :type *rules: callable or None
         """
 
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:

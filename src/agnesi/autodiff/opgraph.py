@@ -120,35 +120,20 @@ class OpFromGraph:
     is compiled; at once where values tell sizes of its results, as in ``x[x > 1]``.  Graphs may use
     others.  Shared tensors in the graph are read when it runs.
 
-    Parameters
-    ----------
-    inputs : list of Tensor
-        Symbolic variables.
-    outputs : Tensor or list of Tensor
-        What to compute from them.
-    inline : bool
-        Leave no operation behind, but put the graph's own into the place of the call.
-    vjp, jvp : callable, optional
-        Derivatives in the place of the graph's own: ``vjp(g, y, *xs)``, ``jvp(ts, y, *xs)``, as
-        for :func:`agnesi.op`.
-    name : str
-        Name for listings and errors.
+    :param inputs: Symbolic variables.
+    :type inputs: list of Tensor
+    :param outputs: What to compute from them.
+    :type outputs: Tensor or list of Tensor
+    :param inline: Leave no operation behind, but put the graph's own into the place of the call.
+    :param vjp, jvp: Derivatives in the place of the graph's own: ``vjp(g, y, *xs)``, ``jvp(ts, y,
+        *xs)``, as for :func:`agnesi.op`.
+    :type vjp, jvp: callable, optional
+    :param name: Name for listings and errors.
+    :raises TypeError: If an input is no symbolic variable.
+    :raises MissingInputError: If the outputs depend on another variable.
+    :raises TraceError: If it has derivatives of its own, and results whose sizes are values.
+    :see: op, Op, function
 
-    Raises
-    ------
-    TypeError
-        If an input is no symbolic variable.
-    MissingInputError
-        If the outputs depend on another variable.
-    TraceError
-        If it has derivatives of its own, and results whose sizes are values.
-
-    See Also
-    --------
-    op, Op, function
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> x, y = T.vectors("x", "y")

@@ -65,18 +65,10 @@ class _Recording(Switch, metaclass=_Called):
 class no_grad(_Recording):  # noqa: N801 - used as a function
     """Operations inside are not recorded; as a ``with`` block or a decorator.
 
-    Parameters
-    ----------
-    function : callable, optional
-        A function to decorate; left out, the object is a ``with`` block.
+    :param function: A function to decorate; left out, the object is a ``with`` block.
+    :type function: callable, optional
+    :see: enable_grad, stop_gradient, is_grad_enabled
 
-    See Also
-    --------
-    enable_grad, stop_gradient, is_grad_enabled
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.ones(2, requires_grad=True)
     >>> with ag.no_grad():
     ...     w -= 0.5
@@ -93,18 +85,10 @@ class no_grad(_Recording):  # noqa: N801 - used as a function
 class enable_grad(_Recording):  # noqa: N801 - used as a function
     """Operations inside are recorded again, within :class:`no_grad`.
 
-    Parameters
-    ----------
-    function : callable, optional
-        A function to decorate; left out, the object is a ``with`` block.
+    :param function: A function to decorate; left out, the object is a ``with`` block.
+    :type function: callable, optional
+    :see: no_grad, is_grad_enabled
 
-    See Also
-    --------
-    no_grad, is_grad_enabled
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.ones(2, requires_grad=True)
     >>> with ag.no_grad(), ag.enable_grad():
     ...     print((w * 2).requires_grad)

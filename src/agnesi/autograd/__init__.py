@@ -34,40 +34,23 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
          allow_unused: bool = False, only_inputs: bool = True) -> tuple[Any, ...]:
     """Gradients of results with respect to tensors, as PyTorch's function of this name.
 
-    Parameters
-    ----------
-    outputs : Tensor or iterable of Tensor
-        What to differentiate: the sum of all of them.
-    inputs : Tensor or iterable of Tensor
-        With respect to what.
-    grad_outputs : Tensor or iterable of Tensor, optional
-        Cotangents of the outputs; needed for those that are no scalars.
-    retain_graph : bool, optional
-        Taken from PyTorch's calls; records stay as long as their results.
-    create_graph : bool
-        Whether the gradients can be differentiated again.
-    allow_unused : bool
-        Whether None is given for a tensor that no output depends on, instead of an error.
-    only_inputs : bool
-        Taken from PyTorch's calls; gradients of other tensors are never added to.
+    :param outputs: What to differentiate: the sum of all of them.
+    :type outputs: Tensor or iterable of Tensor
+    :param inputs: With respect to what.
+    :type inputs: Tensor or iterable of Tensor
+    :param grad_outputs: Cotangents of the outputs; needed for those that are no scalars.
+    :type grad_outputs: Tensor or iterable of Tensor, optional
+    :param retain_graph: Taken from PyTorch's calls; records stay as long as their results.
+    :param create_graph: Whether the gradients can be differentiated again.
+    :param allow_unused: Whether None is given for a tensor that no output depends on, instead of an
+        error.
+    :param only_inputs: Taken from PyTorch's calls; gradients of other tensors are never added to.
+    :returns: One for each of the inputs.
+    :rtype: tuple of Tensor
+    :raises GradientError: If an output does not depend on a tensor, or is no scalar and has no
+        cotangent.
+    :see: value_and_grad, Tensor.backward
 
-    Returns
-    -------
-    tuple of Tensor
-        One for each of the inputs.
-
-    Raises
-    ------
-    GradientError
-        If an output does not depend on a tensor, or is no scalar and has no cotangent.
-
-    See Also
-    --------
-    value_and_grad, Tensor.backward
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor(3.0, requires_grad=True)
     >>> ag.autograd.grad(x**2, x)
     (tensor(6.),)
@@ -87,29 +70,15 @@ def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: Any = None,
              retain_graph: bool | None = None, create_graph: bool = False) -> None:
     """Add the gradients of results to those of all leaves, as :meth:`Tensor.backward` of each.
 
-    Parameters
-    ----------
-    tensors : Tensor or iterable of Tensor
-        The results.
-    grad_tensors : Tensor or iterable of Tensor, optional
-        Their cotangents; needed for those that are no scalars.
-    retain_graph : bool, optional
-        Taken from PyTorch's calls; records stay as long as their results.
-    create_graph : bool
-        Whether the gradients can be differentiated again.
+    :param tensors: The results.
+    :type tensors: Tensor or iterable of Tensor
+    :param grad_tensors: Their cotangents; needed for those that are no scalars.
+    :type grad_tensors: Tensor or iterable of Tensor, optional
+    :param retain_graph: Taken from PyTorch's calls; records stay as long as their results.
+    :param create_graph: Whether the gradients can be differentiated again.
+    :raises ValueError: If there are not as many cotangents as results.
+    :see: Tensor.backward
 
-    Raises
-    ------
-    ValueError
-        If there are not as many cotangents as results.
-
-    See Also
-    --------
-    Tensor.backward
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor(3.0, requires_grad=True)
     >>> ag.autograd.backward([x**2, 2 * x])
     >>> x.grad
@@ -128,27 +97,13 @@ def Variable(data: Any, requires_grad: bool = False, volatile: bool = False  # n
              ) -> Tensor:
     """A tensor: what PyTorch called a variable before tensors had gradients.
 
-    Parameters
-    ----------
-    data : array_like
-        The value; a tensor is given back as it is, unless it shall require a gradient.
-    requires_grad : bool
-        Whether it requires a gradient.
-    volatile : bool
-        Taken from old programs; ``no_grad`` says it now.
+    :param data: The value; a tensor is given back as it is, unless it shall require a gradient.
+    :type data: array_like
+    :param requires_grad: Whether it requires a gradient.
+    :param volatile: Taken from old programs; ``no_grad`` says it now.
+    :returns: The tensor.
+    :see: tensor, no_grad
 
-    Returns
-    -------
-    Tensor
-        The tensor.
-
-    See Also
-    --------
-    tensor, no_grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.autograd.Variable(ag.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """

@@ -384,35 +384,20 @@ class Function(Direct, Inspectable):
              share_memory: bool = True, name: str | None = None) -> Function:
         """The same function on other state, without optimising it again.
 
-        Parameters
-        ----------
-        swap : mapping of Shared to Shared, optional
-            Shared variables (or tensors with a value) to put in the place of others, of the same
-            dtype and number of axes.
-        updates : bool
-            Whether the copy changes state as the original does.
-        share_memory : bool
-            Whether intermediate values of the copy lie in the same memory as those of others:
-            like every function, it then takes memory from the pool for a call and gives it back.
-            Otherwise it keeps what it takes for itself, until it is deleted.  Results are never
-            touched by other calls.
-        name : str, optional
-            The copy's name; the original's by default.
+        :param swap: Shared variables (or tensors with a value) to put in the place of others, of
+            the same dtype and number of axes.
+        :type swap: mapping of Shared to Shared, optional
+        :param updates: Whether the copy changes state as the original does.
+        :param share_memory: Whether intermediate values of the copy lie in the same memory as those
+            of others: like every function, it then takes memory from the pool for a call and gives
+            it back. Otherwise it keeps what it takes for itself, until it is deleted.  Results are
+            never touched by other calls.
+        :param name: The copy's name; the original's by default.
+        :returns: Of the same inputs and outputs.
+        :raises ValueError: If it does not use a variable that is to be swapped, or would update one
+            twice.
+        :raises DTypeError, ShapeError: If the new variable's dtype or number of axes differs.
 
-        Returns
-        -------
-        Function
-            Of the same inputs and outputs.
-
-        Raises
-        ------
-        ValueError
-            If it does not use a variable that is to be swapped, or would update one twice.
-        DTypeError, ShapeError
-            If the new variable's dtype or number of axes differs.
-
-        Examples
-        --------
         >>> import agnesi as ag
         >>> from agnesi import symbolic as T
         >>> x = T.scalar("x")

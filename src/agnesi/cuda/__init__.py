@@ -21,18 +21,9 @@ from agnesi.ops.random.generators import manual_seed
 def is_available() -> bool:
     """Return whether there is a GPU that the library can use: there is none.
 
-    Returns
-    -------
-    bool
-        False.
+    :returns: False.
+    :see: device
 
-    See Also
-    --------
-    device
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cuda.is_available()
     False
     """
@@ -42,18 +33,9 @@ def is_available() -> bool:
 def device_count() -> int:
     """How many GPUs there are that the library can use.
 
-    Returns
-    -------
-    int
-        0.
+    :returns: 0.
+    :see: device
 
-    See Also
-    --------
-    device
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cuda.device_count()
     0
     """
@@ -63,13 +45,8 @@ def device_count() -> int:
 def empty_cache() -> None:
     """Give cached memory of GPUs back: there is none.
 
-    See Also
-    --------
-    keep_memory
+    :see: keep_memory
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cuda.empty_cache()
     """
 
@@ -77,18 +54,10 @@ def empty_cache() -> None:
 def synchronize(device: Any = None) -> None:
     """Wait for GPUs: results are there when a call returns.
 
-    Parameters
-    ----------
-    device : object, optional
-        Which one.
+    :param device: Which one.
+    :type device: object, optional
+    :see: device
 
-    See Also
-    --------
-    device
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cuda.synchronize()
     """
 
@@ -96,18 +65,9 @@ def synchronize(device: Any = None) -> None:
 def manual_seed_all(seed: int) -> None:
     """Seed all generators: there is one, as for :func:`agnesi.manual_seed`.
 
-    Parameters
-    ----------
-    seed : int
-        Where the random numbers begin.
+    :param seed: Where the random numbers begin.
+    :see: manual_seed
 
-    See Also
-    --------
-    manual_seed
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cuda.manual_seed_all(0)
     """
     manual_seed(seed)

@@ -58,22 +58,13 @@ def _wrong(value: Any, held: np.ndarray) -> str:
 class Distribution:
     """A family of random variables: one for each place of ``batch_shape``.
 
-    Parameters
-    ----------
-    batch_shape : tuple of int
-        The shape of the parameters.
-    event_shape : tuple of int
-        The shape of one value.
-    validate_args : bool, optional
-        False leaves out the checks of parameters and values.
+    :param batch_shape: The shape of the parameters.
+    :type batch_shape: tuple of int
+    :param event_shape: The shape of one value.
+    :type event_shape: tuple of int
+    :param validate_args: False leaves out the checks of parameters and values.
+    :see: distributions.Normal, distributions.kl_divergence
 
-    See Also
-    --------
-    distributions.Normal, distributions.kl_divergence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> d = ag.distributions.Normal(ag.zeros(3), 1.0)
     >>> d.batch_shape, d.event_shape, d.sample((2,)).shape
     ((3,), (), (2, 3))
@@ -171,15 +162,9 @@ class Distribution:
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Draws through which no gradient flows.
 
-        Parameters
-        ----------
-        sample_shape : tuple of int
-            How many, before the batch.
-
-        Returns
-        -------
-        Tensor
-            Of shape (*sample_shape, *batch_shape, *event_shape).
+        :param sample_shape: How many, before the batch.
+        :type sample_shape: tuple of int
+        :returns: Of shape (*sample_shape, *batch_shape, *event_shape).
         """
         with no_grad():
             return self.rsample(sample_shape).detach()
@@ -187,127 +172,65 @@ class Distribution:
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws as functions of the parameters, to which gradients flow.
 
-        Parameters
-        ----------
-        sample_shape : tuple of int
-            How many, before the batch.
-
-        Returns
-        -------
-        Tensor
-            Of shape (*sample_shape, *batch_shape, *event_shape).
-
-        Raises
-        ------
-        NotImplementedError
-            If the values are discrete.
+        :param sample_shape: How many, before the batch.
+        :type sample_shape: tuple of int
+        :returns: Of shape (*sample_shape, *batch_shape, *event_shape).
+        :raises NotImplementedError: If the values are discrete.
         """
         raise self._absent("rsample: its draws are no smooth functions of the parameters")
 
     def log_prob(self, value: Any) -> Tensor:
         """The logarithm of the density, or of the probability, of values.
 
-        Parameters
-        ----------
-        value : array_like
-            It broadcasts with the batch.
-
-        Returns
-        -------
-        Tensor
-            Without the axes of the event.
-
-        Raises
-        ------
-        ValueError
-            If a value cannot be, where that is checked.
-        NotImplementedError
-            If there is no formula.
+        :param value: It broadcasts with the batch.
+        :type value: array_like
+        :returns: Without the axes of the event.
+        :raises ValueError: If a value cannot be, where that is checked.
+        :raises NotImplementedError: If there is no formula.
         """
         raise self._absent("log_prob")
 
     def cdf(self, value: Any) -> Tensor:
         """The probability of what is not greater.
 
-        Parameters
-        ----------
-        value : array_like
-            It broadcasts with the batch.
-
-        Returns
-        -------
-        Tensor
-            Probabilities.
-
-        Raises
-        ------
-        NotImplementedError
-            If there is no formula.
+        :param value: It broadcasts with the batch.
+        :type value: array_like
+        :returns: Probabilities.
+        :raises NotImplementedError: If there is no formula.
         """
         raise self._absent("cdf")
 
     def icdf(self, value: Any) -> Tensor:
         """The value of which a probability is not greater.
 
-        Parameters
-        ----------
-        value : array_like
-            Probabilities; they broadcast with the batch.
-
-        Returns
-        -------
-        Tensor
-            Values.
-
-        Raises
-        ------
-        NotImplementedError
-            If there is no formula.
+        :param value: Probabilities; they broadcast with the batch.
+        :type value: array_like
+        :returns: Values.
+        :raises NotImplementedError: If there is no formula.
         """
         raise self._absent("icdf")
 
     def entropy(self) -> Tensor:
         """The expected value of ``-log_prob``.
 
-        Returns
-        -------
-        Tensor
-            Of the batch's shape.
-
-        Raises
-        ------
-        NotImplementedError
-            If there is no formula.
+        :returns: Of the batch's shape.
+        :raises NotImplementedError: If there is no formula.
         """
         raise self._absent("entropy")
 
     def perplexity(self) -> Tensor:
         """The exponential of the entropy.
 
-        Returns
-        -------
-        Tensor
-            Of the batch's shape.
+        :returns: Of the batch's shape.
         """
         return F.exp(self.entropy())
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values, along a first axis.
 
-        Parameters
-        ----------
-        expand : bool
-            Whether they are repeated for each place of the batch.
-
-        Returns
-        -------
-        Tensor
-            As draws of as many.
-
-        Raises
-        ------
-        NotImplementedError
-            If there are too many.
+        :param expand: Whether they are repeated for each place of the batch.
+        :returns: As draws of as many.
+        :raises NotImplementedError: If there are too many.
         """
         raise self._absent("enumerate_support")
 
@@ -320,20 +243,11 @@ class Distribution:
     def expand(self, batch_shape: Any) -> Any:
         """The same with its parameters broadcast to another batch.
 
-        Parameters
-        ----------
-        batch_shape : tuple of int
-            The shape.
-
-        Returns
-        -------
-        Distribution
-            Of the same class.
-
-        Raises
-        ------
-        ShapeError
-            If the batch does not broadcast.
+        :param batch_shape: The shape.
+        :type batch_shape: tuple of int
+        :returns: Of the same class.
+        :rtype: Distribution
+        :raises ShapeError: If the batch does not broadcast.
         """
         shape = tuple(batch_shape)
         given = {n: getattr(self, n) for n in self._given}

@@ -30,33 +30,17 @@ def _array(x: Any) -> np.ndarray:
 def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
     """A picture of an image or matrix, by matplotlib.
 
-    Parameters
-    ----------
-    image : array_like
-        (channels, height, width) of 1 or 3 channels, or (height, width).
-    path : str or os.PathLike, optional
-        A file to write it to, by its ending.
-    **options : object
-        For matplotlib's ``imshow``.
+    :param image: (channels, height, width) of 1 or 3 channels, or (height, width).
+    :param path: A file to write it to, by its ending.
+    :type path: str or os.PathLike, optional
+    :param **options: For matplotlib's ``imshow``.
+    :type **options: object
+    :returns: The picture.
+    :rtype: matplotlib.figure.Figure
+    :raises ImportError: If matplotlib is not there.
+    :raises ShapeError: If it is no image.
+    :see: image.hist, image.plot, data.write_image
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The picture.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not there.
-    ShapeError
-        If it is no image.
-
-    See Also
-    --------
-    image.hist, image.plot, data.write_image
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> try:
@@ -78,31 +62,15 @@ def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **opti
 def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = None) -> Any:
     """How often values occur, by matplotlib.
 
-    Parameters
-    ----------
-    x : array_like
-        The values.
-    bins : int
-        How many bars.
-    path : str or os.PathLike, optional
-        A file to write it to, by its ending.
+    :param x: The values.
+    :param bins: How many bars.
+    :param path: A file to write it to, by its ending.
+    :type path: str or os.PathLike, optional
+    :returns: The plot.
+    :rtype: matplotlib.figure.Figure
+    :raises ImportError: If matplotlib is not there.
+    :see: image.plot, histogram
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The plot.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not there.
-
-    See Also
-    --------
-    image.plot, histogram
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> try:
@@ -118,29 +86,14 @@ def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = No
 def plot(*lines: TensorLike, path: str | os.PathLike[str] | None = None) -> Any:
     """Vectors as lines, by matplotlib.
 
-    Parameters
-    ----------
-    *lines : array_like
-        Vectors, or matrices (points, 2) of x and y.
-    path : str or os.PathLike, optional
-        A file to write it to, by its ending.
+    :param *lines: Vectors, or matrices (points, 2) of x and y.
+    :param path: A file to write it to, by its ending.
+    :type path: str or os.PathLike, optional
+    :returns: The plot.
+    :rtype: matplotlib.figure.Figure
+    :raises ImportError: If matplotlib is not there.
+    :see: image.hist, image.imshow
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The plot.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not there.
-
-    See Also
-    --------
-    image.hist, image.imshow
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import image
     >>> try:

@@ -46,22 +46,11 @@ def described(node: Node) -> str:
 def listing(what: Any) -> str:
     """The graph behind tensors, or inside a compiled function, as text.
 
-    Parameters
-    ----------
-    what : Tensor, sequence of Tensor, graph or compiled function
-        Symbolic tensors, recorded results, or what was compiled (after optimisation).
+    :param what: Symbolic tensors, recorded results, or what was compiled (after optimisation).
+    :type what: Tensor, sequence of Tensor, graph or compiled function
+    :returns: A line for each value: number, operation, operands, type, the line that wrote it.
+    :see: inspect.pprint, inspect.to_dot
 
-    Returns
-    -------
-    str
-        A line for each value: number, operation, operands, type, the line that wrote it.
-
-    See Also
-    --------
-    inspect.pprint, inspect.to_dot
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> x = T.fvector("x", shape=(3,))
@@ -91,18 +80,10 @@ def listing(what: Any) -> str:
 def pprint(what: Any) -> None:
     """Print :func:`listing`.
 
-    Parameters
-    ----------
-    what : Tensor, sequence of Tensor, graph or compiled function
-        As for :func:`listing`.
+    :param what: As for :func:`listing`.
+    :type what: Tensor, sequence of Tensor, graph or compiled function
+    :see: inspect.listing, inspect.to_dot
 
-    See Also
-    --------
-    inspect.listing, inspect.to_dot
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.ones(2, requires_grad=True)
     >>> ag.inspect.pprint(w * w)
     %0 = tensor: float32[2]

@@ -45,13 +45,8 @@ def same(metric: Metric, predictions: Any, targets: Any) -> tuple[Any, Any]:
 class Mean(Metric):
     """The mean of values, as of the losses of batches.
 
-    See Also
-    --------
-    metrics.MeanSquaredError
+    :see: metrics.MeanSquaredError
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> loss = ag.metrics.Mean()
     >>> loss.update(2.0, weight=3)
     >>> loss.update(6.0)
@@ -67,12 +62,10 @@ class Mean(Metric):
     def update(self, value: Any, weight: Any = 1) -> None:
         """Add values.
 
-        Parameters
-        ----------
-        value : array_like
-            Of any shape.
-        weight : array_like
-            How much each counts; broadcast to their shape.
+        :param value: Of any shape.
+        :type value: array_like
+        :param weight: How much each counts; broadcast to their shape.
+        :type weight: array_like
         """
         w = wide(value) * 0 + wide(weight)
         self.sum.add_(total(wide(value) * w))
@@ -85,18 +78,9 @@ class Mean(Metric):
 class MeanSquaredError(Metric):
     """The mean of squared differences.
 
-    Parameters
-    ----------
-    squared : bool
-        False gives the root of the mean.
+    :param squared: False gives the root of the mean.
+    :see: metrics.MeanAbsoluteError, metrics.R2Score
 
-    See Also
-    --------
-    metrics.MeanAbsoluteError, metrics.R2Score
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> error = ag.metrics.MeanSquaredError()
     >>> error.update(ag.tensor([1.0, 2.0]), ag.tensor([1.0, 4.0]))
     >>> float(error.compute())
@@ -112,10 +96,8 @@ class MeanSquaredError(Metric):
     def update(self, predictions: Any, targets: Any) -> None:
         """Add a batch.
 
-        Parameters
-        ----------
-        predictions, targets : array_like
-            Of one shape.
+        :param predictions, targets: Of one shape.
+        :type predictions, targets: array_like
         """
         p, t = same(self, predictions, targets)
         self.sum.add_(total(square(p - t)))
@@ -129,13 +111,8 @@ class MeanSquaredError(Metric):
 class MeanAbsoluteError(Metric):
     """The mean of absolute differences.
 
-    See Also
-    --------
-    metrics.MeanSquaredError
+    :see: metrics.MeanSquaredError
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> error = ag.metrics.MeanAbsoluteError()
     >>> error.update(ag.tensor([1.0, 2.0]), ag.tensor([1.0, 4.0]))
     >>> float(error.compute())
@@ -150,10 +127,8 @@ class MeanAbsoluteError(Metric):
     def update(self, predictions: Any, targets: Any) -> None:
         """Add a batch.
 
-        Parameters
-        ----------
-        predictions, targets : array_like
-            Of one shape.
+        :param predictions, targets: Of one shape.
+        :type predictions, targets: array_like
         """
         p, t = same(self, predictions, targets)
         self.sum.add_(total(absolute(p - t)))
@@ -169,18 +144,9 @@ class R2Score(Metric):
     An output whose targets are all equal counts 1 where predictions are exact, else 0, as in
     scikit-learn.
 
-    Parameters
-    ----------
-    num_outputs : int
-        Columns of predictions and targets; vectors are one.
+    :param num_outputs: Columns of predictions and targets; vectors are one.
+    :see: metrics.MeanSquaredError
 
-    See Also
-    --------
-    metrics.MeanSquaredError
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> score = ag.metrics.R2Score()
     >>> score.update(ag.tensor([1.0, 2.0, 4.0]), ag.tensor([1.0, 2.0, 3.0]))
     >>> float(score.compute())
@@ -197,10 +163,8 @@ class R2Score(Metric):
     def update(self, predictions: Any, targets: Any) -> None:
         """Add a batch.
 
-        Parameters
-        ----------
-        predictions, targets : array_like
-            Of shape (samples, num_outputs), or vectors.
+        :param predictions, targets: Of shape (samples, num_outputs), or vectors.
+        :type predictions, targets: array_like
         """
         p, t = same(self, predictions, targets)
         p, t = p.reshape((-1, self.num_outputs)), t.reshape((-1, self.num_outputs))
@@ -223,20 +187,10 @@ class R2Score(Metric):
 class Perplexity(Metric):
     """The exponential of the mean negative log-likelihood of the targets.
 
-    Parameters
-    ----------
-    ignore_index : int, optional
-        Targets that do not count, as those of padding.
-    axis : int
-        Along which the scores of classes lie.
+    :param ignore_index: Targets that do not count, as those of padding.
+    :param axis: Along which the scores of classes lie.
+    :see: metrics.Mean, nn.CrossEntropyLoss
 
-    See Also
-    --------
-    metrics.Mean, nn.CrossEntropyLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> perplexity = ag.metrics.Perplexity()
     >>> perplexity.update(ag.zeros((2, 3, 10)), ag.zeros((2, 3), dtype="int64"))
     >>> round(float(perplexity.compute()), 4)
@@ -252,19 +206,12 @@ class Perplexity(Metric):
     def update(self, logits: Any, targets: Any) -> None:
         """Add a batch.
 
-        Parameters
-        ----------
-        logits : array_like
-            Scores of all classes.
-        targets : array_like of int
-            Of their shape without the axis of classes.
-
-        Raises
-        ------
-        ShapeError
-            If shapes are others.
-        DTypeError
-            If targets are no integers.
+        :param logits: Scores of all classes.
+        :type logits: array_like
+        :param targets: Of their shape without the axis of classes.
+        :type targets: array_like of int
+        :raises ShapeError: If shapes are others.
+        :raises DTypeError: If targets are no integers.
         """
         scores, t = moveaxis(wide(logits), self.axis, -1), asarray(targets)
         if scores.shape[:-1] != t.shape:

@@ -19,13 +19,8 @@ class Metric:
     Nothing is read while batches are added, so that a compiled step may add its own; only what
     :meth:`compute` gives is read, when its number is wanted.
 
-    See Also
-    --------
-    metrics.Accuracy, metrics.Mean
+    :see: metrics.Accuracy, metrics.Mean
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> class Largest(ag.metrics.Metric):
     ...     def __init__(self):
     ...         self.add_state("found", float("-inf"))
@@ -64,12 +59,9 @@ class Metric:
     def add_state(self, name: str, first: Any) -> None:
         """Keep a tensor as an attribute, which :meth:`reset` sets back and ``state_dict`` has.
 
-        Parameters
-        ----------
-        name : str
-            Of the attribute.
-        first : array_like
-            Its value before any batch.
+        :param name: Of the attribute.
+        :param first: Its value before any batch.
+        :type first: array_like
         """
         self._first[name] = np.array(first)
         setattr(self, name, wrap(np.array(first)))
@@ -77,15 +69,9 @@ class Metric:
     def update(self, *batch: Any) -> None:
         """Add a batch.
 
-        Parameters
-        ----------
-        *batch : Tensor
-            What the subclass takes.
-
-        Raises
-        ------
-        NotImplementedError
-            Unless a subclass has its own.
+        :param *batch: What the subclass takes.
+        :type *batch: Tensor
+        :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no update(self, ...), which adds "
                                      "a batch"))
@@ -93,15 +79,8 @@ class Metric:
     def compute(self) -> Tensor:
         """The metric of all batches since the last reset.
 
-        Returns
-        -------
-        Tensor
-            NaN where there was none to tell of.
-
-        Raises
-        ------
-        NotImplementedError
-            Unless a subclass has its own.
+        :returns: NaN where there was none to tell of.
+        :raises NotImplementedError: Unless a subclass has its own.
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no compute(self), which gives the "
                                      "metric"))
@@ -116,25 +95,18 @@ class Metric:
     def state_dict(self) -> dict[str, np.ndarray]:
         """Copies of all sums, by name.
 
-        Returns
-        -------
-        dict of str to numpy.ndarray
-            They share no memory with the metric.
+        :returns: They share no memory with the metric.
+        :rtype: dict of str to numpy.ndarray
         """
         return {name: np.array(t.array) for name, t in self._tensors().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
 
-        Parameters
-        ----------
-        state : mapping
-            As :meth:`state_dict` gives it.
-
-        Raises
-        ------
-        KeyError, ValueError, TypeError
-            If it is of another metric; nothing is changed then.
+        :param state: As :meth:`state_dict` gives it.
+        :type state: mapping
+        :raises KeyError, ValueError, TypeError: If it is of another metric; nothing is changed
+            then.
         """
         check_state(type(self).__name__, state)
         mine = self._tensors()

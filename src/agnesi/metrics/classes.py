@@ -197,28 +197,17 @@ def _ratio(part: Any, whole: Any) -> Any:
 class Precision(_OfMatrix):
     """The share of a label's predictions that are right; 0 where there are none.
 
-    Parameters
-    ----------
-    num_classes : int
-        How many labels there are.
-    average : {"binary", "macro", "micro", "weighted", "none"}, optional
-        Of label 1 only (with two labels, by default), the mean over labels that occur (with more,
-        by default), of all samples together, the mean by how often labels occur, or of each label.
-    threshold : float
-        Above which scores of the targets' shape mean label 1.
+    :param num_classes: How many labels there are.
+    :type num_classes: int
+    :param average: Of label 1 only (with two labels, by default), the mean over labels that occur
+        (with more, by default), of all samples together, the mean by how often labels occur, or of
+        each label.
+    :type average: {"binary", "macro", "micro", "weighted", "none"}, optional
+    :param threshold: Above which scores of the targets' shape mean label 1.
+    :type threshold: float
+    :raises ValueError: If ``average`` is none of these, or ``num_classes`` is less than 2.
+    :see: metrics.ConfusionMatrix, metrics.Accuracy
 
-    Raises
-    ------
-    ValueError
-        If ``average`` is none of these, or ``num_classes`` is less than 2.
-
-    See Also
-    --------
-    metrics.ConfusionMatrix, metrics.Accuracy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> metric = ag.metrics.Precision()
     >>> metric.update(ag.tensor([0, 1, 1, 1]), ag.tensor([0, 0, 1, 1]))
     >>> round(float(metric.compute()), 4)
@@ -233,28 +222,17 @@ class Precision(_OfMatrix):
 class Recall(_OfMatrix):
     """The share of a label's samples that are found; 0 where there are none.
 
-    Parameters
-    ----------
-    num_classes : int
-        How many labels there are.
-    average : {"binary", "macro", "micro", "weighted", "none"}, optional
-        Of label 1 only (with two labels, by default), the mean over labels that occur (with more,
-        by default), of all samples together, the mean by how often labels occur, or of each label.
-    threshold : float
-        Above which scores of the targets' shape mean label 1.
+    :param num_classes: How many labels there are.
+    :type num_classes: int
+    :param average: Of label 1 only (with two labels, by default), the mean over labels that occur
+        (with more, by default), of all samples together, the mean by how often labels occur, or of
+        each label.
+    :type average: {"binary", "macro", "micro", "weighted", "none"}, optional
+    :param threshold: Above which scores of the targets' shape mean label 1.
+    :type threshold: float
+    :raises ValueError: If ``average`` is none of these, or ``num_classes`` is less than 2.
+    :see: metrics.ConfusionMatrix, metrics.Accuracy
 
-    Raises
-    ------
-    ValueError
-        If ``average`` is none of these, or ``num_classes`` is less than 2.
-
-    See Also
-    --------
-    metrics.ConfusionMatrix, metrics.Accuracy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> metric = ag.metrics.Recall()
     >>> metric.update(ag.tensor([0, 1, 1, 1]), ag.tensor([0, 0, 1, 1]))
     >>> round(float(metric.compute()), 4)
@@ -269,28 +247,17 @@ class Recall(_OfMatrix):
 class F1Score(_OfMatrix):
     """The harmonic mean of precision and recall; 0 where a label never occurs.
 
-    Parameters
-    ----------
-    num_classes : int
-        How many labels there are.
-    average : {"binary", "macro", "micro", "weighted", "none"}, optional
-        Of label 1 only (with two labels, by default), the mean over labels that occur (with more,
-        by default), of all samples together, the mean by how often labels occur, or of each label.
-    threshold : float
-        Above which scores of the targets' shape mean label 1.
+    :param num_classes: How many labels there are.
+    :type num_classes: int
+    :param average: Of label 1 only (with two labels, by default), the mean over labels that occur
+        (with more, by default), of all samples together, the mean by how often labels occur, or of
+        each label.
+    :type average: {"binary", "macro", "micro", "weighted", "none"}, optional
+    :param threshold: Above which scores of the targets' shape mean label 1.
+    :type threshold: float
+    :raises ValueError: If ``average`` is none of these, or ``num_classes`` is less than 2.
+    :see: metrics.ConfusionMatrix, metrics.Accuracy
 
-    Raises
-    ------
-    ValueError
-        If ``average`` is none of these, or ``num_classes`` is less than 2.
-
-    See Also
-    --------
-    metrics.ConfusionMatrix, metrics.Accuracy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> metric = ag.metrics.F1Score()
     >>> metric.update(ag.tensor([0, 1, 1, 1]), ag.tensor([0, 0, 1, 1]))
     >>> round(float(metric.compute()), 4)

@@ -18,20 +18,10 @@ from agnesi.ops.indexing.join import concat
 class Concat(ModuleList):
     """Modules that get the same input; their results one behind the other along an axis.
 
-    Parameters
-    ----------
-    dim : int
-        The axis.
-    *modules : Module
-        The modules.
+    :param dim: The axis.
+    :param *modules: The modules.
+    :see: nn.ConcatTable, nn.Parallel, nn.Sequential
 
-    See Also
-    --------
-    nn.ConcatTable, nn.Parallel, nn.Sequential
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Concat(1, ag.nn.Linear(3, 2), ag.nn.Linear(3, 4))(ag.ones((5, 3))).shape
     (5, 6)
     """
@@ -56,18 +46,9 @@ class Concat(ModuleList):
 class ConcatTable(ModuleList):
     """Modules that get the same input; their results as a tuple.
 
-    Parameters
-    ----------
-    *modules : Module
-        The modules.
+    :param *modules: The modules.
+    :see: nn.Concat, nn.ParallelTable
 
-    See Also
-    --------
-    nn.Concat, nn.ParallelTable
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> one, two = ag.nn.ConcatTable(ag.nn.Linear(3, 2), ag.nn.Tanh())(ag.ones((5, 3)))
     >>> one.shape, two.shape
     ((5, 2), (5, 3))
@@ -89,18 +70,10 @@ class ConcatTable(ModuleList):
 class ParallelTable(ConcatTable):
     """A module for each entry of a table; their results as a tuple.
 
-    Parameters
-    ----------
-    *modules : Module
-        The modules.
+    :param *modules: The modules.
+    :type *modules: Module
+    :see: nn.Parallel, nn.ConcatTable
 
-    See Also
-    --------
-    nn.Parallel, nn.ConcatTable
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> net = ag.nn.ParallelTable(ag.nn.Linear(3, 2), ag.nn.Linear(4, 2))
     >>> [y.shape for y in net((ag.ones((5, 3)), ag.ones((5, 4))))]
     [(5, 2), (5, 2)]
@@ -116,22 +89,11 @@ class ParallelTable(ConcatTable):
 class Parallel(Concat):
     """A module for each slice along an axis; their results one behind the other along another.
 
-    Parameters
-    ----------
-    input_dim : int
-        The axis of the input, which has as many slices as there are modules.
-    output_dim : int
-        The axis of the results, which have no ``input_dim``.
-    *modules : Module
-        The modules.
+    :param input_dim: The axis of the input, which has as many slices as there are modules.
+    :param output_dim: The axis of the results, which have no ``input_dim``.
+    :param *modules: The modules.
+    :see: nn.Concat, nn.ParallelTable
 
-    See Also
-    --------
-    nn.Concat, nn.ParallelTable
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> net = ag.nn.Parallel(1, 1, ag.nn.Linear(3, 2), ag.nn.Linear(3, 4))
     >>> net(ag.ones((5, 2, 3))).shape
     (5, 6)

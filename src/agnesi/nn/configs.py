@@ -44,33 +44,16 @@ def from_config(config: Any, *, shapes: Mapping[str, Sequence[int]] | None = Non
     "outputs", the names of values, they are a graph.  Texts are JSON, plain YAML, or Caffe's
     prototxt, whose layers find their input sizes themselves.  Nothing in a text is executed.
 
-    Parameters
-    ----------
-    config : dict, list, str or path
-        A description, a text, or the name of a file that ends in ``.json``, ``.yaml`` or
+    :param config: A description, a text, or the name of a file that ends in ``.json``, ``.yaml`` or
         ``.prototxt``.
-    shapes : mapping of str to sequence of int, optional
-        Shapes of a graph's inputs, with a batch axis, where the description tells none.
+    :type config: dict, list, str or path
+    :param shapes: Shapes of a graph's inputs, with a batch axis, where the description tells none.
+    :type shapes: mapping of str to sequence of int, optional
+    :returns: With fresh parameters.
+    :raises ValueError: If a text cannot be read, or a description lacks something.
+    :raises TypeError: If a layer has no such parameter.
+    :see: nn.to_config
 
-    Returns
-    -------
-    Module
-        With fresh parameters.
-
-    Raises
-    ------
-    ValueError
-        If a text cannot be read, or a description lacks something.
-    TypeError
-        If a layer has no such parameter.
-
-    See Also
-    --------
-    nn.to_config
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> net = ag.nn.from_config([
     ...     {"type": "Linear", "in_features": 4, "out_features": 8, "activation": "relu"},
     ...     {"type": "Linear", "in_features": 8, "out_features": 2}])
@@ -136,30 +119,14 @@ def to_config(module: Module) -> dict[str, Any]:
 
     It tells the structure, not the values of parameters: those are in ``state_dict()``.
 
-    Parameters
-    ----------
-    module : Module
-        A layer of ``agnesi.nn``, a ``Sequential`` of such, or what :func:`from_config` made.
+    :param module: A layer of ``agnesi.nn``, a ``Sequential`` of such, or what :func:`from_config`
+        made.
+    :returns: Plain data, as JSON takes it.
+    :rtype: dict
+    :raises TypeError: If a module does not tell how it was made, as those with code of one's own.
+    :raises ValueError: If a parameter of its class has a value that the class refuses.
+    :see: nn.from_config, Module.state_dict
 
-    Returns
-    -------
-    dict
-        Plain data, as JSON takes it.
-
-    Raises
-    ------
-    TypeError
-        If a module does not tell how it was made, as those with code of one's own.
-    ValueError
-        If a parameter of its class has a value that the class refuses.
-
-    See Also
-    --------
-    nn.from_config, Module.state_dict
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.to_config(ag.nn.Sequential(ag.nn.Linear(4, 2), ag.nn.ReLU()))["layers"][0]
     {'type': 'Linear', 'in_features': 4, 'out_features': 2}
     """

@@ -149,22 +149,11 @@ class CRF(Module):
     def decode(self, emissions: Tensor, mask: Any = None) -> Tensor:
         """The most probable tags, by Viterbi's algorithm.
 
-        Parameters
-        ----------
-        emissions : Tensor
-            Scores of tags at each step, (length, batch, tags).
-        mask : array_like of bool, optional
-            Whether a step belongs to its sequence.
-
-        Returns
-        -------
-        Tensor
-            (length, batch), int64; -1 where a step belongs to none.
-
-        Raises
-        ------
-        ShapeError
-            If the shapes do not fit.
+        :param emissions: Scores of tags at each step, (length, batch, tags).
+        :param mask: Whether a step belongs to its sequence.
+        :type mask: array_like of bool, optional
+        :returns: (length, batch), int64; -1 where a step belongs to none.
+        :raises ShapeError: If the shapes do not fit.
         """
         scores, live = self._given(emissions, mask)
         stay = arange(self.num_tags)

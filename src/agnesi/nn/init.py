@@ -30,32 +30,12 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0,
              generator: Generator | None = None) -> Tensor:
     """Fill with uniform numbers in [a, b).
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    a, b : float
-        The ends of the range, of which ``b`` is never drawn.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param a, b: The ends of the range, of which ``b`` is never drawn.
+    :returns: ``tensor`` itself.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.constant_, nn.init.normal_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.constant_, nn.init.normal_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.uniform_(ag.zeros(100), -1, 1)
     >>> bool((w >= -1).all()), bool((w < 1).all())
     (True, True)
@@ -68,34 +48,14 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: _NotNegative = 1.0,
             generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    mean : float
-        The mean.
-    std : float
-        The standard deviation; not negative.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param mean: The mean.
+    :param std: The standard deviation; not negative.
+    :type std: float
+    :returns: ``tensor`` itself.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.constant_, nn.init.uniform_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.constant_, nn.init.uniform_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.init.normal_(ag.zeros(3), 5.0, 0.0)
     tensor([5., 5., 5.])
     """
@@ -107,30 +67,12 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: _NotNegative = 1.0,
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    val : float
-        What each element becomes.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param val: What each element becomes.
+    :returns: ``tensor`` itself.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.init.constant_(ag.zeros(2), 3)
     tensor([3., 3.])
     """
@@ -143,29 +85,12 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :returns: ``tensor`` itself.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
+        nn.init.kaiming_uniform_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
-    nn.init.kaiming_uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.init.zeros_(ag.ones(2))
     tensor([0., 0.])
     """
@@ -176,29 +101,12 @@ def zeros_(tensor: Tensor) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :returns: ``tensor`` itself.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
+        nn.init.kaiming_uniform_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
-    nn.init.kaiming_uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.init.ones_(ag.zeros(2))
     tensor([1., 1.])
     """
@@ -210,34 +118,13 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0,
                     generator: Generator | None = None) -> Tensor:
     """Glorot's range: variances stay the same forwards and backwards on average.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    gain : float
-        Factor of the range ``sqrt(6 / (inputs + outputs))``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param gain: Factor of the range ``sqrt(6 / (inputs + outputs))``.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``tensor`` has fewer than 2 axes.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` has fewer than 2 axes.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.xavier_uniform_(ag.zeros((3, 3)))
     >>> bool((abs(w) <= 1).all())
     True
@@ -252,38 +139,16 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in",
                      generator: Generator | None = None) -> Tensor:
     """He's range, for a leaky ReLU of slope ``a``; layers take ``a = sqrt(5)``, as in PyTorch.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    a : float
-        Slope of the leaky ReLU on its negative side.
-    mode : {"fan_in", "fan_out"}
-        Whether values keep their size on the way forward, or gradients on the way back.
-    nonlinearity : str
-        What :func:`calculate_gain` knows.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param a: Slope of the leaky ReLU on its negative side.
+    :param mode: Whether values keep their size on the way forward, or gradients on the way back.
+    :type mode: {"fan_in", "fan_out"}
+    :param nonlinearity: What :func:`calculate_gain` knows.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``tensor`` has fewer than 2 axes, or there is no such mode or activation.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.kaiming_normal_, nn.init.xavier_uniform_, nn.init.calculate_gain
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` has fewer than 2 axes, or there is no such mode or activation.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.kaiming_normal_, nn.init.xavier_uniform_, nn.init.calculate_gain
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.kaiming_uniform_(ag.zeros((3, 6)))
     >>> bool((abs(w) <= 1).all())
     True

@@ -40,30 +40,13 @@ def filled(tensor: Tensor, value: Any) -> Tensor:
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor by which weights are larger to make up for an activation.
 
-    Parameters
-    ----------
-    nonlinearity : str
-        "linear", "conv1d" and its kin, "sigmoid", "tanh", "relu", "leaky_relu" or "selu".
-    param : float, optional
-        Slope of "leaky_relu" on its negative side, 0.01 by default.
+    :param nonlinearity: "linear", "conv1d" and its kin, "sigmoid", "tanh", "relu", "leaky_relu" or
+        "selu".
+    :param param: Slope of "leaky_relu" on its negative side, 0.01 by default.
+    :returns: The factor.
+    :raises ValueError: If there is no such activation.
+    :see: nn.init.kaiming_normal_, nn.init.xavier_normal_
 
-    Returns
-    -------
-    float
-        The factor.
-
-    Raises
-    ------
-    ValueError
-        If there is no such activation.
-
-    See Also
-    --------
-    nn.init.kaiming_normal_, nn.init.xavier_normal_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.init.calculate_gain("tanh")
     1.6666666666666667
     """
@@ -87,28 +70,12 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
 def fans(tensor: Tensor) -> tuple[int, int]:
     """How many inputs an output depends on, and how many outputs an input reaches.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A weight, of shape (outputs, inputs, ...).
+    :param tensor: A weight, of shape (outputs, inputs, ...).
+    :returns inputs, outputs: Each times the number of taps, which the further axes make.
+    :rtype: int
+    :raises ValueError: If ``tensor`` has fewer than 2 axes.
+    :see: nn.init.xavier_uniform_, nn.init.kaiming_uniform_
 
-    Returns
-    -------
-    inputs, outputs : int
-        Each times the number of taps, which the further axes make.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` has fewer than 2 axes.
-
-    See Also
-    --------
-    nn.init.xavier_uniform_, nn.init.kaiming_uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.init.fans(ag.zeros((8, 3, 5, 5)))
     (75, 200)
     """
@@ -122,34 +89,13 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0,
                    generator: Generator | None = None) -> Tensor:
     """Normal numbers that keep their size both ways (Glorot and Bengio, 2010).
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    gain : float
-        Multiplies the standard deviation ``sqrt(2 / (inputs + outputs))``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param gain: Multiplies the standard deviation ``sqrt(2 / (inputs + outputs))``.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``tensor`` has fewer than 2 axes.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.xavier_uniform_, nn.init.kaiming_normal_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` has fewer than 2 axes.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.xavier_uniform_, nn.init.kaiming_normal_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.xavier_normal_(ag.zeros((300, 100)))
     >>> round(float(w.std()), 2)
     0.07
@@ -164,38 +110,16 @@ def kaiming_normal_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in",
                     generator: Generator | None = None) -> Tensor:
     """Normal numbers that keep their size behind an activation (He et al., 2015).
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    a : float
-        Slope of the leaky ReLU on its negative side.
-    mode : {"fan_in", "fan_out"}
-        Whether values keep their size on the way forward, or gradients on the way back.
-    nonlinearity : str
-        What :func:`calculate_gain` knows.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param a: Slope of the leaky ReLU on its negative side.
+    :param mode: Whether values keep their size on the way forward, or gradients on the way back.
+    :type mode: {"fan_in", "fan_out"}
+    :param nonlinearity: What :func:`calculate_gain` knows.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``tensor`` has fewer than 2 axes, or there is no such mode or activation.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.kaiming_uniform_, nn.init.calculate_gain
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` has fewer than 2 axes, or there is no such mode or activation.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.kaiming_uniform_, nn.init.calculate_gain
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.kaiming_normal_(ag.zeros((300, 200)), nonlinearity="relu")
     >>> round(float(w.std()), 1)
     0.1
@@ -210,36 +134,14 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
                   generator: Generator | None = None) -> Tensor:
     """Normal numbers, drawn between two bounds.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    mean, std : float
-        Of the normal distribution before it is cut.
-    a, b : float
-        The bounds.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param mean, std: Of the normal distribution before it is cut.
+    :param a, b: The bounds.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``a`` is not below ``b``.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.normal_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``a`` is not below ``b``.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.normal_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.trunc_normal_(ag.zeros(100), std=5.0)
     >>> bool((abs(w) <= 2).all())
     True
@@ -255,34 +157,13 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """A matrix with orthonormal rows or columns (Saxe et al., 2014).
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    gain : float
-        Multiplies it.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param gain: Multiplies it.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``tensor`` has fewer than 2 axes.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.eye_, nn.init.xavier_normal_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` has fewer than 2 axes.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.eye_, nn.init.xavier_normal_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.orthogonal_(ag.zeros((2, 4)))
     >>> bool(ag.allclose(w @ w.T, ag.eye(2), atol=1e-6))
     True
@@ -301,30 +182,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
 def eye_(tensor: Tensor) -> Tensor:
     """The identity, or as much of it as there is room for.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``tensor`` does not have 2 axes.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.dirac_, nn.init.orthogonal_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` does not have 2 axes.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.dirac_, nn.init.orthogonal_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.init.eye_(ag.zeros((2, 3)))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -338,32 +201,14 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Filters of a convolution that gives its input.
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    groups : int
-        Groups of the convolution.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param groups: Groups of the convolution.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``tensor`` has other than 3 to 5 axes, or ``groups`` does not divide the
+        filters.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.eye_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` has other than 3 to 5 axes, or ``groups`` does not divide the filters.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.eye_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.dirac_(ag.zeros((2, 2, 3)))
     >>> w[0]
     tensor([[0., 1., 0.],
@@ -386,36 +231,14 @@ def sparse_(tensor: Tensor, sparsity: Share, std: NotNegative = 0.01,
             generator: Generator | None = None) -> Tensor:
     """Normal numbers, of which a share of each column is 0 (Martens, 2010).
 
-    Parameters
-    ----------
-    tensor : Tensor
-        A parameter; it is changed in place, and no gradient notices.
-    sparsity : float
-        The share.
-    std : float
-        Standard deviation of the others.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param tensor: A parameter; it is changed in place, and no gradient notices.
+    :param sparsity: The share.
+    :param std: Standard deviation of the others.
+    :returns: ``tensor`` itself.
+    :raises ValueError: If ``tensor`` does not have 2 axes.
+    :raises TypeError: If ``tensor`` is no tensor.
+    :see: nn.init.normal_
 
-    Returns
-    -------
-    Tensor
-        ``tensor`` itself.
-
-    Raises
-    ------
-    ValueError
-        If ``tensor`` does not have 2 axes.
-    TypeError
-        If ``tensor`` is no tensor.
-
-    See Also
-    --------
-    nn.init.normal_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.nn.init.sparse_(ag.zeros((10, 4)), 0.3)
     >>> int((w == 0).sum())
     12

@@ -176,15 +176,8 @@ class MixtureOfExperts(Module):
     def weights(self, x: Tensor) -> Tensor:
         """How much each expert counts; 0 where it is not chosen.
 
-        Parameters
-        ----------
-        x : Tensor
-            (..., in_features).
-
-        Returns
-        -------
-        Tensor
-            (..., experts); the sum of each row is 1.
+        :param x: (..., in_features).
+        :returns: (..., experts); the sum of each row is 1.
         """
         scores = self.gate(x)
         if self.top_k < len(self.experts):
@@ -205,15 +198,8 @@ class MixtureOfExperts(Module):
         """Return the load-balancing loss that gives experts equal shares of rows (Fedus et al.,
         2021).
 
-        Parameters
-        ----------
-        x : Tensor
-            (..., in_features).
-
-        Returns
-        -------
-        Tensor
-            A number: 1 for equal shares, and larger otherwise.
+        :param x: (..., in_features).
+        :returns: A number: 1 for equal shares, and larger otherwise.
         """
         count = len(self.experts)
         weights = reshape(self.weights(x), (-1, count))

@@ -31,28 +31,16 @@ def save_checkpoint(path: Path_, /, **parts: Any) -> None:
     there is the old one or the new one, whole.  Tensors of modules and optimizers are written from
     where they lie and must not change meanwhile.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file, conventionally ``*.safetensors``.
-    **parts : object
-        By names of your own: objects with ``state_dict()`` (modules, optimizers, schedules,
-        generators, loaders, metrics), and data: numbers, texts, arrays, tensors, lists, tuples and
-        dicts of them.
+    :param path: The file, conventionally ``*.safetensors``.
+    :type path: str or os.PathLike
+    :param **parts: By names of your own: objects with ``state_dict()`` (modules, optimizers,
+        schedules, generators, loaders, metrics), and data: numbers, texts, arrays, tensors, lists,
+        tuples and dicts of them.
+    :type **parts: object
+    :raises TypeError: If something is neither; it is named.
+    :raises OSError: If the file cannot be written; an old one stays.
+    :see: saving.load_checkpoint, saving.Checkpoints, saving.save_file
 
-    Raises
-    ------
-    TypeError
-        If something is neither; it is named.
-    OSError
-        If the file cannot be written; an old one stays.
-
-    See Also
-    --------
-    saving.load_checkpoint, saving.Checkpoints, saving.save_file
-
-    Examples
-    --------
     >>> import agnesi as ag, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "last.safetensors")
     >>> net = ag.nn.Linear(3, 2)
@@ -75,36 +63,20 @@ def save_checkpoint(path: Path_, /, **parts: Any) -> None:
 def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
     """Let objects go on where a checkpoint left them: all of them, or none if something is wrong.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        What :func:`save_checkpoint` wrote.
-    **parts : object
-        Objects by the names under which they were saved; those of a file that nobody asks for stay
-        there.
+    :param path: What :func:`save_checkpoint` wrote.
+    :type path: str or os.PathLike
+    :param **parts: Objects by the names under which they were saved; those of a file that nobody
+        asks for stay there.
+    :type **parts: object
+    :returns: The data that was saved with them.
+    :rtype: dict of str to object
+    :raises FileFormatError: If the file is no checkpoint, cut off, or damaged (a ValueError);
+        nothing is changed.
+    :raises KeyError: If it lacks one of the parts, or a state has other names; nothing is changed.
+    :raises ValueError, TypeError: If a tensor has another shape or kind; nothing is changed.
+    :raises OSError: If the file cannot be read.
+    :see: saving.save_checkpoint, saving.Checkpoints
 
-    Returns
-    -------
-    dict of str to object
-        The data that was saved with them.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is no checkpoint, cut off, or damaged (a ValueError); nothing is changed.
-    KeyError
-        If it lacks one of the parts, or a state has other names; nothing is changed.
-    ValueError, TypeError
-        If a tensor has another shape or kind; nothing is changed.
-    OSError
-        If the file cannot be read.
-
-    See Also
-    --------
-    saving.save_checkpoint, saving.Checkpoints
-
-    Examples
-    --------
     >>> import agnesi as ag, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "last.safetensors")
     >>> generator = ag.random.default_rng(1)

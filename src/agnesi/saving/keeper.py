@@ -63,25 +63,17 @@ class Checkpoints:
     def path(self, step: int) -> Path:
         """The file of a number, whether it is there or not.
 
-        Parameters
-        ----------
-        step : int
-            Its number.
-
-        Returns
-        -------
-        pathlib.Path
-            In the folder.
+        :param step: Its number.
+        :returns: In the folder.
+        :rtype: pathlib.Path
         """
         return self.folder / f"{self.name}-{step:010d}{_ENDING}"
 
     def steps(self) -> list[int]:
         """Numbers of the checkpoints that are there.
 
-        Returns
-        -------
-        list of int
-            In rising order.
+        :returns: In rising order.
+        :rtype: list of int
         """
         ends = (p.name.removesuffix(_ENDING).removeprefix(f"{self.name}-")
                 for p in self.folder.glob(f"{self.name}-*{_ENDING}"))

@@ -30,17 +30,10 @@ from agnesi.ops.indexing.masked import first_rows
 class until:  # noqa: N801 - used as a function
     """The last of what the function of a :func:`scan` returns: stop behind this step if it holds.
 
-    Parameters
-    ----------
-    condition : Tensor
-        A bool scalar.
+    :param condition: A bool scalar.
+    :type condition: Tensor
+    :see: symbolic.scan
 
-    See Also
-    --------
-    symbolic.scan
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> x = T.fscalar("x")
     >>> powers, _ = T.scan(lambda p: (p * 2, T.until(p * 2 > x)), outputs_info=1.0, n_steps=10)

@@ -58,15 +58,9 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep arguments, results or other tensors for ``backward``.
 
-        Parameters
-        ----------
-        *tensors : Tensor or None
-            Which ones.
-
-        Raises
-        ------
-        TypeError
-            If one is no tensor.
+        :param *tensors: Which ones.
+        :type *tensors: Tensor or None
+        :raises TypeError: If one is no tensor.
         """
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
@@ -77,25 +71,15 @@ class FunctionCtx:
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say that no gradient flows through results.
 
-        Parameters
-        ----------
-        *tensors : Tensor
-            Which ones of the results.
+        :param *tensors: Which ones of the results.
         """
         self._constant = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Refused: arguments are not changed in place.
 
-        Parameters
-        ----------
-        *tensors : Tensor
-            Which ones.
-
-        Raises
-        ------
-        GradientError
-            Always.
+        :param *tensors: Which ones.
+        :raises GradientError: Always.
         """
         raise GradientError(at("forward of an autograd.Function returns new tensors, and changes "
                                "no argument in place: y = x.clone().add_(1)"))
@@ -103,10 +87,7 @@ class FunctionCtx:
     def set_materialize_grads(self, value: bool) -> None:
         """Say whether ``backward`` is given zeros, and not None, for results without a gradient.
 
-        Parameters
-        ----------
-        value : bool
-            Whether so; True by default.
+        :param value: Whether so; True by default.
         """
         self._filled = value
 
@@ -120,13 +101,8 @@ class Function:
     ``backward`` give those of higher order.  ``setup_context(ctx, inputs, output)`` may keep
     things in the place of ``forward``, which then takes no ``ctx``.
 
-    See Also
-    --------
-    custom_vjp, op, autograd.FunctionCtx
+    :see: custom_vjp, op, autograd.FunctionCtx
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> class Cube(ag.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -152,22 +128,13 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """The results for arguments, of which tensors get gradients.
 
-        Parameters
-        ----------
-        *args : object
-            What ``forward`` takes.
-
-        Returns
-        -------
-        object
-            What ``forward`` returns, its tensors with the derivative.
-
-        Raises
-        ------
-        TypeError
-            If the class has no ``forward`` or ``backward``.
-        GradientError
-            From ``backward``, if it does not give as many gradients as there are arguments.
+        :param *args: What ``forward`` takes.
+        :type *args: object
+        :returns: What ``forward`` returns, its tensors with the derivative.
+        :rtype: object
+        :raises TypeError: If the class has no ``forward`` or ``backward``.
+        :raises GradientError: From ``backward``, if it does not give as many gradients as there are
+            arguments.
         """
         for name in ("forward", "backward"):
             if not hasattr(cls, name):
@@ -254,28 +221,13 @@ class _Call:
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """A ``backward`` that has no derivative of its own; asking for one is an error.
 
-    Parameters
-    ----------
-    backward : callable
-        ``backward(ctx, *gradients)``; nothing in it is recorded.
+    :param backward: ``backward(ctx, *gradients)``; nothing in it is recorded.
+    :type backward: callable
+    :returns: The same, under ``@staticmethod``.
+    :rtype: callable
+    :raises GradientError: If the derivative of what it gives is asked for.
+    :see: autograd.Function
 
-    Returns
-    -------
-    callable
-        The same, under ``@staticmethod``.
-
-    Raises
-    ------
-    GradientError
-        If the derivative of what it gives is asked for.
-
-    See Also
-    --------
-    autograd.Function
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> class Double(ag.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

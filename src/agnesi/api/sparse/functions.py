@@ -606,23 +606,12 @@ def norm(a: SparseTensor, ord: Any = None) -> Tensor:
 def structured(function: Callable[[Tensor], Tensor]) -> Callable[[SparseTensor], Any]:
     """A function of tensors as one of sparse matrices, which leaves zeros alone.
 
-    Parameters
-    ----------
-    function : callable
-        Of the entries, a vector; it keeps their number.
+    :param function: Of the entries, a vector; it keeps their number.
+    :type function: callable
+    :returns: It takes a sparse matrix and gives one of the same pattern.
+    :rtype: callable
+    :see: sparse.remove0, sparse.SparseTensor.map
 
-    Returns
-    -------
-    callable
-        It takes a sparse matrix and gives one of the same pattern.
-
-    See Also
-    --------
-    sparse.remove0, sparse.SparseTensor.map
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> structured_exp = ag.sparse.structured(ag.exp)
     >>> structured_exp(ag.sparse.csr([[0.0, 1.0]])).nnz
     1

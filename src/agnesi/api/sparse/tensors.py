@@ -55,25 +55,12 @@ class SparseTensor:
     It is a container of the three tensors: ``jit``, ``vmap`` and ``ag.tree`` take it as an argument
     and give it as a result.  Indices cannot be changed in place.
 
-    Parameters
-    ----------
-    data, indices, indptr : array_like
-        Entries of any dtype; int32 or int64.
-    shape : (int, int)
-        Sizes.
+    :param data, indices, indptr: Entries of any dtype; int32 or int64.
+    :param shape: Sizes.
+    :type shape: (int, int)
+    :raises ShapeError, DTypeError, IndexError: Where the three do not make a matrix of this shape.
+    :see: sparse.CSR, sparse.CSC, sparse.csr
 
-    Raises
-    ------
-    ShapeError, DTypeError, IndexError
-        Where the three do not make a matrix of this shape.
-
-    See Also
-    --------
-    sparse.CSR, sparse.CSC, sparse.csr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> A = ag.sparse.CSR([1.0, 2.0], [0, 2], [0, 1, 2], (2, 3))
     >>> A
     CSR(float32, shape=(2, 3), nnz=2)
@@ -115,19 +102,10 @@ class SparseTensor:
     def with_data(self, data: Tensor) -> Any:
         """The same pattern with other entries, as many as there are.
 
-        Parameters
-        ----------
-        data : Tensor
-            The entries.
+        :param data: The entries.
+        :returns: Of the same format.
+        :rtype: SparseTensor
 
-        Returns
-        -------
-        SparseTensor
-            Of the same format.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> A = ag.sparse.csr([[0.0, 2.0], [3.0, 0.0]])
         >>> ag.grad(lambda data: (A.with_data(data) @ ag.ones(2)).sum())(A.data)
         tensor([1., 1.])
@@ -193,10 +171,8 @@ class SparseTensor:
     def transpose(self) -> Any:
         """The transpose, of the other format, with the same three tensors.
 
-        Returns
-        -------
-        SparseTensor
-            CSC of CSR and the other way round.
+        :returns: CSC of CSR and the other way round.
+        :rtype: SparseTensor
         """
         return self.T
 
@@ -207,40 +183,24 @@ class SparseTensor:
     def tocsr(self) -> CSR:
         """The same matrix by rows.
 
-        Returns
-        -------
-        CSR
-            The matrix itself where it is one.
+        :returns: The matrix itself where it is one.
         """
         return self if isinstance(self, CSR) else self._turned()
 
     def tocsc(self) -> CSC:
         """The same matrix by columns.
 
-        Returns
-        -------
-        CSC
-            The matrix itself where it is one.
+        :returns: The matrix itself where it is one.
         """
         return self if isinstance(self, CSC) else self._turned()
 
     def asformat(self, format: str) -> Any:
         """The same matrix as "csr" or "csc".
 
-        Parameters
-        ----------
-        format : str
-            "csr" or "csc".
-
-        Returns
-        -------
-        SparseTensor
-            The matrix itself where it is so.
-
-        Raises
-        ------
-        ValueError
-            For another format.
+        :param format: "csr" or "csc".
+        :returns: The matrix itself where it is so.
+        :rtype: SparseTensor
+        :raises ValueError: For another format.
         """
         if format not in ("csr", "csc"):
             raise ValueError(f"format must be 'csr' or 'csc', not {format!r}")
@@ -249,10 +209,7 @@ class SparseTensor:
     def todense(self) -> Tensor:
         """The matrix with all its zeros.
 
-        Returns
-        -------
-        Tensor
-            Of its shape and dtype.
+        :returns: Of its shape and dtype.
         """
         found: Tensor = apply(IndexSum((0, 1), 0, self.shape), self.data, self.rows, self.cols)
         return found
@@ -260,10 +217,8 @@ class SparseTensor:
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.csr_array`` or ``csc_array`` on the same memory.
 
-        Returns
-        -------
-        scipy.sparse.csr_array or csc_array
-            Changes of one show in the other.
+        :returns: Changes of one show in the other.
+        :rtype: scipy.sparse.csr_array or csc_array
         """
         import scipy.sparse
 
@@ -274,25 +229,18 @@ class SparseTensor:
     def astype(self, dtype: Any) -> Any:
         """The same matrix with entries of another dtype.
 
-        Parameters
-        ----------
-        dtype : dtype
-            Their type.
-
-        Returns
-        -------
-        SparseTensor
-            Of the same pattern.
+        :param dtype: Their type.
+        :type dtype: dtype
+        :returns: Of the same pattern.
+        :rtype: SparseTensor
         """
         return self.with_data(self.data.astype(dtype))
 
     def sum_duplicates(self) -> Any:
         """The same matrix with one entry at each place, in order (eager patterns only).
 
-        Returns
-        -------
-        SparseTensor
-            The matrix itself where it is so.
+        :returns: The matrix itself where it is so.
+        :rtype: SparseTensor
         """
         found = layout.unique(self.indices, self.indptr, self._minor, "sum_duplicates")
         if found is None:
@@ -307,19 +255,11 @@ class SparseTensor:
 
         Entries at one place are added up first where the pattern is known.
 
-        Parameters
-        ----------
-        function : callable
-            Of the entries, a vector; it keeps their number.
+        :param function: Of the entries, a vector; it keeps their number.
+        :type function: callable
+        :returns: Of the same pattern.
+        :rtype: SparseTensor
 
-        Returns
-        -------
-        SparseTensor
-            Of the same pattern.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> A = ag.sparse.CSR([1.0, 4.0], [0, 2], [0, 1, 2], (2, 3))
         >>> A.map(ag.sqrt).data
         tensor([1., 2.])
@@ -331,10 +271,8 @@ class SparseTensor:
     def conj(self) -> Any:
         """The matrix of conjugates.
 
-        Returns
-        -------
-        SparseTensor
-            Of the same pattern.
+        :returns: Of the same pattern.
+        :rtype: SparseTensor
         """
         return self.with_data(self.data.conj())
 
@@ -477,20 +415,9 @@ class SparseTensor:
     def sum(self, axis: int | None = None) -> Tensor:
         """The sum of all elements, or of those along an axis (dense).
 
-        Parameters
-        ----------
-        axis : int, optional
-            0 or 1; all elements by default.
-
-        Returns
-        -------
-        Tensor
-            One number, or a vector.
-
-        Raises
-        ------
-        IndexError
-            If there is no such axis.
+        :param axis: 0 or 1; all elements by default.
+        :returns: One number, or a vector.
+        :raises IndexError: If there is no such axis.
         """
         if axis is None:
             return self.data.sum()
@@ -503,20 +430,9 @@ class SparseTensor:
     def mean(self, axis: int | None = None) -> Tensor:
         """The mean of all elements, zeros too, or of those along an axis (dense).
 
-        Parameters
-        ----------
-        axis : int, optional
-            0 or 1.
-
-        Returns
-        -------
-        Tensor
-            One number, or a vector.
-
-        Raises
-        ------
-        IndexError
-            If there is no such axis.
+        :param axis: 0 or 1.
+        :returns: One number, or a vector.
+        :raises IndexError: If there is no such axis.
         """
         count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis_of(axis, 2)]
         return self.sum(axis) / count
@@ -524,10 +440,7 @@ class SparseTensor:
     def diagonal(self) -> Tensor:
         """The main diagonal (dense).
 
-        Returns
-        -------
-        Tensor
-            A vector.
+        :returns: A vector.
         """
         n, m = self.shape
         size = n - layout.excess(n, m)
@@ -561,21 +474,13 @@ class SparseTensor:
 class CSR(SparseTensor):
     """A sparse matrix by rows; see :class:`SparseTensor`.
 
-    Parameters
-    ----------
-    data, indices, indptr : array_like
-        Entries of any dtype, their rows (CSC) or columns (CSR), and where those of each column
-        (row) begin; the latter are int32 or int64.
-    shape : (int, int)
-        Sizes.
+    :param data, indices, indptr: Entries of any dtype, their rows (CSC) or columns (CSR), and where
+        those of each column (row) begin; the latter are int32 or int64.
+    :type data, indices, indptr: array_like
+    :param shape: Sizes.
+    :type shape: (int, int)
+    :see: sparse.CSC, sparse.csr, sparse.coo, sparse.SparseTensor
 
-    See Also
-    --------
-    sparse.CSC, sparse.csr, sparse.coo, sparse.SparseTensor
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> A = ag.sparse.CSR([1.0, 2.0], [0, 2], [0, 1, 2], (2, 3))
     >>> A.T
     CSC(float32, shape=(3, 2), nnz=2)
@@ -588,21 +493,13 @@ class CSR(SparseTensor):
 class CSC(SparseTensor):
     """A sparse matrix by columns; see :class:`SparseTensor`.
 
-    Parameters
-    ----------
-    data, indices, indptr : array_like
-        Entries of any dtype, their rows (CSC) or columns (CSR), and where those of each column
-        (row) begin; the latter are int32 or int64.
-    shape : (int, int)
-        Sizes.
+    :param data, indices, indptr: Entries of any dtype, their rows (CSC) or columns (CSR), and where
+        those of each column (row) begin; the latter are int32 or int64.
+    :type data, indices, indptr: array_like
+    :param shape: Sizes.
+    :type shape: (int, int)
+    :see: sparse.CSR, sparse.csc, sparse.SparseTensor
 
-    See Also
-    --------
-    sparse.CSR, sparse.csc, sparse.SparseTensor
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> A = ag.sparse.CSC([1.0, 2.0], [0, 1], [0, 1, 1, 2], (2, 3))
     >>> A.todense()
     tensor([[1., 0., 0.],

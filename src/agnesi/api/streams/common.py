@@ -69,27 +69,18 @@ class Streams:
 
         Functions make these updates by themselves, unless told not to (``no_default_updates``).
 
-        Returns
-        -------
-        list of (Shared, Tensor)
-            One for each variable.
+        :returns: One for each variable.
+        :rtype: list of (Shared, Tensor)
         """
         return list(self.state_updates)
 
     def state(self, begin: Callable[[], np.ndarray], kind: type = StreamState) -> StreamState:
         """A state that begins with what ``begin`` makes, now and when the streams begin anew.
 
-        Parameters
-        ----------
-        begin : callable
-            Makes the first value.
-        kind : type
-            The class of the variable.
-
-        Returns
-        -------
-        StreamState
-            A shared variable.
+        :param begin: Makes the first value.
+        :type begin: callable
+        :param kind: The class of the variable.
+        :returns: A shared variable.
         """
         made: Any = shared(begin(), borrow=True)
         made.node.shape = made.storage.shape
@@ -100,12 +91,8 @@ class Streams:
     def note(self, rng: StreamState, new: Tensor) -> None:
         """Keep how a state goes on.
 
-        Parameters
-        ----------
-        rng : StreamState
-            The state.
-        new : Tensor
-            What it becomes.
+        :param rng: The state.
+        :param new: What it becomes.
         """
         places = {id(r): i for i, (r, _) in enumerate(self.state_updates)}
         i = places.get(id(rng), len(places))
@@ -119,19 +106,10 @@ class Streams:
     def drawn(self, x: Tensor, rng: StreamState, new: Tensor) -> RandomVariable:
         """A variable of random numbers, from what was computed.
 
-        Parameters
-        ----------
-        x : Tensor
-            The numbers.
-        rng : StreamState
-            The state that they come from.
-        new : Tensor
-            What it becomes.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param x: The numbers.
+        :param rng: The state that they come from.
+        :param new: What it becomes.
+        :returns: Its numbers are other ones in each call of a function.
         """
         rng.advance(new)
         return self._variable(x, rng, new)
@@ -139,17 +117,9 @@ class Streams:
     def seen(self, x: Tensor, drawn: RandomVariable) -> RandomVariable:
         """A variable that is computed of another one.
 
-        Parameters
-        ----------
-        x : Tensor
-            What was computed.
-        drawn : RandomVariable
-            The variable that it was computed of.
-
-        Returns
-        -------
-        RandomVariable
-            With the state of that one.
+        :param x: What was computed.
+        :param drawn: The variable that it was computed of.
+        :returns: With the state of that one.
         """
         return self._variable(x, *drawn.update)
 

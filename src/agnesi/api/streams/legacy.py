@@ -109,17 +109,9 @@ class RandomStreams(Simple):
     the streams.  Every method takes the shape first and then NumPy's parameters; results are
     float64 or int64.  A call of a compiled function draws once and advances the states.
 
-    Parameters
-    ----------
-    seed : int, optional
-        Equal seeds give equal streams.
+    :param seed: Equal seeds give equal streams.
+    :see: symbolic.MRG_RandomStreams, random.Generator
 
-    See Also
-    --------
-    symbolic.MRG_RandomStreams, random.Generator
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> streams = T.RandomStreams(seed=234)
@@ -140,10 +132,7 @@ class RandomStreams(Simple):
     def seed(self, seed: int | None = None) -> None:
         """Begin all streams anew, from a seed or from that of the start.
 
-        Parameters
-        ----------
-        seed : int, optional
-            A seed of NumPy's; that of the start by default.
+        :param seed: A seed of NumPy's; that of the start by default.
         """
         self._seeds = np.random.RandomState(self.default_instance_seed if seed is None else seed)
         self.begin_anew()
@@ -155,26 +144,17 @@ class RandomStreams(Simple):
             dtype: Any = None) -> RandomVariable:
         """A variable that a method of ``RandomState`` draws.
 
-        Parameters
-        ----------
-        method : str
-            Its name.
-        size : int, Dim, tuple or None
-            Shape of the result without that of one draw.
-        params : tuple of array_like
-            What the method takes first; they may be symbolic.
-        each : tuple
-            Shape of one draw.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
+        :param method: Its name.
+        :param size: Shape of the result without that of one draw.
+        :type size: int, Dim, tuple or None
+        :param params: What the method takes first; they may be symbolic.
+        :type params: tuple of array_like
+        :param each: Shape of one draw.
+        :type each: tuple
+        :param dtype: That of the result; by default what NumPy draws.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
 
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
-
-        Examples
-        --------
         >>> import agnesi as ag
         >>> from agnesi import symbolic as T
         >>> ag.function([], T.RandomStreams(1).gen("standard_cauchy", 3))().shape
@@ -192,21 +172,14 @@ class RandomStreams(Simple):
                     ) -> RandomVariable:
         """A draw from a distribution by name.
 
-        Parameters
-        ----------
-        name : str
-            NumPy's method.
-        size : int, Dim, tuple or None
-            Shape of the draw.
-        params : tuple of array_like
-            The parameters.
-        dtype : dtype, optional
-            Type of the draw.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param name: NumPy's method.
+        :param size: Shape of the draw.
+        :type size: int, Dim, tuple or None
+        :param params: The parameters.
+        :type params: tuple of array_like
+        :param dtype: Type of the draw.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         affine = _AFFINE.get(name)
         if affine is not None and any(isinstance(p, Tensor) and p.requires_grad for p in params):
@@ -233,21 +206,14 @@ class RandomStreams(Simple):
               params: tuple[Tensor, ...], dtype: Any) -> RandomVariable:
         """A draw of a method by name, moved by parameters to which gradients flow.
 
-        Parameters
-        ----------
-        affine : pair of str and callable
-            The name of a method, and ``move(draw, *params)``.
-        size : int, Dim or tuple, optional
-            Shape of the draw; by default that of the broadcast parameters.
-        params : tuple of Tensor
-            The parameters.
-        dtype : dtype
-            Type of the draw.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param affine: The name of a method, and ``move(draw, *params)``.
+        :type affine: pair of str and callable
+        :param size: Shape of the draw; by default that of the broadcast parameters.
+        :type size: int, Dim or tuple, optional
+        :param params: The parameters.
+        :param dtype: Type of the draw.
+        :type dtype: dtype
+        :returns: Its numbers are other ones in each call of a function.
         """
         method, move = affine
         sizes = shapes.broadcast((), *(p.shape for p in params)) if size is None else size
@@ -258,21 +224,14 @@ class RandomStreams(Simple):
                     dtype: Any = None) -> RandomVariable:
         """How often each thing comes up in ``n`` trials of chances ``pvals``.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        n : int
-            Number of trials.
-        pvals : array_like
-            The chances, a vector.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param n: Number of trials.
+        :param pvals: The chances, a vector.
+        :type pvals: array_like
+        :param dtype: That of the result; by default what NumPy draws.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         return self._vectors("multinomial", size, (n, pvals), pvals, dtype=dtype)
 
@@ -285,23 +244,16 @@ class RandomStreams(Simple):
                p: Any = None, dtype: Any = None) -> RandomVariable:
         """Numbers below ``a``, or elements of a vector.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        a : int or array_like
-            How many numbers, or the vector.
-        replace : bool
-            Whether the same may be drawn again.
-        p : array_like, optional
-            A chance for each.
-        dtype : dtype, optional
-            That of the result; by default that of ``a``.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param a: How many numbers, or the vector.
+        :type a: int or array_like
+        :param replace: Whether the same may be drawn again.
+        :param p: A chance for each.
+        :type p: array_like, optional
+        :param dtype: That of the result; by default that of ``a``.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         a = as_tensor(a)
         params = (a, replace) if p is None else (a, replace, p)
@@ -311,19 +263,13 @@ class RandomStreams(Simple):
     def permutation(self, size: Any = None, n: Any = 1, dtype: Any = None) -> RandomVariable:
         """The numbers below ``n`` in random order, once for each place of ``size``.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        n : int, Dim or Tensor
-            How many numbers.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param n: How many numbers.
+        :type n: int, Dim or Tensor
+        :param dtype: That of the result; by default what NumPy draws.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         return self.gen("permutation", () if size is None else size, (n,), each=sizes_in(n),
                         dtype=dtype)
@@ -331,30 +277,17 @@ class RandomStreams(Simple):
     def bytes(self, length: Any) -> RandomVariable:
         """Random bytes, as small integers.
 
-        Parameters
-        ----------
-        length : int, Dim or Tensor
-            How many.
-
-        Returns
-        -------
-        RandomVariable
-            A vector of uint8; its numbers are other ones in each call of a function.
+        :param length: How many.
+        :type length: int, Dim or Tensor
+        :returns: A vector of uint8; its numbers are other ones in each call of a function.
         """
         return self.gen("bytes", length, dtype="uint8")
 
     def shuffle_row_elements(self, x: Tensor) -> Tensor:
         """A matrix with the elements of each row in random order.
 
-        Parameters
-        ----------
-        x : Tensor
-            A matrix.
-
-        Returns
-        -------
-        Tensor
-            Of the same shape and dtype.
+        :param x: A matrix.
+        :returns: Of the same shape and dtype.
         """
         order = self.permutation(x.shape[:-1], x.shape[-1])
         return take_along_axis(x, order, -1)

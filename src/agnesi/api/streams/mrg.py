@@ -129,22 +129,11 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
 
     Number ``i`` of a variable is the next one of stream ``i % nstreams``.
 
-    Parameters
-    ----------
-    seed : int or sequence of six int
-        Where the first stream begins.
+    :param seed: Where the first stream begins.
+    :type seed: int or sequence of six int
+    :raises ValueError: If there is no such seed.
+    :see: symbolic.RandomStreams, random.Generator
 
-    Raises
-    ------
-    ValueError
-        If there is no such seed.
-
-    See Also
-    --------
-    symbolic.RandomStreams, random.Generator
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> streams = T.MRG_RandomStreams(seed=234)
@@ -160,15 +149,8 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
     def set_rstate(self, seed: int | Sequence[int]) -> None:
         """Let the next variable's first stream begin at a seed.
 
-        Parameters
-        ----------
-        seed : int | Sequence[int]
-            One number, or the six words of a state.
-
-        Raises
-        ------
-        ValueError
-            If there is no such seed.
+        :param seed: One number, or the six words of a state.
+        :raises ValueError: If there is no such seed.
         """
         state = [seed] * 6 if isinstance(seed, int) else [int(s) for s in seed]
         if len(state) != 6 or not all(0 <= s < M2 for s in state) or not any(state[:3]) \
@@ -183,10 +165,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
     def seed(self, seed: int | Sequence[int] | None = None) -> None:
         """Begin all streams anew, from a seed or from that of the start.
 
-        Parameters
-        ----------
-        seed : int | Sequence[int], optional
-            As for :meth:`set_rstate`.
+        :param seed: As for :meth:`set_rstate`.
         """
         self.set_rstate(self._default if seed is None else seed)
         self.begin_anew()
@@ -217,22 +196,15 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                 nstreams: int | None = None) -> RandomVariable:
         """Uniform numbers between ``low`` and ``high``, both excluded.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        low, high : number or Tensor
-            The bounds.
-        dtype : dtype, optional
-            A float type; ``config.default_float`` by default.
-        nstreams : int, optional
-            How many streams the numbers come from, in turn; by default as many as there are
-            numbers, up to a bound.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param low, high: The bounds.
+        :type low, high: number or Tensor
+        :param dtype: A float type; ``config.default_float`` by default.
+        :type dtype: dtype, optional
+        :param nstreams: How many streams the numbers come from, in turn; by default as many as
+            there are numbers, up to a bound.
+        :returns: Its numbers are other ones in each call of a function.
         """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
         found = self._draw(sizes, nstreams)
@@ -243,22 +215,15 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                nstreams: int | None = None) -> RandomVariable:
         """Normal numbers, by the transformation of Box and Muller: cosines, then sines.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        avg, std : number or Tensor
-            Mean and standard deviation.
-        dtype : dtype, optional
-            A float type; ``config.default_float`` by default.
-        nstreams : int, optional
-            How many streams the numbers come from, in turn; by default as many as there are
-            numbers, up to a bound.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param avg, std: Mean and standard deviation.
+        :type avg, std: number or Tensor
+        :param dtype: A float type; ``config.default_float`` by default.
+        :type dtype: dtype, optional
+        :param nstreams: How many streams the numbers come from, in turn; by default as many as
+            there are numbers, up to a bound.
+        :returns: Its numbers are other ones in each call of a function.
         """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
         n = product(sizes)
@@ -274,24 +239,16 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                  nstreams: int | None = None) -> RandomVariable:
         """Numbers of successes in ``n`` trials of chance ``p``.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        n : int
-            Number of trials.
-        p : number or Tensor
-            Chance of a success.
-        dtype : dtype
-            Type of the result.
-        nstreams : int, optional
-            How many streams the numbers come from, in turn; by default as many as there are
-            numbers, up to a bound.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param n: Number of trials.
+        :param p: Chance of a success.
+        :type p: number or Tensor
+        :param dtype: Type of the result.
+        :type dtype: dtype
+        :param nstreams: How many streams the numbers come from, in turn; by default as many as
+            there are numbers, up to a bound.
+        :returns: Its numbers are other ones in each call of a function.
         """
         sizes = sizes_in(size) or ()
         found = self._draw((*sizes, n), nstreams)
@@ -304,29 +261,17 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                     nstreams: int | None = None) -> RandomVariable:
         """How often each thing comes up in ``n`` trials: a row for each row of ``pvals``.
 
-        Parameters
-        ----------
-        size : None
-            Nothing else is taken.
-        n : int
-            Number of trials.
-        pvals : Tensor
-            A matrix with the chances of each draw in a row.
-        dtype : dtype
-            Type of the result.
-        nstreams : int, optional
-            How many streams the numbers come from, in turn; by default as many as there are
-            numbers, up to a bound.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
-
-        Raises
-        ------
-        ValueError
-            If ``pvals`` is no matrix, or ``size`` is given.
+        :param size: Nothing else is taken.
+        :type size: None
+        :param n: Number of trials.
+        :param pvals: A matrix with the chances of each draw in a row.
+        :type pvals: Tensor
+        :param dtype: Type of the result.
+        :type dtype: dtype
+        :param nstreams: How many streams the numbers come from, in turn; by default as many as
+            there are numbers, up to a bound.
+        :returns: Its numbers are other ones in each call of a function.
+        :raises ValueError: If ``pvals`` is no matrix, or ``size`` is given.
         """
         pvals = as_tensor(pvals)
         if pvals.ndim != 2 or size is not None:
@@ -345,29 +290,17 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                nstreams: int | None = None) -> RandomVariable:
         """``size`` different numbers for each row of chances ``p``, or elements of ``a``.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple
-            How many for each row.
-        a : int or None
-            Nothing else than the number of columns is taken.
-        replace : bool
-            Whether the same may be drawn again.
-        p : array_like, optional
-            A matrix with the chances of each draw in a row.
-        nstreams : int, optional
-            How many streams the numbers come from, in turn; by default as many as there are
-            numbers, up to a bound.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
-
-        Raises
-        ------
-        ValueError
-            If the arguments are others than these.
+        :param size: How many for each row.
+        :type size: int, Dim or tuple
+        :param a: Nothing else than the number of columns is taken.
+        :type a: int or None
+        :param replace: Whether the same may be drawn again.
+        :param p: A matrix with the chances of each draw in a row.
+        :type p: array_like, optional
+        :param nstreams: How many streams the numbers come from, in turn; by default as many as
+            there are numbers, up to a bound.
+        :returns: Its numbers are other ones in each call of a function.
+        :raises ValueError: If the arguments are others than these.
         """
         if replace:
             raise ValueError(at("choice draws without replacement; use multinomial"))
@@ -382,20 +315,13 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                     ) -> RandomVariable:
         """The numbers below ``n`` in random order, once for each place of ``size``.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        n : int or Dim
-            How many numbers.
-        nstreams : int, optional
-            How many streams the numbers come from, in turn; by default as many as there are
-            numbers, up to a bound.
-
-        Returns
-        -------
-        RandomVariable
-            Of int64; its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param n: How many numbers.
+        :type n: int or Dim
+        :param nstreams: How many streams the numbers come from, in turn; by default as many as
+            there are numbers, up to a bound.
+        :returns: Of int64; its numbers are other ones in each call of a function.
         """
         sizes = (*(sizes_in(size) or ()), *(sizes_in(n) or ()))
         found = self._draw(sizes, nstreams)
@@ -405,20 +331,13 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                  ) -> RandomVariable:
         """Integers from 0 to the greatest of int64.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        dtype : dtype
-            Type of the result.
-        nstreams : int, optional
-            How many streams the numbers come from, in turn; by default as many as there are
-            numbers, up to a bound.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param dtype: Type of the result.
+        :type dtype: dtype
+        :param nstreams: How many streams the numbers come from, in turn; by default as many as
+            there are numbers, up to a bound.
+        :returns: Its numbers are other ones in each call of a function.
         """
         sizes = sizes_in(size) or ()
         found = self._draw((3, *sizes), nstreams)
@@ -428,18 +347,11 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
     def bytes(self, length: Size, nstreams: int | None = None) -> RandomVariable:
         """Random bytes, as small integers.
 
-        Parameters
-        ----------
-        length : int or Dim
-            How many.
-        nstreams : int, optional
-            How many streams the numbers come from, in turn; by default as many as there are
-            numbers, up to a bound.
-
-        Returns
-        -------
-        RandomVariable
-            A vector of uint8; its numbers are other ones in each call of a function.
+        :param length: How many.
+        :type length: int or Dim
+        :param nstreams: How many streams the numbers come from, in turn; by default as many as
+            there are numbers, up to a bound.
+        :returns: A vector of uint8; its numbers are other ones in each call of a function.
         """
         found = self._draw(sizes_in(length), nstreams)
         return self.seen(cast(found >> 23, dtypes.as_dtype("uint8")), found)
@@ -448,21 +360,14 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
                     ) -> RandomVariable:
         """A draw from a distribution by name: its generator is seeded by the next four numbers.
 
-        Parameters
-        ----------
-        name : str
-            NumPy's method.
-        size : int, Dim, tuple or None
-            Shape of the draw.
-        params : tuple of array_like
-            The parameters.
-        dtype : dtype, optional
-            Type of the draw.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param name: NumPy's method.
+        :param size: Shape of the draw.
+        :type size: int, Dim, tuple or None
+        :param params: The parameters.
+        :type params: tuple of array_like
+        :param dtype: Type of the draw.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         if name in ("random_sample", "standard_normal"):
             plain = self.uniform if name == "random_sample" else self.normal

@@ -28,20 +28,12 @@ class Simple(Streams):
     def random(self, size: Any = (), dtype: Any = None) -> RandomVariable:
         """Uniform numbers between 0 and 1.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        dtype : dtype, optional
-            A float type; as for ``uniform`` by default.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param dtype: A float type; as for ``uniform`` by default.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
 
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
-
-        Examples
-        --------
         >>> import agnesi as ag
         >>> from agnesi import symbolic as T
         >>> ag.function([], T.RandomStreams(1).random((2, 3)))().shape
@@ -53,34 +45,22 @@ class Simple(Streams):
     def rand(self, *sizes: Any, dtype: Any = None) -> RandomVariable:
         """The same, with the sizes one by one.
 
-        Parameters
-        ----------
-        *sizes : int or Dim
-            Shape of the draw.
-        dtype : dtype, optional
-            A float type; as for ``uniform`` by default.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param *sizes: Shape of the draw.
+        :type *sizes: int or Dim
+        :param dtype: A float type; as for ``uniform`` by default.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         return self.random(sizes, dtype)
 
     def randn(self, *sizes: Any, dtype: Any = None) -> RandomVariable:
         """Numbers of the standard normal distribution, with the sizes one by one.
 
-        Parameters
-        ----------
-        *sizes : int or Dim
-            Shape of the draw.
-        dtype : dtype, optional
-            A float type; as for ``normal`` by default.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param *sizes: Shape of the draw.
+        :type *sizes: int or Dim
+        :param dtype: A float type; as for ``normal`` by default.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         found: RandomVariable = self.normal(sizes, dtype=dtype)
         return found
@@ -88,23 +68,10 @@ class Simple(Streams):
     def shuffle(self, x: TensorLike) -> RandomVariable:
         """Return a new variable with the entries along the first axis in random order.
 
-        Parameters
-        ----------
-        x : array_like
-            With an axis at least.
+        :param x: With an axis at least.
+        :returns: Of the same shape and dtype; its order is another one in each call of a function.
+        :raises ShapeError: If it has no axis.
 
-        Returns
-        -------
-        RandomVariable
-            Of the same shape and dtype; its order is another one in each call of a function.
-
-        Raises
-        ------
-        ShapeError
-            If it has no axis.
-
-        Examples
-        --------
         >>> import agnesi as ag
         >>> from agnesi import symbolic as T
         >>> x = T.lvector("x")
@@ -122,19 +89,13 @@ class Simple(Streams):
                   dtype: Any = None) -> RandomVariable:
         """Shares that sum to 1.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        alpha : array_like
-            The shapes, a vector.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param alpha: The shapes, a vector.
+        :type alpha: array_like
+        :param dtype: That of the result; by default what NumPy draws.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         found: RandomVariable = self._vectors("dirichlet", size, (alpha,), alpha, dtype=dtype)
         return found
@@ -143,21 +104,15 @@ class Simple(Streams):
                             dtype: Any = None) -> RandomVariable:
         """Normal vectors.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        mean : array_like
-            A vector.
-        cov : array_like
-            A matrix of covariances.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param mean: A vector.
+        :type mean: array_like
+        :param cov: A matrix of covariances.
+        :type cov: array_like
+        :param dtype: That of the result; by default what NumPy draws.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         found: RandomVariable = self._vectors(
             "multivariate_normal", size, (mean, cov), mean, dtype=dtype)
@@ -167,19 +122,13 @@ class Simple(Streams):
                         dtype: Any = None) -> RandomVariable:
         """Integers in [low, high], both included.
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        low, high : int or Tensor, optional
-            The bounds.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param low, high: The bounds.
+        :type low, high: int or Tensor, optional
+        :param dtype: That of the result; by default what NumPy draws.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         return self.randint(size, low, as_tensor(high) + 1, dtype)
 
@@ -187,19 +136,13 @@ class Simple(Streams):
                 dtype: Any = None) -> RandomVariable:
         """Integers in [low, high), or in [0, low).
 
-        Parameters
-        ----------
-        size : int, Dim or tuple, optional
-            Shape of the draw.
-        low, high : int or Tensor, optional
-            The bounds.
-        dtype : dtype, optional
-            That of the result; by default what NumPy draws.
-
-        Returns
-        -------
-        RandomVariable
-            Its numbers are other ones in each call of a function.
+        :param size: Shape of the draw.
+        :type size: int, Dim or tuple, optional
+        :param low, high: The bounds.
+        :type low, high: int or Tensor, optional
+        :param dtype: That of the result; by default what NumPy draws.
+        :type dtype: dtype, optional
+        :returns: Its numbers are other ones in each call of a function.
         """
         params = (0, low) if high is None else (low, high)
         found: RandomVariable = self.distributed("randint", size, params, dtype)

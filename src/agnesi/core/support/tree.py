@@ -254,21 +254,13 @@ def register(
 ) -> None:
     """Make a class a container.
 
-    Parameters
-    ----------
-    kind : type
-        The class.
-    take : callable
-        ``take(x) -> (children, extra)``; ``extra`` is hashable.
-    build : callable
-        ``build(extra, children) -> x``.
+    :param kind: The class.
+    :param take: ``take(x) -> (children, extra)``; ``extra`` is hashable.
+    :type take: callable
+    :param build: ``build(extra, children) -> x``.
+    :type build: callable
+    :see: tree.flatten, nn.Module
 
-    See Also
-    --------
-    tree.flatten, nn.Module
-
-    Examples
-    --------
     >>> from agnesi.core.support import tree
     >>> class Pair:
     ...     def __init__(self, a, b):
@@ -283,24 +275,14 @@ def register(
 def flatten(nest: Any) -> tuple[list[Any], Tree]:
     """The leaves of a nest, in order, and its shape.
 
-    Parameters
-    ----------
-    nest : object
-        Lists, tuples, dicts, dataclasses and registered classes around leaves.
+    :param nest: Lists, tuples, dicts, dataclasses and registered classes around leaves.
+    :type nest: object
+    :returns leaves: In order; dicts by their sorted keys.
+    :rtype: list
+    :returns shape: Its ``build(leaves)`` makes such a nest again.
+    :rtype: Tree
+    :see: tree.map, tree.register
 
-    Returns
-    -------
-    leaves : list
-        In order; dicts by their sorted keys.
-    shape : Tree
-        Its ``build(leaves)`` makes such a nest again.
-
-    See Also
-    --------
-    tree.map, tree.register
-
-    Examples
-    --------
     >>> from agnesi.core.support import tree
     >>> leaves, shape = tree.flatten({"w": 1, "b": [2, (3, None)]})
     >>> leaves
@@ -373,23 +355,12 @@ def children(nest: Any) -> list[Any] | None:
 def leaves(nest: Any) -> list[Any]:
     """All that is no container, in order.
 
-    Parameters
-    ----------
-    nest : object
-        Lists, tuples, dicts, dataclasses of anything.
+    :param nest: Lists, tuples, dicts, dataclasses of anything.
+    :type nest: object
+    :returns: The leaves.
+    :rtype: list
+    :see: tree.flatten, tree.map
 
-    Returns
-    -------
-    list
-        The leaves.
-
-    See Also
-    --------
-    tree.flatten, tree.map
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tree.leaves({"w": 1.0, "b": (2.0, [3.0])})
     [1.0, 2.0, 3.0]
     """
@@ -399,32 +370,17 @@ def leaves(nest: Any) -> list[Any]:
 def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
     """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it).
 
-    Parameters
-    ----------
-    function : callable
-        Of a leaf of each nest.
-    nest : object
-        Lists, tuples, dicts, dataclasses and registered classes around leaves.
-    *others : object
-        Nests of the same shape.
+    :param function: Of a leaf of each nest.
+    :type function: callable
+    :param nest: Lists, tuples, dicts, dataclasses and registered classes around leaves.
+    :type nest: object
+    :param *others: Nests of the same shape.
+    :type *others: object
+    :returns: A nest of that shape.
+    :rtype: object
+    :raises ValueError: If the nests differ.
+    :see: tree.flatten
 
-    Returns
-    -------
-    object
-        A nest of that shape.
-
-    Raises
-    ------
-    ValueError
-        If the nests differ.
-
-    See Also
-    --------
-    tree.flatten
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tree.map(lambda a, b: a + b, {"w": 1, "b": 2}, {"w": 10, "b": 20})
     {'w': 11, 'b': 22}
     """

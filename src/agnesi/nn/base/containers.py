@@ -43,20 +43,11 @@ class Parameter(metaclass=_OfParameters):
     Every float tensor that requires a gradient and is made in a module's ``__init__`` is one; this
     is PyTorch's word for it.  Such tensors are instances of it, though none has that type.
 
-    Parameters
-    ----------
-    data : array_like
-        Its value; shares memory with a tensor that is given, unless that is read-only.
-    requires_grad : bool
-        Whether gradients flow to it.
+    :param data: Its value; shares memory with a tensor that is given, unless that is read-only.
+    :type data: array_like
+    :param requires_grad: Whether gradients flow to it.
+    :see: nn.ParameterList, nn.Module
 
-    See Also
-    --------
-    nn.ParameterList, nn.Module
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> p = ag.nn.Parameter(ag.zeros(2))
     >>> p, isinstance(p, ag.nn.Parameter)
     (tensor([0., 0.], requires_grad=True), True)
@@ -143,30 +134,18 @@ class ModuleSequence(_Container):
     def append(self, entry: Any) -> Self:
         """Add an entry at the end.
 
-        Parameters
-        ----------
-        entry : Module or Tensor
-            What the list holds.
-
-        Returns
-        -------
-        Self
-            The list.
+        :param entry: What the list holds.
+        :type entry: Module or Tensor
+        :returns: The list.
         """
         return self.extend([entry])
 
     def extend(self, entries: Iterable[Any]) -> Self:
         """Add entries at the end.
 
-        Parameters
-        ----------
-        entries : iterable
-            What the list holds.
-
-        Returns
-        -------
-        Self
-            The list.
+        :param entries: What the list holds.
+        :type entries: iterable
+        :returns: The list.
         """
         more = [("", self._checked(e, i)) for i, e in enumerate(entries, len(self.entries))]
         self._change(lambda pairs: pairs.extend(more))
@@ -175,12 +154,9 @@ class ModuleSequence(_Container):
     def insert(self, index: int, entry: Any) -> None:
         """Put an entry before a place.
 
-        Parameters
-        ----------
-        index : int
-            The place.
-        entry : Module or Tensor
-            What the list holds.
+        :param index: The place.
+        :param entry: What the list holds.
+        :type entry: Module or Tensor
         """
         pair = "", self._checked(entry, index)
         self._change(lambda pairs: pairs.insert(index, pair))
@@ -188,15 +164,8 @@ class ModuleSequence(_Container):
     def pop(self, index: int = -1) -> Any:
         """Take an entry out.
 
-        Parameters
-        ----------
-        index : int
-            Its place.
-
-        Returns
-        -------
-        Any
-            The entry.
+        :param index: Its place.
+        :returns: The entry.
         """
         found = self.entries[index]
         del self[index]
@@ -250,15 +219,9 @@ class _Dict(_Container):
     def update(self, entries: Any) -> None:
         """Add entries, or replace those of the same keys.
 
-        Parameters
-        ----------
-        entries : mapping or pairs
-            Names and what the dict holds.
-
-        Raises
-        ------
-        TypeError
-            If there are no names, or it holds something else.
+        :param entries: Names and what the dict holds.
+        :type entries: mapping or pairs
+        :raises TypeError: If there are no names, or it holds something else.
         """
         try:
             new = dict(entries.items() if isinstance(entries, (Mapping, _Dict)) else entries)
@@ -273,45 +236,29 @@ class _Dict(_Container):
     def keys(self) -> Any:
         """The names.
 
-        Returns
-        -------
-        Any
-            A view, as of a dict.
+        :returns: A view, as of a dict.
         """
         return self.entries.keys()
 
     def values(self) -> Any:
         """The entries.
 
-        Returns
-        -------
-        Any
-            A view, as of a dict.
+        :returns: A view, as of a dict.
         """
         return self.entries.values()
 
     def items(self) -> Any:
         """Names and entries.
 
-        Returns
-        -------
-        Any
-            A view, as of a dict.
+        :returns: A view, as of a dict.
         """
         return self.entries.items()
 
     def pop(self, key: str) -> Any:
         """Take an entry out.
 
-        Parameters
-        ----------
-        key : str
-            Its name.
-
-        Returns
-        -------
-        Any
-            The entry.
+        :param key: Its name.
+        :returns: The entry.
         """
         found = self[key]
         del self[key]
@@ -341,22 +288,11 @@ def _parameter(owner: Any, entry: Any) -> Any:
 class ModuleList(ModuleSequence):
     """Modules in a list, whose parameters are named by their places.
 
-    Parameters
-    ----------
-    modules : iterable of Module
-        What it holds.
+    :param modules: What it holds.
+    :type modules: iterable of Module
+    :raises TypeError: If an entry is no module.
+    :see: nn.ModuleDict, nn.Sequential
 
-    Raises
-    ------
-    TypeError
-        If an entry is no module.
-
-    See Also
-    --------
-    nn.ModuleDict, nn.Sequential
-
-    Examples
-    --------
     >>> from agnesi import nn
     >>> layers = nn.ModuleList([nn.Linear(2, 3)])
     >>> len(layers.append(nn.Linear(3, 1)))
@@ -375,22 +311,11 @@ class ModuleList(ModuleSequence):
 class ModuleDict(_Dict):
     """Modules in a dict, whose parameters are named by their keys.
 
-    Parameters
-    ----------
-    modules : mapping or pairs
-        Names and modules.
+    :param modules: Names and modules.
+    :type modules: mapping or pairs
+    :raises TypeError: If an entry is no module.
+    :see: nn.ModuleList
 
-    Raises
-    ------
-    TypeError
-        If an entry is no module.
-
-    See Also
-    --------
-    nn.ModuleList
-
-    Examples
-    --------
     >>> from agnesi import nn
     >>> parts = nn.ModuleDict({"encode": nn.Linear(2, 3)})
     >>> parts["decode"] = nn.Linear(3, 2)
@@ -408,18 +333,10 @@ class ModuleDict(_Dict):
 class ParameterList(ModuleSequence):
     """Parameters in a list, named by their places.
 
-    Parameters
-    ----------
-    values : iterable of array_like
-        Tensors as they are; of anything else parameters are made.
+    :param values: Tensors as they are; of anything else parameters are made.
+    :type values: iterable of array_like
+    :see: nn.ParameterDict, nn.Parameter
 
-    See Also
-    --------
-    nn.ParameterDict, nn.Parameter
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> weights = ag.nn.ParameterList([ag.nn.Parameter(ag.zeros(2)) for _ in range(3)])
     >>> len(list(weights.parameters()))
     3
@@ -435,18 +352,10 @@ class ParameterList(ModuleSequence):
 class ParameterDict(_Dict):
     """Parameters in a dict, named by their keys.
 
-    Parameters
-    ----------
-    parameters : mapping or pairs
-        Names and tensors; of anything else parameters are made.
+    :param parameters: Names and tensors; of anything else parameters are made.
+    :type parameters: mapping or pairs
+    :see: nn.ParameterList, nn.Parameter
 
-    See Also
-    --------
-    nn.ParameterList, nn.Parameter
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> weights = ag.nn.ParameterDict({"scale": ag.nn.Parameter(ag.ones(2))})
     >>> [name for name, _ in weights.named_parameters()]
     ['scale']

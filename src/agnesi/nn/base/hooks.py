@@ -28,20 +28,11 @@ class Hook(NamedTuple):
 class RemovableHandle:
     """The result of ``register_..._hook``; it removes the hook.
 
-    Parameters
-    ----------
-    module : Module
-        Whose hook it is.
-    number : int
-        The hook's.
+    :param module: Whose hook it is.
+    :type module: Module
+    :param number: The hook's.
+    :see: nn.Module
 
-    See Also
-    --------
-    nn.Module
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> net = ag.nn.Tanh()
     >>> with net.register_forward_hook(lambda module, args, output: output + 1):
     ...     net(ag.zeros(1))
@@ -83,24 +74,13 @@ class Hooked:
                                   with_kwargs: bool = False) -> RemovableHandle:
         """Call a function with the arguments before each ``forward``; it may give others.
 
-        Parameters
-        ----------
-        hook : callable
-            ``hook(module, args)``, or ``hook(module, args, kwargs)``: gives None, or other
+        :param hook: ``hook(module, args)``, or ``hook(module, args, kwargs)``: gives None, or other
             arguments (and a pair of them and those by name).
-        prepend : bool
-            Whether it comes before those that there are.
-        with_kwargs : bool
-            Whether it gets arguments by name, too.
+        :type hook: callable
+        :param prepend: Whether it comes before those that there are.
+        :param with_kwargs: Whether it gets arguments by name, too.
+        :returns: Its ``remove()`` takes the hook away.
 
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` takes the hook away.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> net = ag.nn.Identity()
         >>> handle = net.register_forward_pre_hook(lambda module, args: (args[0] * 2,))
         >>> net(ag.ones(1))
@@ -113,26 +93,14 @@ class Hooked:
                               ) -> RemovableHandle:
         """Call a function with what each ``forward`` gives; it may give something else.
 
-        Parameters
-        ----------
-        hook : callable
-            ``hook(module, args, output)``, or ``hook(module, args, kwargs, output)``: gives None,
-            or another output.
-        prepend : bool
-            Whether it comes before those that there are.
-        with_kwargs : bool
-            Whether it gets arguments by name, too.
-        always_call : bool
-            Whether it is called, with None, where ``forward`` fails.
+        :param hook: ``hook(module, args, output)``, or ``hook(module, args, kwargs, output)``:
+            gives None, or another output.
+        :type hook: callable
+        :param prepend: Whether it comes before those that there are.
+        :param with_kwargs: Whether it gets arguments by name, too.
+        :param always_call: Whether it is called, with None, where ``forward`` fails.
+        :returns: Its ``remove()`` takes the hook away.
 
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` takes the hook away.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> net, seen = ag.nn.Tanh(), []
         >>> handle = net.register_forward_hook(lambda module, args, output: seen.append(output))
         >>> y = net(ag.zeros(2))
@@ -146,17 +114,10 @@ class Hooked:
                                         ) -> RemovableHandle:
         """Call a function with the gradients of the outputs; it may give others.
 
-        Parameters
-        ----------
-        hook : callable
-            ``hook(module, grad_output)``, a tuple: gives None, or another tuple.
-        prepend : bool
-            Whether it comes before those that there are.
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` takes the hook away.
+        :param hook: ``hook(module, grad_output)``, a tuple: gives None, or another tuple.
+        :type hook: callable
+        :param prepend: Whether it comes before those that there are.
+        :returns: Its ``remove()`` takes the hook away.
         """
         return self._register("backward_pre", hook, prepend)
 
@@ -164,22 +125,12 @@ class Hooked:
                                     ) -> RemovableHandle:
         """Call a function with the gradients of inputs and outputs; it may give other ones.
 
-        Parameters
-        ----------
-        hook : callable
-            ``hook(module, grad_input, grad_output)``, tuples: gives None, or another
+        :param hook: ``hook(module, grad_input, grad_output)``, tuples: gives None, or another
             ``grad_input``.
-        prepend : bool
-            Whether it comes before those that there are.
+        :type hook: callable
+        :param prepend: Whether it comes before those that there are.
+        :returns: Its ``remove()`` takes the hook away.
 
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` takes the hook away.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> net = ag.nn.Identity()
         >>> handle = net.register_full_backward_hook(lambda module, gx, gy: (gx[0] * 10,))
         >>> ag.grad(lambda x: net(x).sum())(ag.ones(2))

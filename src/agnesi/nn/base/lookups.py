@@ -26,10 +26,8 @@ class Lookups:
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """Modules directly inside, with their names.
 
-        Returns
-        -------
-        Iterator of (str, Module)
-            In the order in which they were assigned.
+        :returns: In the order in which they were assigned.
+        :rtype: Iterator of (str, Module)
         """
         this: Any = self
         return ((name, v) for name, v in this._entries() if not isinstance(v, Tensor))
@@ -43,20 +41,10 @@ class Lookups:
     def get_submodule(self, target: str) -> Any:
         """The module of a dotted name.
 
-        Parameters
-        ----------
-        target : str
-            The name; ``""`` is the module itself.
-
-        Returns
-        -------
-        Module
-            The one inside.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
+        :param target: The name; ``""`` is the module itself.
+        :returns: The one inside.
+        :rtype: Module
+        :raises KeyError: If there is none.
         """
         this: Any = self
         return self._of("module", dict(this.named_modules()), target)
@@ -64,20 +52,9 @@ class Lookups:
     def get_parameter(self, target: str) -> Tensor:
         """The parameter of a dotted name.
 
-        Parameters
-        ----------
-        target : str
-            The name.
-
-        Returns
-        -------
-        Tensor
-            The parameter itself.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
+        :param target: The name.
+        :returns: The parameter itself.
+        :raises KeyError: If there is none.
         """
         this: Any = self
         found: Tensor = self._of("parameter", dict(this.named_parameters()), target)
@@ -86,20 +63,9 @@ class Lookups:
     def get_buffer(self, target: str) -> Tensor:
         """The buffer of a dotted name.
 
-        Parameters
-        ----------
-        target : str
-            The name.
-
-        Returns
-        -------
-        Tensor
-            The buffer itself.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
+        :param target: The name.
+        :returns: The buffer itself.
+        :raises KeyError: If there is none.
         """
         this: Any = self
         found: Tensor = self._of("buffer", dict(this.named_buffers()), target)
@@ -108,17 +74,10 @@ class Lookups:
     def add_module(self, name: str, module: Any) -> None:
         """Set an attribute that is a module.
 
-        Parameters
-        ----------
-        name : str
-            Of the attribute.
-        module : Module or None
-            Its value.
-
-        Raises
-        ------
-        TypeError
-            If it is no module.
+        :param name: Of the attribute.
+        :param module: Its value.
+        :type module: Module or None
+        :raises TypeError: If it is no module.
         """
         check_name(self, "add_module", name)
         if module is not None and not hasattr(module, "named_parameters"):
@@ -130,17 +89,10 @@ class Lookups:
     def register_parameter(self, name: str, param: Tensor | None) -> None:
         """Set an attribute that is a parameter.
 
-        Parameters
-        ----------
-        name : str
-            Of the attribute.
-        param : Tensor or None
-            Its value.
-
-        Raises
-        ------
-        TypeError
-            If it is no tensor that requires grad.
+        :param name: Of the attribute.
+        :param param: Its value.
+        :type param: Tensor or None
+        :raises TypeError: If it is no tensor that requires grad.
         """
         check_name(self, "register_parameter", name)
         if param is not None and not (isinstance(param, Tensor) and param.requires_grad):
@@ -151,19 +103,10 @@ class Lookups:
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Let gradients flow to all parameters inside, or to none.
 
-        Parameters
-        ----------
-        requires_grad : bool
-            Whether they flow.
+        :param requires_grad: Whether they flow.
+        :returns: The module itself.
+        :rtype: Module
 
-        Returns
-        -------
-        Module
-            The module itself.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> net = ag.nn.Linear(2, 1).requires_grad_(False)
         >>> [p.requires_grad for p in net.parameters()]
         [False, False]

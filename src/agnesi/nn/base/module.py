@@ -54,12 +54,8 @@ class Module(Hooked, Lookups):
     tensors that ``__init__`` or :meth:`register_buffer` put there are buffers, later ones are mere
     attributes.  Modules and tensors are also found in lists, tuples and dicts.
 
-    See Also
-    --------
-    nn.Sequential, optim.SGD, optim.Adam, jit
+    :see: nn.Sequential, optim.SGD, optim.Adam, jit
 
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn
     >>> class Scale(nn.Module):
@@ -190,30 +186,24 @@ class Module(Hooked, Lookups):
     def children(self) -> Iterator[Module]:
         """Modules directly inside.
 
-        Returns
-        -------
-        Iterator of Module
-            In the order in which they were assigned.
+        :returns: In the order in which they were assigned.
+        :rtype: Iterator of Module
         """
         return (v for _, v in self._entries() if isinstance(v, Module))
 
     def modules(self) -> Iterator[Module]:
         """The module itself and all modules inside, each once.
 
-        Returns
-        -------
-        Iterator of Module
-            In the order in which they were assigned.
+        :returns: In the order in which they were assigned.
+        :rtype: Iterator of Module
         """
         return (module for _, module in self._walk(named=False))
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
         """The module itself (named ``""``) and all modules inside, with dotted names, each once.
 
-        Returns
-        -------
-        Iterator of (str, Module)
-            Outer modules before those inside.
+        :returns: Outer modules before those inside.
+        :rtype: Iterator of (str, Module)
         """
         return self._walk()
 
@@ -256,17 +246,10 @@ class Module(Hooked, Lookups):
         """Tensors that required grad when they were put there, frozen or not, with dotted names; a
         shared one once, by its first name.
 
-        Parameters
-        ----------
-        prefix : str
-            What the names begin with, followed by a point.
-        recurse : bool
-            Whether to look into modules inside, too.
-
-        Returns
-        -------
-        Iterator of (str, Tensor)
-            In the order in which they were assigned.
+        :param prefix: What the names begin with, followed by a point.
+        :param recurse: Whether to look into modules inside, too.
+        :returns: In the order in which they were assigned.
+        :rtype: Iterator of (str, Tensor)
         """
         return _once((dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
                      if is_parameter(owner, name, t))
@@ -275,18 +258,10 @@ class Module(Hooked, Lookups):
         """Tensors that required grad when they were put there, frozen or not, of this module and
         (unless ``recurse=False``) all inside.
 
-        Parameters
-        ----------
-        recurse : bool
-            Whether to look into modules inside, too.
+        :param recurse: Whether to look into modules inside, too.
+        :returns: In the order of :meth:`named_parameters`; a shared one once.
+        :rtype: Iterator of Tensor
 
-        Returns
-        -------
-        Iterator of Tensor
-            In the order of :meth:`named_parameters`; a shared one once.
-
-        Examples
-        --------
         >>> from agnesi import nn
         >>> [tuple(p.shape) for p in nn.Linear(3, 2).parameters()]
         [(2, 3), (2,)]
@@ -297,24 +272,12 @@ class Module(Hooked, Lookups):
     def with_parameters(self, values: Mapping[str, Tensor]) -> Self:
         """The same module with other tensors as parameters; buffers and all else are shared.
 
-        Parameters
-        ----------
-        values : mapping of str to Tensor
-            Tensors by the names of :meth:`named_parameters`; parameters not named stay.
+        :param values: Tensors by the names of :meth:`named_parameters`; parameters not named stay.
+        :type values: mapping of str to Tensor
+        :returns: Of the same class.
+        :rtype: Module
+        :raises KeyError: If a name is that of no parameter.
 
-        Returns
-        -------
-        Module
-            Of the same class.
-
-        Raises
-        ------
-        KeyError
-            If a name is that of no parameter.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> net = ag.nn.Linear(2, 1, bias=False)
         >>> net.with_parameters({"weight": ag.ones((1, 2))})(ag.ones(2))
         tensor([2.])
@@ -332,10 +295,8 @@ class Module(Hooked, Lookups):
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
         """Other tensors that ``__init__`` or :meth:`register_buffer` put there, dotted names.
 
-        Returns
-        -------
-        Iterator of (str, Tensor)
-            In the order in which they were assigned.
+        :returns: In the order in which they were assigned.
+        :rtype: Iterator of (str, Tensor)
         """
         return _once(
             (n, t) for n, t, owner, name in self._held() if not is_parameter(owner, name, t)
@@ -344,10 +305,8 @@ class Module(Hooked, Lookups):
     def buffers(self) -> Iterator[Tensor]:
         """Other tensors that belong to the module, running statistics for example.
 
-        Returns
-        -------
-        Iterator of Tensor
-            In the order of :meth:`named_buffers`.
+        :returns: In the order of :meth:`named_buffers`.
+        :rtype: Iterator of Tensor
         """
         return (t for _, t in _once((n, t) for n, t, owner, name in self._held(named=False)
                                     if not is_parameter(owner, name, t)))
@@ -355,25 +314,13 @@ class Module(Hooked, Lookups):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Set an attribute that is a buffer, as other tensors are that ``__init__`` assigns.
 
-        Parameters
-        ----------
-        name : str
-            Of the attribute.
-        tensor : Tensor or None
-            Its value; None where one is assigned later.
-        persistent : bool
-            Whether :meth:`state_dict` has it.
+        :param name: Of the attribute.
+        :param tensor: Its value; None where one is assigned later.
+        :type tensor: Tensor or None
+        :param persistent: Whether :meth:`state_dict` has it.
+        :raises TypeError: If it is no tensor, or would be a parameter.
+        :raises ValueError: If the name is no string, or has a dot.
 
-        Raises
-        ------
-        TypeError
-            If it is no tensor, or would be a parameter.
-        ValueError
-            If the name is no string, or has a dot.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> net = ag.nn.Tanh()
         >>> net.register_buffer("calls", ag.zeros(()))
         >>> list(net.state_dict())
@@ -392,18 +339,11 @@ class Module(Hooked, Lookups):
     def state_dict(self, copy: bool = True) -> dict[str, Tensor]:
         """All parameters and buffers by name, with PyTorch's names and layouts.
 
-        Parameters
-        ----------
-        copy : bool
-            Whether they are copies, which stay as they are; else they are the module's own.
+        :param copy: Whether they are copies, which stay as they are; else they are the module's
+            own.
+        :returns: Copies share no memory with the module.
+        :rtype: dict of str to Tensor
 
-        Returns
-        -------
-        dict of str to Tensor
-            Copies share no memory with the module.
-
-        Examples
-        --------
         >>> from agnesi import nn
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
         ['0.weight', '0.bias']
@@ -413,28 +353,18 @@ class Module(Hooked, Lookups):
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> LoadedKeys:
         """Copy values into the parameters and buffers, in place.
 
-        Parameters
-        ----------
-        state : mapping of str to array_like
-            Values by name, as :meth:`state_dict` (or PyTorch's) gives them.
-        strict : bool
-            Whether the names must be exactly those of this module; ``num_batches_tracked``, which
-            only counts batches, may be missing, or be there where it is not needed.
-
-        Returns
-        -------
-        LoadedKeys
-            A named tuple: ``missing_keys``, which the state lacks, and ``unexpected_keys``, which
-            the module lacks; both are empty if ``strict``.
-
-        Raises
-        ------
-        KeyError
-            If names are missing or unknown, and ``strict``.
-        ValueError
-            If shapes differ, or something lies in read-only memory; nothing is changed then.
-        TypeError
-            If values are of another kind, as complex ones for floats; nothing is changed then.
+        :param state: Values by name, as :meth:`state_dict` (or PyTorch's) gives them.
+        :type state: mapping of str to array_like
+        :param strict: Whether the names must be exactly those of this module;
+            ``num_batches_tracked``, which only counts batches, may be missing, or be there where it
+            is not needed.
+        :returns: A named tuple: ``missing_keys``, which the state lacks, and ``unexpected_keys``,
+            which the module lacks; both are empty if ``strict``.
+        :raises KeyError: If names are missing or unknown, and ``strict``.
+        :raises ValueError: If shapes differ, or something lies in read-only memory; nothing is
+            changed then.
+        :raises TypeError: If values are of another kind, as complex ones for floats; nothing is
+            changed then.
         """
         check_state(type(self).__name__, state)
         mine = dict(self._named_tensors())
@@ -453,20 +383,10 @@ class Module(Hooked, Lookups):
     def train(self, mode: bool = True) -> Self:
         """Switch training mode on (or off) here and in all modules inside.
 
-        Parameters
-        ----------
-        mode : bool
-            Whether training mode is on.
-
-        Returns
-        -------
-        Module
-            The module itself.
-
-        Raises
-        ------
-        TypeError
-            If ``mode`` is neither True nor False.
+        :param mode: Whether training mode is on.
+        :returns: The module itself.
+        :rtype: Module
+        :raises TypeError: If ``mode`` is neither True nor False.
         """
         if not isinstance(mode, (int, np.bool_)):
             raise TypeError(at(f"{type(self).__name__}.train: mode must be True or False, not "
@@ -478,20 +398,15 @@ class Module(Hooked, Lookups):
     def eval(self) -> Self:
         """Switch training mode off: no dropout, fixed statistics.
 
-        Returns
-        -------
-        Module
-            The module itself.
+        :returns: The module itself.
+        :rtype: Module
         """
         return self.train(False)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero.
 
-        Parameters
-        ----------
-        set_to_none : bool
-            Whether ``grad`` becomes None instead of zeros.
+        :param set_to_none: Whether ``grad`` becomes None instead of zeros.
         """
         for p in self.parameters():
             if set_to_none or p.grad is None:
@@ -502,15 +417,10 @@ class Module(Hooked, Lookups):
     def apply(self, function: Callable[[Module], Any]) -> Self:
         """Call ``function`` with every module inside, children first, and with this one.
 
-        Parameters
-        ----------
-        function : callable
-            Called with a module; what it returns is dropped.
-
-        Returns
-        -------
-        Module
-            The module itself.
+        :param function: Called with a module; what it returns is dropped.
+        :type function: callable
+        :returns: The module itself.
+        :rtype: Module
         """
         for module in reversed(list(self.modules())):
             function(module)
@@ -522,29 +432,17 @@ class Module(Hooked, Lookups):
 
         The only device, "cpu", is accepted, and changes nothing.
 
-        Parameters
-        ----------
-        dtype : dtype, optional
-            A float dtype; None, or a device in its place, changes nothing.
-        device : str, optional
-            Only "cpu", which is the default.
-        non_blocking, memory_format : object
-            Taken from PyTorch's calls, and not needed.
+        :param dtype: A float dtype; None, or a device in its place, changes nothing.
+        :type dtype: dtype, optional
+        :param device: Only "cpu", which is the default.
+        :type device: str, optional
+        :param non_blocking, memory_format: Taken from PyTorch's calls, and not needed.
+        :type non_blocking, memory_format: object
+        :returns: The module itself.
+        :rtype: Module
+        :raises TypeError: If ``dtype`` is not a float dtype.
+        :raises ValueError: If the device is not "cpu".
 
-        Returns
-        -------
-        Module
-            The module itself.
-
-        Raises
-        ------
-        TypeError
-            If ``dtype`` is not a float dtype.
-        ValueError
-            If the device is not "cpu".
-
-        Examples
-        --------
         >>> from agnesi import nn
         >>> nn.Linear(3, 2).to("float64").weight.dtype
         dtype('float64')
@@ -563,65 +461,50 @@ class Module(Hooked, Lookups):
     def half(self) -> Self:
         """Convert all float parameters and buffers to float16.
 
-        Returns
-        -------
-        Module
-            The module itself.
+        :returns: The module itself.
+        :rtype: Module
         """
         return self.to("float16")
 
     def bfloat16(self) -> Self:
         """Convert all float parameters and buffers to bfloat16.
 
-        Returns
-        -------
-        Module
-            The module itself.
+        :returns: The module itself.
+        :rtype: Module
         """
         return self.to("bfloat16")
 
     def float(self) -> Self:
         """Convert all float parameters and buffers to float32.
 
-        Returns
-        -------
-        Module
-            The module itself.
+        :returns: The module itself.
+        :rtype: Module
         """
         return self.to("float32")
 
     def double(self) -> Self:
         """Convert all float parameters and buffers to float64.
 
-        Returns
-        -------
-        Module
-            The module itself.
+        :returns: The module itself.
+        :rtype: Module
         """
         return self.to("float64")
 
     def type(self, dst_type: Any) -> Self:
         """Convert all float parameters and buffers to another float dtype.
 
-        Parameters
-        ----------
-        dst_type : dtype
-            A float dtype.
-
-        Returns
-        -------
-        Module
-            The module itself.
+        :param dst_type: A float dtype.
+        :type dst_type: dtype
+        :returns: The module itself.
+        :rtype: Module
         """
         return self.to(dst_type)
 
     def cpu(self) -> Self:
         """Leave all where it is: there is one device.
 
-        Returns
-        -------
-        Module
-            The module itself.
+        :returns: The module itself.
+        :rtype: Module
         """
         return self.to(device="cpu")
 
@@ -629,10 +512,7 @@ class Module(Hooked, Lookups):
     def extra_repr(self) -> str:
         """The settings to show behind the name of the class.
 
-        Returns
-        -------
-        str
-            Shown between parentheses; empty by default.
+        :returns: Shown between parentheses; empty by default.
         """
         return ""
 

@@ -55,18 +55,10 @@ class Line(NamedTuple):
 class Summary(NamedTuple):
     """All calls of layers, in the order in which they ended; the model itself comes last.
 
-    Parameters
-    ----------
-    lines : list of Line
-        One for each call.
+    :param lines: One for each call.
+    :type lines: list of Line
+    :see: nn.summary
 
-    See Also
-    --------
-    nn.summary
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.summary(ag.nn.Sequential(ag.nn.Linear(2, 3), ag.nn.Tanh()), ag.ones((1, 2)))
     layer       output  parameters  multiply-adds  bytes
     0 (Linear)  (1, 3)           9              6     12
@@ -113,27 +105,14 @@ def _row(line: Line) -> tuple[str, ...]:
 def summary(model: Module, *inputs: Any, **keywords: Any) -> Summary:
     """Call a model once, and tell of every layer what it gives and costs.
 
-    Parameters
-    ----------
-    model : Module
-        The model; it is called as in evaluation mode, and nothing of it changes.
-    *inputs : object
-        Its arguments.
-    **keywords : object
-        Its arguments by name.
+    :param model: The model; it is called as in evaluation mode, and nothing of it changes.
+    :param *inputs: Its arguments.
+    :type *inputs: object
+    :param **keywords: Its arguments by name.
+    :type **keywords: object
+    :returns: A table when printed.
+    :see: nn.Module
 
-    Returns
-    -------
-    Summary
-        A table when printed.
-
-    See Also
-    --------
-    nn.Module
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> net = ag.nn.Sequential(ag.nn.Conv2d(1, 4, 3), ag.nn.ReLU(), ag.nn.Flatten())
     >>> found = ag.nn.summary(net, ag.ones((1, 1, 5, 5)))
     >>> found.parameters, found.multiply_adds, found.lines[0].shapes

@@ -31,13 +31,8 @@ def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
 class Identity(Module):
     """Return the argument unchanged.
 
-    See Also
-    --------
-    nn.Sequential, nn.Module
+    :see: nn.Sequential, nn.Module
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Identity()(ag.ones(2))
     tensor([1., 1.])
     """

@@ -35,27 +35,12 @@ MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "cir
 def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Each element, or 0 where it is negative; ``inplace`` writes into the operand.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    inplace : bool
-        Whether to write into ``input``, which is given back then.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param input: Real numbers.
+    :type input: array_like
+    :param inplace: Whether to write into ``input``, which is given back then.
+    :returns: Of the shape and dtype of ``input``; NaN stays NaN.
+    :see: nn.ReLU, nn.functional.leaky_relu, nn.functional.relu6
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``input``; NaN stays NaN.
-
-    See Also
-    --------
-    nn.ReLU, nn.functional.leaky_relu, nn.functional.relu6
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.relu(ag.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -68,29 +53,14 @@ def softplus(input: TensorLike, beta: Any = 1.0, threshold: float = 20.0, *,
              out: Tensor | None = None) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, without overflow.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    beta : float
-        How sharp the bend at 0 is.
-    threshold : float
-        Below 20, elements stay as they are where ``beta * x`` is larger; there is no need for it.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param input: Real numbers.
+    :param beta: How sharp the bend at 0 is.
+    :type beta: float
+    :param threshold: Below 20, elements stay as they are where ``beta * x`` is larger; there is no
+        need for it.
+    :returns: Of the shape of ``input``, floating.
+    :see: nn.Softplus, nn.functional.relu
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``, floating.
-
-    See Also
-    --------
-    nn.Softplus, nn.functional.relu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.softplus(ag.tensor([0.0, 1000.0]), beta=2.0)
     tensor([3.4657...e-01, 1.0000...e+03])
     """
@@ -118,34 +88,14 @@ def softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None, out: Te
             ) -> Tensor:
     """Exponentials along an axis, divided by their sum.
 
-    Parameters
-    ----------
-    x : array_like
-        Scores; integers become the default float dtype.
-    axis : int or tuple of int, optional
-        Of vectors and matrices the last one by default.
-    dtype : dtype, optional
-        What to compute in.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Scores; integers become the default float dtype.
+    :param axis: Of vectors and matrices the last one by default.
+    :type axis: int or tuple of int, optional
+    :param dtype: What to compute in.
+    :returns: Of the shape of ``x``; positive numbers that sum to 1 along the axis.
+    :raises TypeError: For more than two axes without one that is named.
+    :see: nn.functional.log_softmax, nn.Softmax
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; positive numbers that sum to 1 along the axis.
-
-    Raises
-    ------
-    TypeError
-        For more than two axes without one that is named.
-
-    See Also
-    --------
-    nn.functional.log_softmax, nn.Softmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.softmax(ag.zeros((1, 2)), dim=1)
     tensor([[0.5, 0.5]])
     """
@@ -158,34 +108,14 @@ def log_softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None,
                 out: Tensor | None = None) -> Tensor:
     """Logarithms of :func:`softmax`.
 
-    Parameters
-    ----------
-    x : array_like
-        Scores; integers become the default float dtype.
-    axis : int or tuple of int, optional
-        Of vectors and matrices the last one by default.
-    dtype : dtype, optional
-        What to compute in.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Scores; integers become the default float dtype.
+    :param axis: Of vectors and matrices the last one by default.
+    :type axis: int or tuple of int, optional
+    :param dtype: What to compute in.
+    :returns: Of the shape of ``x``; not positive.
+    :raises TypeError: For more than two axes without one that is named.
+    :see: nn.functional.softmax, nll_loss, nn.LogSoftmax
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; not positive.
-
-    Raises
-    ------
-    TypeError
-        For more than two axes without one that is named.
-
-    See Also
-    --------
-    nn.functional.softmax, nll_loss, nn.LogSoftmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.log_softmax(ag.zeros((1, 2)), dim=1)
     tensor([[-0.6931472, -0.6931472]])
     """
@@ -200,42 +130,20 @@ def batch_norm(input: TensorLike, running_mean: Any = None, running_var: Any = N
                out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
 
-    Parameters
-    ----------
-    input : array_like
-        (batch, channels, ...).
-    running_mean, running_var : Tensor, optional
-        Mean and variance of each channel, which are used unless ``training``; else they move
-        towards those of ``input``, in place.
-    weight, bias : array_like, optional
-        A number for each channel.
-    training : bool
-        Whether to use the mean and variance of ``input``; so it is without running ones, too.
-    momentum : float
-        Share of ``input`` in the running mean and variance.
-    eps : float
-        Added to the variance.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param input: (batch, channels, ...).
+    :param running_mean, running_var: Mean and variance of each channel, which are used unless
+        ``training``; else they move towards those of ``input``, in place.
+    :type running_mean, running_var: Tensor, optional
+    :param weight, bias: A number for each channel.
+    :param training: Whether to use the mean and variance of ``input``; so it is without running
+        ones, too.
+    :param momentum: Share of ``input`` in the running mean and variance.
+    :param eps: Added to the variance.
+    :returns: Of the shape and dtype of ``input``.
+    :raises ValueError: If there is one value for each channel, whose variance would be 0.
+    :see: nn.BatchNorm2d, nn.functional.instance_norm, nn.functional.layer_norm
+        nn.functional.group_norm
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``input``.
-
-    Raises
-    ------
-    ValueError
-        If there is one value for each channel, whose variance would be 0.
-
-    See Also
-    --------
-    nn.BatchNorm2d, nn.functional.instance_norm, nn.functional.layer_norm
-    nn.functional.group_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.batch_norm(ag.tensor([[1.0], [3.0]]), training=True, eps=0.0)
     tensor([[-1.],
             [ 1.]])
@@ -297,42 +205,20 @@ def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any 
                   out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
-    Parameters
-    ----------
-    input : array_like
-        (batch, channels, size, ...).
-    running_mean, running_var : Tensor, optional
-        Mean and variance of each channel, which are used unless ``use_input_stats``; else they move
-        towards the means of those of the images, in place.
-    weight, bias : array_like, optional
-        A number for each channel.
-    use_input_stats : bool
-        Whether to use mean and variance of each image; otherwise the running ones.
-    momentum : float
-        Share of ``input`` in the running mean and variance.
-    eps : float
-        Added to the variance.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param input: (batch, channels, size, ...).
+    :param running_mean, running_var: Mean and variance of each channel, which are used unless
+        ``use_input_stats``; else they move towards the means of those of the images, in place.
+    :type running_mean, running_var: Tensor, optional
+    :param weight, bias: A number for each channel.
+    :param use_input_stats: Whether to use mean and variance of each image; otherwise the running
+        ones.
+    :param momentum: Share of ``input`` in the running mean and variance.
+    :param eps: Added to the variance.
+    :returns: Of the shape and dtype of ``input``.
+    :raises ValueError: If a channel has one value, whose variance would be 0; or without
+        ``use_input_stats``, if there are no running values.
+    :see: nn.InstanceNorm2d, nn.functional.batch_norm, nn.functional.group_norm
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``input``.
-
-    Raises
-    ------
-    ValueError
-        If a channel has one value, whose variance would be 0; or without ``use_input_stats``, if
-        there are no running values.
-
-    See Also
-    --------
-    nn.InstanceNorm2d, nn.functional.batch_norm, nn.functional.group_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.instance_norm(ag.tensor([[[1.0, 3.0]]]), eps=0.0)
     tensor([[[-1.,  1.]]])
     """
@@ -354,39 +240,19 @@ def pad(input: TensorLike, pad: Sequence[int], mode: str = "constant", value: An
         out: Tensor | None = None) -> Tensor:
     """With a border, whose widths are given from the last axis on; negative ones cut off.
 
-    Parameters
-    ----------
-    input : array_like
-        At least as many axes as pairs of widths.
-    pad : sequence of int
-        Before and behind the last axis, then the one before it, and so on.
-    mode : {"constant", "reflect", "replicate", "circular"}
-        What the border holds: ``value``, the elements mirrored at the edge (without it), those of
-        the edge, or those of the other side.
-    value : number, optional
-        What the border of mode "constant" holds; 0 by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param input: At least as many axes as pairs of widths.
+    :param pad: Before and behind the last axis, then the one before it, and so on.
+    :type pad: sequence of int
+    :param mode: What the border holds: ``value``, the elements mirrored at the edge (without it),
+        those of the edge, or those of the other side.
+    :type mode: {"constant", "reflect", "replicate", "circular"}
+    :param value: What the border of mode "constant" holds; 0 by default.
+    :type value: number, optional
+    :returns: Of the dtype of ``input``, longer by the widths on each axis.
+    :raises ShapeError: If there are not two widths for each axis.
+    :raises ValueError: If there is no such mode.
+    :see: nn.ConstantPad2d, nn.ReflectionPad2d
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of ``input``, longer by the widths on each axis.
-
-    Raises
-    ------
-    ShapeError
-        If there are not two widths for each axis.
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    nn.ConstantPad2d, nn.ReflectionPad2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.pad(ag.tensor([[1, 2, 3]]), (1, -1))
     tensor([[0, 1, 2]])
     """

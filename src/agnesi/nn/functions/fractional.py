@@ -167,29 +167,17 @@ class _FractionalMaxPool(Module):
 class FractionalMaxPool2d(_FractionalMaxPool):
     """The greatest elements of windows at random places of images (Graham, 2014).
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    output_size : int or tuple of int, optional
-        How many windows there are along each axis.
-    output_ratio : float or tuple of float, optional
-        Their share of the image's sizes, in place of ``output_size``.
-    return_indices : bool
-        Whether to tell where the greatest lie, too.
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param output_size: How many windows there are along each axis.
+    :type output_size: int or tuple of int, optional
+    :param output_ratio: Their share of the image's sizes, in place of ``output_size``.
+    :type output_ratio: float or tuple of float, optional
+    :param return_indices: Whether to tell where the greatest lie, too.
+    :type return_indices: bool
+    :raises ValueError: If not exactly one of ``output_size`` and ``output_ratio`` is given.
+    :see: nn.functional.fractional_max_pool2d, nn.MaxPool2d
 
-    Raises
-    ------
-    ValueError
-        If not exactly one of ``output_size`` and ``output_ratio`` is given.
-
-    See Also
-    --------
-    nn.functional.fractional_max_pool2d, nn.MaxPool2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.FractionalMaxPool2d(2, output_ratio=0.5)(ag.ones((1, 1, 8, 6))).shape
     (1, 1, 4, 3)
     """
@@ -198,29 +186,17 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 class FractionalMaxPool3d(_FractionalMaxPool):
     """The greatest elements of windows at random places of volumes (Graham, 2014).
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    output_size : int or tuple of int, optional
-        How many windows there are along each axis.
-    output_ratio : float or tuple of float, optional
-        Their share of the volume's sizes, in place of ``output_size``.
-    return_indices : bool
-        Whether to tell where the greatest lie, too.
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param output_size: How many windows there are along each axis.
+    :type output_size: int or tuple of int, optional
+    :param output_ratio: Their share of the volume's sizes, in place of ``output_size``.
+    :type output_ratio: float or tuple of float, optional
+    :param return_indices: Whether to tell where the greatest lie, too.
+    :type return_indices: bool
+    :raises ValueError: If not exactly one of ``output_size`` and ``output_ratio`` is given.
+    :see: nn.functional.fractional_max_pool3d, nn.MaxPool3d
 
-    Raises
-    ------
-    ValueError
-        If not exactly one of ``output_size`` and ``output_ratio`` is given.
-
-    See Also
-    --------
-    nn.functional.fractional_max_pool3d, nn.MaxPool3d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.FractionalMaxPool3d(2, 3)(ag.ones((1, 1, 7, 7, 7))).shape
     (1, 1, 3, 3, 3)
     """

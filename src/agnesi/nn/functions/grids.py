@@ -24,32 +24,15 @@ _CUBIC = -0.75
 def affine_grid(theta: TensorLike, size: Any, align_corners: bool = False) -> Tensor:
     """The places that affine maps bring the places of images to, for :func:`grid_sample`.
 
-    Parameters
-    ----------
-    theta : array_like
-        (batch, 2, 3) for images, (batch, 3, 4) for volumes: matrices and, last, shifts.
-    size : sequence of int
-        Of the images wanted, (batch, channels, height, width) or with a depth before them.
-    align_corners : bool
-        Whether -1 and 1 are the middles of the first and last elements, not their borders.
+    :param theta: (batch, 2, 3) for images, (batch, 3, 4) for volumes: matrices and, last, shifts.
+    :param size: Of the images wanted, (batch, channels, height, width) or with a depth before them.
+    :type size: sequence of int
+    :param align_corners: Whether -1 and 1 are the middles of the first and last elements, not their
+        borders.
+    :returns: (batch, height, width, 2) or (batch, depth, height, width, 3): x, y and z.
+    :raises ShapeError: If the sizes do not fit.
+    :see: nn.functional.grid_sample
 
-    Returns
-    -------
-    Tensor
-        (batch, height, width, 2) or (batch, depth, height, width, 3): x, y and z.
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    nn.functional.grid_sample
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> theta = ag.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
     >>> ag.nn.functional.affine_grid(theta, (1, 1, 1, 2))
     tensor([[[[0., 0.],
@@ -80,38 +63,20 @@ def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
                 align_corners: bool | None = None) -> Tensor:
     """Images at the places of a grid, between their elements.
 
-    Parameters
-    ----------
-    input : array_like
-        (batch, channels, height, width), or volumes (batch, channels, depth, height, width).
-    grid : array_like
-        (batch, ..., 2) or (batch, ..., 3): x, y and z of each place, from -1 to 1.
-    mode : {"bilinear", "nearest", "bicubic"}
-        How elements are mixed; "bicubic" for images only.
-    padding_mode : {"zeros", "border", "reflection"}
-        What lies outside: zeros, the nearest element, or the image mirrored.
-    align_corners : bool, optional
-        Whether -1 and 1 are the middles of the first and last elements, not their borders.
+    :param input: (batch, channels, height, width), or volumes (batch, channels, depth, height,
+        width).
+    :param grid: (batch, ..., 2) or (batch, ..., 3): x, y and z of each place, from -1 to 1.
+    :param mode: How elements are mixed; "bicubic" for images only.
+    :type mode: {"bilinear", "nearest", "bicubic"}
+    :param padding_mode: What lies outside: zeros, the nearest element, or the image mirrored.
+    :type padding_mode: {"zeros", "border", "reflection"}
+    :param align_corners: Whether -1 and 1 are the middles of the first and last elements, not their
+        borders.
+    :returns: (batch, channels, ...), of the grid's places.
+    :raises ShapeError: If the sizes do not fit.
+    :raises ValueError: If there is no such mode.
+    :see: nn.functional.affine_grid, nn.functional.interpolate
 
-    Returns
-    -------
-    Tensor
-        (batch, channels, ...), of the grid's places.
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    nn.functional.affine_grid, nn.functional.interpolate
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> image = ag.tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
     >>> ag.nn.functional.grid_sample(image, ag.zeros((1, 1, 1, 2)))
     tensor([[[[1.5]]]])

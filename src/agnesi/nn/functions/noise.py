@@ -45,34 +45,13 @@ def alpha_dropout(input: TensorLike, p: float = 0.5, training: bool = False, *,
                   generator: Generator | None = None) -> Tensor:
     """Dropout to SELU's least value, with mean and variance kept (Klambauer et al., 2017).
 
-    Parameters
-    ----------
-    input : array_like
-        Of any shape.
-    p : float
-        Chance of an element to be dropped.
-    training : bool
-        Otherwise ``input`` stays as it is.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param input: Of any shape.
+    :param p: Chance of an element to be dropped.
+    :param training: Otherwise ``input`` stays as it is.
+    :returns: Of the shape of ``input``.
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :see: nn.AlphaDropout, nn.functional.feature_alpha_dropout, nn.functional.selu
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-
-    See Also
-    --------
-    nn.AlphaDropout, nn.functional.feature_alpha_dropout, nn.functional.selu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.alpha_dropout(ag.ones(3), 0.5)
     tensor([1., 1., 1.])
     """
@@ -85,36 +64,14 @@ def feature_alpha_dropout(input: TensorLike, p: float = 0.5, training: bool = Fa
                           generator: Generator | None = None) -> Tensor:
     """:func:`alpha_dropout` of whole channels.
 
-    Parameters
-    ----------
-    input : array_like
-        (batch, channels, ...).
-    p : float
-        Chance of a channel to be dropped.
-    training : bool
-        Otherwise ``input`` stays as it is.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param input: (batch, channels, ...).
+    :param p: Chance of a channel to be dropped.
+    :param training: Otherwise ``input`` stays as it is.
+    :returns: Of the shape of ``input``.
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :raises ShapeError: If there are no channels.
+    :see: nn.FeatureAlphaDropout, nn.functional.alpha_dropout
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-    ShapeError
-        If there are no channels.
-
-    See Also
-    --------
-    nn.FeatureAlphaDropout, nn.functional.alpha_dropout
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> y = ag.nn.functional.feature_alpha_dropout(ag.ones((4, 3, 2)), 0.5, training=True)
     >>> bool((y[..., 0] == y[..., 1]).all())
     True
@@ -131,34 +88,13 @@ def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3, trainin
           *, generator: Generator | None = None) -> Tensor:
     """``x``, and a random share of it where it is negative (Xu et al., 2015).
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    lower, upper : float
-        Between which shares lie; their mean is taken unless in training.
-    training : bool
-        Whether shares are random, one for each element.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param input: Real numbers.
+    :param lower, upper: Between which shares lie; their mean is taken unless in training.
+    :param training: Whether shares are random, one for each element.
+    :returns: Of the shape of ``input``.
+    :raises ValueError: If ``lower`` is larger than ``upper``.
+    :see: nn.RReLU, nn.functional.leaky_relu
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    Raises
-    ------
-    ValueError
-        If ``lower`` is larger than ``upper``.
-
-    See Also
-    --------
-    nn.RReLU, nn.functional.leaky_relu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.rrelu(ag.tensor([-4.0, 1.0]), 0.25, 0.75)
     tensor([-2.,  1.])
     """
@@ -174,25 +110,11 @@ def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3, trainin
 class AlphaDropout(Overwriting):
     """Dropout to SELU's least value, with mean and variance kept (Klambauer et al., 2017).
 
-    Parameters
-    ----------
-    p : float
-        Chance of an element to be dropped in training.
-    inplace : bool
-        Whether to write into the operand.
+    :param p: Chance of an element to be dropped in training.
+    :param inplace: Whether to write into the operand.
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :see: nn.functional.alpha_dropout, nn.Dropout, nn.SELU
 
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-
-    See Also
-    --------
-    nn.functional.alpha_dropout, nn.Dropout, nn.SELU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AlphaDropout(0.5).eval()(ag.ones(3))
     tensor([1., 1., 1.])
     """
@@ -213,25 +135,13 @@ class AlphaDropout(Overwriting):
 class FeatureAlphaDropout(AlphaDropout):
     """:class:`AlphaDropout` of whole channels.
 
-    Parameters
-    ----------
-    p : float
-        Chance of a channel to be dropped in training.
-    inplace : bool
-        Whether to write into the operand.
+    :param p: Chance of a channel to be dropped in training.
+    :type p: float
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :see: nn.functional.feature_alpha_dropout, nn.AlphaDropout
 
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-
-    See Also
-    --------
-    nn.functional.feature_alpha_dropout, nn.AlphaDropout
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.FeatureAlphaDropout(0.5).eval()(ag.ones((1, 3)))
     tensor([[1., 1., 1.]])
     """
@@ -243,20 +153,10 @@ class FeatureAlphaDropout(AlphaDropout):
 class RReLU(Overwriting):
     """``x``, and in training a random share of it where it is negative (Xu et al., 2015).
 
-    Parameters
-    ----------
-    lower, upper : float
-        Between which shares lie; their mean is taken unless in training.
-    inplace : bool
-        Whether to write into the operand.
+    :param lower, upper: Between which shares lie; their mean is taken unless in training.
+    :param inplace: Whether to write into the operand.
+    :see: nn.functional.rrelu, nn.LeakyReLU
 
-    See Also
-    --------
-    nn.functional.rrelu, nn.LeakyReLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.RReLU(0.25, 0.75).eval()(ag.tensor([-4.0, 1.0]))
     tensor([-2.,  1.])
     """

@@ -24,20 +24,10 @@ from agnesi.ops.reductions.vectornorms import norm
 class CosineSimilarity(Module):
     """Cosine of the angle between vectors.
 
-    Parameters
-    ----------
-    dim : int
-        The axis that holds the vectors.
-    eps : float
-        The least length to divide a vector by.
+    :param dim: The axis that holds the vectors.
+    :param eps: The least length to divide a vector by.
+    :see: nn.PairwiseDistance, vecdot
 
-    See Also
-    --------
-    nn.PairwiseDistance, vecdot
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.CosineSimilarity()(ag.tensor([[1.0, 0.0]]), ag.tensor([[1.0, 1.0]]))
     tensor([0.70710677])
     """
@@ -61,22 +51,11 @@ class CosineSimilarity(Module):
 class PairwiseDistance(Module):
     """Distance between vectors along the last axis, by the norm of degree ``p``.
 
-    Parameters
-    ----------
-    p : float
-        The degree.
-    eps : float
-        Added to each difference.
-    keepdim : bool
-        Whether the last axis stays, with size 1.
+    :param p: The degree.
+    :param eps: Added to each difference.
+    :param keepdim: Whether the last axis stays, with size 1.
+    :see: nn.CosineSimilarity, dist, norm
 
-    See Also
-    --------
-    nn.CosineSimilarity, dist, norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.PairwiseDistance(eps=0.0)(ag.zeros((1, 2)), ag.tensor([[3.0, 4.0]]))
     tensor([5.])
     """

@@ -17,32 +17,13 @@ from agnesi.ops.base.convert import as_tensor
 def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """``x``, no smaller and no larger than two bounds.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    min_val : float
-        The smallest value.
-    max_val : float
-        The largest value.
+    :param input: Real numbers.
+    :param min_val: The smallest value.
+    :param max_val: The largest value.
+    :returns: Of the shape of ``input``.
+    :raises ValueError: If ``min_val`` is not below ``max_val``.
+    :see: nn.Hardtanh, nn.ReLU6, clip
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    Raises
-    ------
-    ValueError
-        If ``min_val`` is not below ``max_val``.
-
-    See Also
-    --------
-    nn.Hardtanh, nn.ReLU6, clip
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.hardtanh(ag.tensor([-3.0, 0.5]))
     tensor([-1. ,  0.5])
     """
@@ -55,23 +36,10 @@ def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> 
 def hardsigmoid(input: TensorLike) -> Tensor:
     """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
+    :param input: Real numbers.
+    :returns: Of the shape of ``input``.
+    :see: nn.Hardsigmoid, nn.Sigmoid, nn.Hardswish
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.Hardsigmoid, nn.Sigmoid, nn.Hardswish
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.hardsigmoid(ag.tensor([-3.0, 0.0]))
     tensor([0. , 0.5])
     """
@@ -82,23 +50,10 @@ def hardsigmoid(input: TensorLike) -> Tensor:
 def hardswish(input: TensorLike) -> Tensor:
     """``x * hardsigmoid(x)`` (Howard et al., 2019).
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
+    :param input: Real numbers.
+    :returns: Of the shape of ``input``.
+    :see: nn.Hardswish, nn.SiLU, nn.Hardsigmoid
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.Hardswish, nn.SiLU, nn.Hardsigmoid
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.hardswish(ag.tensor([-3.0, 3.0]))
     tensor([-0.,  3.])
     """
@@ -110,25 +65,11 @@ def hardswish(input: TensorLike) -> Tensor:
 def hardshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     """``x``, and 0 where it is no larger than ``lambd`` on either side.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    lambd : float
-        Half the width of the gap.
+    :param input: Real numbers.
+    :param lambd: Half the width of the gap.
+    :returns: Of the shape of ``input``.
+    :see: nn.Hardshrink, nn.Softshrink, nn.Tanhshrink
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.Hardshrink, nn.Softshrink, nn.Tanhshrink
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.hardshrink(ag.tensor([0.4, -2.0]))
     tensor([ 0., -2.])
     """
@@ -140,30 +81,12 @@ def hardshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
 def softshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     """``x`` moved towards 0 by ``lambd``, and 0 where it is nearer.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    lambd : float
-        How far.
+    :param input: Real numbers.
+    :param lambd: How far.
+    :returns: Of the shape of ``input``.
+    :raises ValueError: If ``lambd`` is negative.
+    :see: nn.Softshrink, nn.Hardshrink
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    Raises
-    ------
-    ValueError
-        If ``lambd`` is negative.
-
-    See Also
-    --------
-    nn.Softshrink, nn.Hardshrink
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.softshrink(ag.tensor([0.4, -2.0]))
     tensor([ 0. , -1.5])
     """
@@ -177,27 +100,12 @@ def softshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
 def threshold(input: TensorLike, threshold: float, value: float) -> Tensor:
     """``x`` where it is larger than a threshold, and a value elsewhere.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    threshold : float
-        Larger numbers stay.
-    value : float
-        What the others become.
+    :param input: Real numbers.
+    :param threshold: Larger numbers stay.
+    :param value: What the others become.
+    :returns: Of the shape of ``input``.
+    :see: nn.Threshold, nn.ReLU
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.Threshold, nn.ReLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.threshold(ag.tensor([0.4, 2.0]), 1.0, -1.0)
     tensor([-1.,  2.])
     """
@@ -208,22 +116,11 @@ def threshold(input: TensorLike, threshold: float, value: float) -> Tensor:
 class Hardtanh(Overwriting):
     """``x``, no smaller and no larger than two bounds.
 
-    Parameters
-    ----------
-    min_val : float
-        The smallest value.
-    max_val : float
-        The largest value.
-    inplace : bool
-        Whether to write into the operand.
+    :param min_val: The smallest value.
+    :param max_val: The largest value.
+    :param inplace: Whether to write into the operand.
+    :see: nn.functional.hardtanh, nn.ReLU6, clip
 
-    See Also
-    --------
-    nn.functional.hardtanh, nn.ReLU6, clip
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Hardtanh()(ag.tensor([-3.0, 0.5]))
     tensor([-1. ,  0.5])
     """
@@ -243,18 +140,10 @@ class Hardtanh(Overwriting):
 class Hardsigmoid(Overwriting):
     """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether to write into the operand.
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :see: nn.functional.hardsigmoid, nn.Sigmoid, nn.Hardswish
 
-    See Also
-    --------
-    nn.functional.hardsigmoid, nn.Sigmoid, nn.Hardswish
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Hardsigmoid()(ag.tensor([-3.0, 0.0]))
     tensor([0. , 0.5])
     """
@@ -266,18 +155,10 @@ class Hardsigmoid(Overwriting):
 class Hardswish(Overwriting):
     """``x * hardsigmoid(x)`` (Howard et al., 2019).
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether to write into the operand.
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :see: nn.functional.hardswish, nn.SiLU, nn.Hardsigmoid
 
-    See Also
-    --------
-    nn.functional.hardswish, nn.SiLU, nn.Hardsigmoid
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Hardswish()(ag.tensor([-3.0, 3.0]))
     tensor([-0.,  3.])
     """
@@ -289,18 +170,9 @@ class Hardswish(Overwriting):
 class Hardshrink(Module):
     """``x``, and 0 where it is no larger than ``lambd`` on either side.
 
-    Parameters
-    ----------
-    lambd : float
-        Half the width of the gap.
+    :param lambd: Half the width of the gap.
+    :see: nn.functional.hardshrink, nn.Softshrink, nn.Tanhshrink
 
-    See Also
-    --------
-    nn.functional.hardshrink, nn.Softshrink, nn.Tanhshrink
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Hardshrink()(ag.tensor([0.4, -2.0]))
     tensor([ 0., -2.])
     """
@@ -318,18 +190,9 @@ class Hardshrink(Module):
 class Softshrink(Module):
     """``x`` moved towards 0 by ``lambd``, and 0 where it is nearer.
 
-    Parameters
-    ----------
-    lambd : float
-        How far.
+    :param lambd: How far.
+    :see: nn.functional.softshrink, nn.Hardshrink
 
-    See Also
-    --------
-    nn.functional.softshrink, nn.Hardshrink
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Softshrink()(ag.tensor([0.4, -2.0]))
     tensor([ 0. , -1.5])
     """
@@ -347,22 +210,11 @@ class Softshrink(Module):
 class Threshold(Overwriting):
     """``x`` where it is larger than a threshold, and a value elsewhere.
 
-    Parameters
-    ----------
-    threshold : float
-        Larger numbers stay.
-    value : float
-        What the others become.
-    inplace : bool
-        Whether to write into the operand.
+    :param threshold: Larger numbers stay.
+    :param value: What the others become.
+    :param inplace: Whether to write into the operand.
+    :see: nn.functional.threshold, nn.ReLU
 
-    See Also
-    --------
-    nn.functional.threshold, nn.ReLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Threshold(1.0, -1.0)(ag.tensor([0.4, 2.0]))
     tensor([-1.,  2.])
     """

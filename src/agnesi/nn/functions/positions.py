@@ -30,32 +30,14 @@ def rotary(x: TensorLike, positions: TensorLike | None = None, base: float = 100
     Feature i forms a pair with feature i + n / 2.  Products of rotated queries and keys depend on
     the distance of their positions only.
 
-    Parameters
-    ----------
-    x : array_like
-        Queries or keys, (..., length, features).
-    positions : array_like, optional
-        Of the rows, (length,) or what broadcasts to (..., length); 0, 1, ... by default.
-    base : float
-        The slowest pair turns once in about ``2 pi base`` positions.
+    :param x: Queries or keys, (..., length, features).
+    :param positions: Of the rows, (length,) or what broadcasts to (..., length); 0, 1, ... by
+        default.
+    :param base: The slowest pair turns once in about ``2 pi base`` positions.
+    :returns: Of the shape of ``x``.
+    :raises ShapeError: If the number of features is odd.
+    :see: nn.functional.alibi, nn.MultiheadAttention
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If the number of features is odd.
-
-    See Also
-    --------
-    nn.functional.alibi, nn.MultiheadAttention
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.rotary(ag.tensor([[1.0, 0.0], [1.0, 0.0]]))
     tensor([[1.    , 0.    ],
             [0.5403..., 0.8414...]])
@@ -78,27 +60,13 @@ def alibi(heads: Count, queries: TensorLike, keys: TensorLike, dtype: DTypeLike 
           ) -> Tensor:
     """Return the bias of attention scores that falls with distance (Press et al., 2022).
 
-    Parameters
-    ----------
-    heads : int
-        How many; the slopes of heads form a geometric sequence that ends at ``2**-8``.
-    queries, keys : array_like of int
-        Their positions, (queries,) and (keys,).
-    dtype : dtype
-        Of the result.
+    :param heads: How many; the slopes of heads form a geometric sequence that ends at ``2**-8``.
+    :param queries, keys: Their positions, (queries,) and (keys,).
+    :type queries, keys: array_like of int
+    :param dtype: Of the result.
+    :returns: Of shape (heads, queries, keys); 0 where positions are equal.
+    :see: nn.functional.rotary, nn.MultiheadAttention
 
-    Returns
-    -------
-    Tensor
-        Of shape (heads, queries, keys); 0 where positions are equal.
-
-    See Also
-    --------
-    nn.functional.rotary, nn.MultiheadAttention
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.alibi(8, ag.arange(2), ag.arange(2))[0]
     tensor([[-0. , -0.5],
             [-0.5, -0. ]])
@@ -158,23 +126,11 @@ class KeyValueCache(Module):
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Note new steps; also inside of compiled functions.
 
-        Parameters
-        ----------
-        key, value : Tensor
-            (batch, heads, steps, head_dim).
-
-        Returns
-        -------
-        keys, values : Tensor
-            All that there is room for.
-        positions : Tensor
-            Of the new steps, (steps,).
-
-        Raises
-        ------
-        ShapeError
-            If the sizes are others, or there is no room; compiled code tells of an index that is
-            out of range.
+        :param key, value: (batch, heads, steps, head_dim).
+        :returns keys, values: All that there is room for.
+        :returns positions: Of the new steps, (steps,).
+        :raises ShapeError: If the sizes are others, or there is no room; compiled code tells of an
+            index that is out of range.
         """
         full = (*self.keys.shape[:2], key.shape[2], self.keys.shape[3])
         if key.shape != full or value.shape != full or key.shape[2] > self.capacity:

@@ -19,30 +19,12 @@ from agnesi.ops.convolution.interpolate import interpolate
 def channel_shuffle(input: TensorLike, groups: int) -> Tensor:
     """Channels of groups one beside the other, as cards are shuffled (Zhang et al., 2018).
 
-    Parameters
-    ----------
-    input : array_like
-        (batch, channels, ...).
-    groups : int
-        Into how many the channels are divided.
+    :param input: (batch, channels, ...).
+    :param groups: Into how many the channels are divided.
+    :returns: Of the shape of ``input``.
+    :raises ShapeError: If the channels do not divide into so many groups.
+    :see: nn.ChannelShuffle, nn.functional.pixel_shuffle
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    Raises
-    ------
-    ShapeError
-        If the channels do not divide into so many groups.
-
-    See Also
-    --------
-    nn.ChannelShuffle, nn.functional.pixel_shuffle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.reshape(ag.arange(4.0), (1, 4, 1, 1))
     >>> ag.nn.functional.channel_shuffle(x, 2)[0, :, 0, 0]
     tensor([0., 2., 1., 3.])
@@ -60,27 +42,13 @@ def upsample_nearest(input: TensorLike, size: Counts | None = None, scale_factor
                      ) -> Tensor:
     """Images of another size by their nearest elements: ``interpolate(mode="nearest")``.
 
-    Parameters
-    ----------
-    input : array_like
-        (batch, channels, ...).
-    size : int or tuple of int, optional
-        The size wanted on each axis.
-    scale_factor : float or tuple of float, optional
-        How many times as large, instead of ``size``.
+    :param input: (batch, channels, ...).
+    :param size: The size wanted on each axis.
+    :param scale_factor: How many times as large, instead of ``size``.
+    :type scale_factor: float or tuple of float, optional
+    :returns: Of the size wanted.
+    :see: nn.functional.interpolate
 
-    Returns
-    -------
-    Tensor
-        Of the size wanted.
-
-    See Also
-    --------
-    nn.functional.interpolate
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.upsample_nearest(ag.ones((1, 1, 2, 2)), scale_factor=2).shape
     (1, 1, 4, 4)
     """
@@ -92,27 +60,13 @@ def upsample_bilinear(input: TensorLike, size: Counts | None = None, scale_facto
                       ) -> Tensor:
     """Images of another size between their elements, with corners upon each other.
 
-    Parameters
-    ----------
-    input : array_like
-        (batch, channels, height, width).
-    size : int or tuple of int, optional
-        The size wanted on each axis.
-    scale_factor : float or tuple of float, optional
-        How many times as large, instead of ``size``.
+    :param input: (batch, channels, height, width).
+    :param size: The size wanted on each axis.
+    :param scale_factor: How many times as large, instead of ``size``.
+    :type scale_factor: float or tuple of float, optional
+    :returns: Of the size wanted.
+    :see: nn.functional.interpolate
 
-    Returns
-    -------
-    Tensor
-        Of the size wanted.
-
-    See Also
-    --------
-    nn.functional.interpolate
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.upsample_bilinear(ag.ones((1, 1, 2, 2)), scale_factor=2).shape
     (1, 1, 4, 4)
     """

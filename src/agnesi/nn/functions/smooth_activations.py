@@ -21,30 +21,12 @@ _SCALE, _ALPHA = 1.0507009873554804934193349852946, 1.67326324235437728481704299
 def celu(input: TensorLike, alpha: float = 1.0) -> Tensor:
     """``x``, and ``alpha * (exp(x / alpha) - 1)`` where it is negative (Barron, 2017).
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    alpha : float
-        Minus the value far below.
+    :param input: Real numbers.
+    :param alpha: Minus the value far below.
+    :returns: Of the shape of ``input``.
+    :raises ValueError: If ``alpha`` is 0.
+    :see: nn.CELU, nn.ELU, nn.SELU
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    Raises
-    ------
-    ValueError
-        If ``alpha`` is 0.
-
-    See Also
-    --------
-    nn.CELU, nn.ELU, nn.SELU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.celu(ag.tensor([0.0, 2.0]))
     tensor([0., 2.])
     """
@@ -58,23 +40,10 @@ def celu(input: TensorLike, alpha: float = 1.0) -> Tensor:
 def selu(input: TensorLike) -> Tensor:
     """A scaled :func:`elu` that keeps mean and variance (Klambauer et al., 2017).
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
+    :param input: Real numbers.
+    :returns: Of the shape of ``input``.
+    :see: nn.SELU, nn.ELU, nn.CELU
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.SELU, nn.ELU, nn.CELU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.selu(ag.tensor([0.0, 1.0]))
     tensor([0.      , 1.050701])
     """
@@ -86,23 +55,10 @@ def selu(input: TensorLike) -> Tensor:
 def mish(input: TensorLike) -> Tensor:
     """``x * tanh(softplus(x))`` (Misra, 2019).
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
+    :param input: Real numbers.
+    :returns: Of the shape of ``input``.
+    :see: nn.Mish, nn.SiLU, nn.GELU
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.Mish, nn.SiLU, nn.GELU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.mish(ag.tensor([0.0, 20.0]))
     tensor([ 0., 20.])
     """
@@ -114,23 +70,10 @@ def mish(input: TensorLike) -> Tensor:
 def softsign(input: TensorLike) -> Tensor:
     """``x / (1 + abs(x))``.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
+    :param input: Real numbers.
+    :returns: Of the shape of ``input``.
+    :see: nn.Softsign, nn.Tanh
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.Softsign, nn.Tanh
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.softsign(ag.tensor([0.0, -3.0]))
     tensor([ 0.  , -0.75])
     """
@@ -141,23 +84,10 @@ def softsign(input: TensorLike) -> Tensor:
 def tanhshrink(input: TensorLike) -> Tensor:
     """``x - tanh(x)``.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
+    :param input: Real numbers.
+    :returns: Of the shape of ``input``.
+    :see: nn.Tanhshrink, nn.Tanh, nn.Softshrink
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.Tanhshrink, nn.Tanh, nn.Softshrink
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.tanhshrink(ag.tensor([0.0]))
     tensor([0.])
     """
@@ -168,23 +98,10 @@ def tanhshrink(input: TensorLike) -> Tensor:
 def logsigmoid(input: TensorLike) -> Tensor:
     """The logarithm of the sigmoid, without underflow.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
+    :param input: Real numbers.
+    :returns: Of the shape of ``input``.
+    :see: nn.LogSigmoid, nn.Sigmoid, nn.LogSoftmax
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.LogSigmoid, nn.Sigmoid, nn.LogSoftmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.logsigmoid(ag.tensor([0.0, -100.0]))
     tensor([  -0.6931472, -100.       ])
     """
@@ -195,25 +112,11 @@ def logsigmoid(input: TensorLike) -> Tensor:
 def softmin(input: TensorLike, dim: int | None = None) -> Tensor:
     """The softmax of ``-x``.
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    dim : int, optional
-        The axis along which the results sum to 1; the last one, as agnesi's softmax.
+    :param input: Real numbers.
+    :param dim: The axis along which the results sum to 1; the last one, as agnesi's softmax.
+    :returns: Of the shape of ``input``.
+    :see: nn.Softmin, nn.Softmax
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.Softmin, nn.Softmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.softmin(ag.tensor([0.0, 0.0]))
     tensor([0.5, 0.5])
     """
@@ -224,30 +127,12 @@ def softmin(input: TensorLike, dim: int | None = None) -> Tensor:
 def glu(input: TensorLike, dim: int = -1) -> Tensor:
     """The first half along an axis times the sigmoid of the second (Dauphin et al., 2017).
 
-    Parameters
-    ----------
-    input : array_like
-        Real numbers.
-    dim : int
-        The axis that is halved.
+    :param input: Real numbers.
+    :param dim: The axis that is halved.
+    :returns: Of the shape of ``input`` with half the size.
+    :raises ShapeError: If the size is not even.
+    :see: nn.GLU, nn.SiLU
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input`` with half the size.
-
-    Raises
-    ------
-    ShapeError
-        If the size is not even.
-
-    See Also
-    --------
-    nn.GLU, nn.SiLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.glu(ag.tensor([2.0, 0.0]))
     tensor([1.])
     """
@@ -262,20 +147,10 @@ def glu(input: TensorLike, dim: int = -1) -> Tensor:
 class CELU(Overwriting):
     """``x``, and ``alpha * (exp(x / alpha) - 1)`` where it is negative (Barron, 2017).
 
-    Parameters
-    ----------
-    alpha : float
-        Minus the value far below.
-    inplace : bool
-        Whether to write into the operand.
+    :param alpha: Minus the value far below.
+    :param inplace: Whether to write into the operand.
+    :see: nn.functional.celu, nn.ELU, nn.SELU
 
-    See Also
-    --------
-    nn.functional.celu, nn.ELU, nn.SELU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.CELU()(ag.tensor([0.0, 2.0]))
     tensor([0., 2.])
     """
@@ -294,18 +169,10 @@ class CELU(Overwriting):
 class SELU(Overwriting):
     """A scaled :func:`elu` that keeps mean and variance (Klambauer et al., 2017).
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether to write into the operand.
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :see: nn.functional.selu, nn.ELU, nn.CELU
 
-    See Also
-    --------
-    nn.functional.selu, nn.ELU, nn.CELU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.SELU()(ag.tensor([0.0, 1.0]))
     tensor([0.      , 1.050701])
     """
@@ -317,18 +184,10 @@ class SELU(Overwriting):
 class Mish(Overwriting):
     """``x * tanh(softplus(x))`` (Misra, 2019).
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether to write into the operand.
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :see: nn.functional.mish, nn.SiLU, nn.GELU
 
-    See Also
-    --------
-    nn.functional.mish, nn.SiLU, nn.GELU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Mish()(ag.tensor([0.0, 20.0]))
     tensor([ 0., 20.])
     """
@@ -340,13 +199,8 @@ class Mish(Overwriting):
 class Softsign(Module):
     """``x / (1 + abs(x))``.
 
-    See Also
-    --------
-    nn.functional.softsign, nn.Tanh
+    :see: nn.functional.softsign, nn.Tanh
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Softsign()(ag.tensor([0.0, -3.0]))
     tensor([ 0.  , -0.75])
     """
@@ -358,13 +212,8 @@ class Softsign(Module):
 class Tanhshrink(Module):
     """``x - tanh(x)``.
 
-    See Also
-    --------
-    nn.functional.tanhshrink, nn.Tanh, nn.Softshrink
+    :see: nn.functional.tanhshrink, nn.Tanh, nn.Softshrink
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Tanhshrink()(ag.tensor([0.0]))
     tensor([0.])
     """
@@ -376,13 +225,8 @@ class Tanhshrink(Module):
 class LogSigmoid(Module):
     """The logarithm of the sigmoid, without underflow.
 
-    See Also
-    --------
-    nn.functional.logsigmoid, nn.Sigmoid, nn.LogSoftmax
+    :see: nn.functional.logsigmoid, nn.Sigmoid, nn.LogSoftmax
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.LogSigmoid()(ag.tensor([0.0, -100.0]))
     tensor([  -0.6931472, -100.       ])
     """
@@ -394,18 +238,9 @@ class LogSigmoid(Module):
 class Softmin(Module):
     """The softmax of ``-x``.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The axis along which the results sum to 1; the last one, as agnesi's softmax.
+    :param dim: The axis along which the results sum to 1; the last one, as agnesi's softmax.
+    :see: nn.functional.softmin, nn.Softmax
 
-    See Also
-    --------
-    nn.functional.softmin, nn.Softmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Softmin()(ag.tensor([0.0, 0.0]))
     tensor([0.5, 0.5])
     """
@@ -423,18 +258,9 @@ class Softmin(Module):
 class GLU(Module):
     """The first half along an axis times the sigmoid of the second (Dauphin et al., 2017).
 
-    Parameters
-    ----------
-    dim : int
-        The axis that is halved.
+    :param dim: The axis that is halved.
+    :see: nn.functional.glu, nn.SiLU
 
-    See Also
-    --------
-    nn.functional.glu, nn.SiLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.GLU()(ag.tensor([2.0, 0.0]))
     tensor([1.])
     """
@@ -452,13 +278,8 @@ class GLU(Module):
 class Softmax2d(Module):
     """The softmax over the channels of images: axis -3.
 
-    See Also
-    --------
-    nn.Softmax
+    :see: nn.Softmax
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Softmax2d()(ag.zeros((1, 2, 1, 1)))[0, :, 0, 0]
     tensor([0.5, 0.5])
     """

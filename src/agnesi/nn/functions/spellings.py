@@ -128,34 +128,14 @@ max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
 def conv_tbc(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: int = 0) -> Tensor:
     """Convolution of sequences that come as (time, batch, channels).
 
-    Parameters
-    ----------
-    input : array_like
-        (time, batch, in_channels).
-    weight : array_like
-        (width, in_channels, out_channels).
-    bias : array_like
-        (out_channels,).
-    pad : int
-        Zeros before and behind.
+    :param input: (time, batch, in_channels).
+    :param weight: (width, in_channels, out_channels).
+    :param bias: (out_channels,).
+    :param pad: Zeros before and behind.
+    :returns: (time, batch, out_channels), of the steps that there are then.
+    :raises ShapeError: If the sizes do not fit.
+    :see: nn.functional.conv1d
 
-    Returns
-    -------
-    Tensor
-        (time, batch, out_channels), of the steps that there are then.
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    nn.functional.conv1d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x, w = ag.ones((5, 2, 3)), ag.ones((3, 3, 4))
     >>> ag.nn.functional.conv_tbc(x, w, ag.zeros(4)).shape
     (3, 2, 4)
@@ -175,37 +155,18 @@ def linear_cross_entropy(input: TensorLike, linear_weight: TensorLike, target: T
                          label_smoothing: float = 0.0) -> Tensor:
     """Cross-entropy of the scores that a linear map gives.
 
-    Parameters
-    ----------
-    input : array_like
-        (batch, features).
-    linear_weight : array_like
-        (classes, features).
-    target : array_like
-        Numbers of classes, (batch,), or probabilities, (batch, classes).
-    linear_bias : array_like, optional
-        (classes,).
-    weight : array_like, optional
-        Of the classes.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
-    ignore_index : int, optional
-        A class that does not count; -100 by default.
-    label_smoothing : float
-        Share of the target that is spread over all classes.
+    :param input: (batch, features).
+    :param linear_weight: (classes, features).
+    :param target: Numbers of classes, (batch,), or probabilities, (batch, classes).
+    :param linear_bias: (classes,).
+    :param weight: Of the classes.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :param ignore_index: A class that does not count; -100 by default.
+    :param label_smoothing: Share of the target that is spread over all classes.
+    :returns: A number, or (batch,).
+    :see: nn.functional.cross_entropy, nn.LinearCrossEntropyLoss
 
-    Returns
-    -------
-    Tensor
-        A number, or (batch,).
-
-    See Also
-    --------
-    nn.functional.cross_entropy, nn.LinearCrossEntropyLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.linear_cross_entropy(ag.ones((2, 3)), ag.zeros((4, 3)), [0, 1])
     tensor(1.3862...)
     """

@@ -26,27 +26,12 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1,
                       eps: NotNegative = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along an axis.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of shapes that broadcast.
-    dim : int
-        The axis of the vectors.
-    eps : float
-        The least length to divide a vector by.
+    :param x1, x2: Of shapes that broadcast.
+    :param dim: The axis of the vectors.
+    :param eps: The least length to divide a vector by.
+    :returns: Of the broadcast shape without the axis.
+    :see: nn.CosineSimilarity, nn.functional.normalize
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape without the axis.
-
-    See Also
-    --------
-    nn.CosineSimilarity, nn.functional.normalize
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.cosine_similarity(ag.tensor([[1.0, 0.0]]), ag.tensor([[3.0, 0.0]]))
     tensor([1.])
     """
@@ -58,29 +43,13 @@ def pairwise_distance(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0,
                       eps: NotNegative = 1e-6, keepdim: bool = False) -> Tensor:
     """The norm of the difference of vectors along the last axis.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of shapes that broadcast.
-    p : float
-        Of the norm.
-    eps : float
-        Added to each difference.
-    keepdim : bool
-        Whether the last axis stays, with size 1.
+    :param x1, x2: Of shapes that broadcast.
+    :param p: Of the norm.
+    :param eps: Added to each difference.
+    :param keepdim: Whether the last axis stays, with size 1.
+    :returns: The distances.
+    :see: nn.PairwiseDistance, cdist
 
-    Returns
-    -------
-    Tensor
-        The distances.
-
-    See Also
-    --------
-    nn.PairwiseDistance, cdist
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.pairwise_distance(ag.zeros((1, 2)), ag.tensor([[3.0, 4.0]]), eps=0.0)
     tensor([5.])
     """
@@ -92,29 +61,13 @@ def normalize(input: TensorLike, p: NotNegativeBound = 2.0, dim: int = 1,
               eps: NotNegative = 1e-12) -> Tensor:
     """Vectors along an axis over their norms.
 
-    Parameters
-    ----------
-    input : array_like
-        Real or complex numbers.
-    p : float
-        Of the norm.
-    dim : int
-        The axis of the vectors.
-    eps : float
-        The least norm to divide by.
+    :param input: Real or complex numbers.
+    :param p: Of the norm.
+    :param dim: The axis of the vectors.
+    :param eps: The least norm to divide by.
+    :returns: Of the shape of ``input``.
+    :see: nn.functional.cosine_similarity, linalg.vector_norm
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    See Also
-    --------
-    nn.functional.cosine_similarity, linalg.vector_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.normalize(ag.tensor([[3.0, 4.0]]))
     tensor([[0.6, 0.8]])
     """
@@ -126,33 +79,16 @@ def normalize(input: TensorLike, p: NotNegativeBound = 2.0, dim: int = 1,
 def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
     """1 in the place that a label tells, 0 elsewhere, along a new last axis.
 
-    Parameters
-    ----------
-    input : array_like of int
-        Labels from 0.
-    num_classes : int
-        The size of the new axis; by default one more than the largest label, which must be known
-        then: not inside of ``jit``.
+    :param input: Labels from 0.
+    :type input: array_like of int
+    :param num_classes: The size of the new axis; by default one more than the largest label, which
+        must be known then: not inside of ``jit``.
+    :returns: int64, of the shape of ``input`` with one more axis.
+    :raises DTypeError: If labels are not integers.
+    :raises ValueError: If a label is out of its range, or the number of classes is neither given
+        nor known.
+    :see: nn.CrossEntropyLoss, eye
 
-    Returns
-    -------
-    Tensor
-        int64, of the shape of ``input`` with one more axis.
-
-    Raises
-    ------
-    DTypeError
-        If labels are not integers.
-    ValueError
-        If a label is out of its range, or the number of classes is neither given nor known.
-
-    See Also
-    --------
-    nn.CrossEntropyLoss, eye
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.one_hot(ag.tensor([2, 0]))
     tensor([[0, 0, 1],
             [1, 0, 0]])
@@ -185,35 +121,15 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False,
                    dim: int = -1) -> Tensor:
     """A differentiable draw of classes (Jang et al., 2017).
 
-    Parameters
-    ----------
-    logits : array_like
-        Logarithms of probabilities, up to a constant.
-    tau : float
-        Temperature: the smaller, the nearer to one class.
-    hard : bool
-        Whether the result is 1 for one class and 0 for the others, with the gradients of the soft
-        one.
-    dim : int
-        The axis of the classes.
+    :param logits: Logarithms of probabilities, up to a constant.
+    :param tau: Temperature: the smaller, the nearer to one class.
+    :param hard: Whether the result is 1 for one class and 0 for the others, with the gradients of
+        the soft one.
+    :param dim: The axis of the classes.
+    :returns: Of the shape of ``logits``.
+    :raises ValueError: If ``tau`` is not above 0.
+    :see: nn.Softmax, random.gumbel
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``logits``.
-
-    Raises
-    ------
-    ValueError
-        If ``tau`` is not above 0.
-
-    See Also
-    --------
-    nn.Softmax, random.gumbel
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.gumbel_softmax(ag.tensor([0.0, 200.0]), hard=True)
     tensor([0., 1.])
     """
@@ -232,30 +148,12 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False,
 def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
     """``x``, and ``weight * x`` where it is negative (He et al., 2015).
 
-    Parameters
-    ----------
-    input : array_like
-        Channels are axis 1, of a vector axis 0.
-    weight : array_like
-        One slope, or one for each channel.
+    :param input: Channels are axis 1, of a vector axis 0.
+    :param weight: One slope, or one for each channel.
+    :returns: Of the shape of ``input``.
+    :raises ShapeError: If there is another number of slopes.
+    :see: nn.PReLU, nn.functional.leaky_relu
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``input``.
-
-    Raises
-    ------
-    ShapeError
-        If there is another number of slopes.
-
-    See Also
-    --------
-    nn.PReLU, nn.functional.leaky_relu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.prelu(ag.tensor([-2.0, 2.0]), ag.tensor([0.25]))
     tensor([-0.5,  2. ])
     """
@@ -274,27 +172,12 @@ def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
              bias: TensorLike | None = None) -> Tensor:
     """``x1 @ weight[k] @ x2 + bias[k]`` for each k.
 
-    Parameters
-    ----------
-    input1, input2 : array_like
-        (..., first) and (..., second).
-    weight : array_like
-        (outputs, first, second).
-    bias : array_like, optional
-        (outputs,)
+    :param input1, input2: (..., first) and (..., second).
+    :param weight: (outputs, first, second).
+    :param bias: (outputs,)
+    :returns: (..., outputs)
+    :see: nn.Bilinear
 
-    Returns
-    -------
-    Tensor
-        (..., outputs)
-
-    See Also
-    --------
-    nn.Bilinear
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.bilinear(ag.ones(2), ag.ones(3), ag.ones((1, 2, 3)))
     tensor([6.])
     """
@@ -306,30 +189,12 @@ def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
 def pdist(input: TensorLike, p: NotNegativeBound = 2.0) -> Tensor:
     """Distances of all pairs of rows, the pairs in order.
 
-    Parameters
-    ----------
-    input : array_like
-        (n, size)
-    p : float
-        Of the norm.
+    :param input: (n, size)
+    :param p: Of the norm.
+    :returns: ``n (n - 1) / 2`` numbers.
+    :raises ShapeError: If ``input`` is no matrix whose number of rows is known.
+    :see: cdist, nn.functional.pairwise_distance
 
-    Returns
-    -------
-    Tensor
-        ``n (n - 1) / 2`` numbers.
-
-    Raises
-    ------
-    ShapeError
-        If ``input`` is no matrix whose number of rows is known.
-
-    See Also
-    --------
-    cdist, nn.functional.pairwise_distance
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.pdist(ag.tensor([[0.0], [1.0], [3.0]]))
     tensor([1., 3., 2.])
     """

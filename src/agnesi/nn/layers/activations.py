@@ -23,13 +23,8 @@ from agnesi.ops.base.select import where
 class Tanh(Module):
     """Hyperbolic tangent.
 
-    See Also
-    --------
-    tanh, nn.Sigmoid
+    :see: tanh, nn.Sigmoid
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Tanh()(ag.zeros(1))
     tensor([0.])
     """
@@ -41,13 +36,8 @@ class Tanh(Module):
 class Sigmoid(Module):
     """``1 / (1 + exp(-x))``.
 
-    See Also
-    --------
-    sigmoid, nn.Tanh, nn.Softmax
+    :see: sigmoid, nn.Tanh, nn.Softmax
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Sigmoid()(ag.zeros(1))
     tensor([0.5])
     """
@@ -59,20 +49,10 @@ class Sigmoid(Module):
 class Softplus(Module):
     """``log(1 + exp(beta * x)) / beta``.
 
-    Parameters
-    ----------
-    beta : float
-        How sharp the bend at 0 is.
-    threshold : float
-        Taken from PyTorch's calls, and not needed.
+    :param beta: How sharp the bend at 0 is.
+    :param threshold: Taken from PyTorch's calls, and not needed.
+    :see: nn.functional.softplus, nn.ReLU
 
-    See Also
-    --------
-    nn.functional.softplus, nn.ReLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Softplus()(ag.tensor([100.0, 1000.0]))
     tensor([ 100., 1000.])
     """
@@ -90,18 +70,10 @@ class Softplus(Module):
 class ReLU(Overwriting):
     """Zero for negative elements, the others as they are.
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether to write into the operand.
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :see: relu, nn.ReLU6, nn.LeakyReLU, nn.GELU
 
-    See Also
-    --------
-    relu, nn.ReLU6, nn.LeakyReLU, nn.GELU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ReLU()(ag.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -113,18 +85,10 @@ class ReLU(Overwriting):
 class ReLU6(Overwriting):
     """Elements limited to [0, 6].
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether to write into the operand.
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :see: nn.ReLU, nn.functional.relu6
 
-    See Also
-    --------
-    nn.ReLU, nn.functional.relu6
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ReLU6()(ag.tensor([-1.0, 2.0, 8.0]))
     tensor([0., 2., 6.])
     """
@@ -146,18 +110,10 @@ class ReLU6(Overwriting):
 class SiLU(Overwriting):
     """``x * sigmoid(x)``, also called swish.
 
-    Parameters
-    ----------
-    inplace : bool
-        Whether to write into the operand.
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :see: nn.functional.silu, nn.GELU, nn.Sigmoid
 
-    See Also
-    --------
-    nn.functional.silu, nn.GELU, nn.Sigmoid
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.SiLU()(ag.zeros(1))
     tensor([0.])
     """
@@ -169,18 +125,10 @@ class SiLU(Overwriting):
 class GELU(Module):
     """``x`` times the chance that a normal number is below it.
 
-    Parameters
-    ----------
-    approximate : {"none", "tanh"}
-        "tanh" is an approximation by a hyperbolic tangent.
+    :param approximate: "tanh" is an approximation by a hyperbolic tangent.
+    :type approximate: {"none", "tanh"}
+    :see: nn.functional.gelu, nn.SiLU, nn.ReLU
 
-    See Also
-    --------
-    nn.functional.gelu, nn.SiLU, nn.ReLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.GELU()(ag.tensor([0.0, 10.0]))
     tensor([ 0., 10.])
     """
@@ -198,20 +146,10 @@ class GELU(Module):
 class LeakyReLU(Overwriting):
     """Each element, or a multiple of it where it is not positive.
 
-    Parameters
-    ----------
-    negative_slope : float
-        The factor.
-    inplace : bool
-        Whether to write into the operand.
+    :param negative_slope: The factor.
+    :param inplace: Whether to write into the operand.
+    :see: nn.functional.leaky_relu, nn.PReLU, nn.ELU, nn.ReLU
 
-    See Also
-    --------
-    nn.functional.leaky_relu, nn.PReLU, nn.ELU, nn.ReLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.LeakyReLU(0.5)(ag.tensor([-2.0, 2.0]))
     tensor([-1.,  2.])
     """
@@ -279,20 +217,10 @@ class PReLU(Renewed, Module):
 class ELU(Overwriting):
     """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive.
 
-    Parameters
-    ----------
-    alpha : float
-        The factor.
-    inplace : bool
-        Whether to write into the operand.
+    :param alpha: The factor.
+    :param inplace: Whether to write into the operand.
+    :see: nn.functional.elu, nn.LeakyReLU, nn.ReLU
 
-    See Also
-    --------
-    nn.functional.elu, nn.LeakyReLU, nn.ReLU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ELU()(ag.tensor([-100.0, 2.0]))
     tensor([-1.,  2.])
     """
@@ -311,18 +239,9 @@ class ELU(Overwriting):
 class Softmax(Module):
     """Exponentials along an axis, divided by their sum.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The axis; of vectors and matrices the last one by default.
+    :param dim: The axis; of vectors and matrices the last one by default.
+    :see: nn.LogSoftmax, softmax
 
-    See Also
-    --------
-    nn.LogSoftmax, softmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Softmax(-1)(ag.zeros(2))
     tensor([0.5, 0.5])
     """
@@ -340,18 +259,10 @@ class Softmax(Module):
 class LogSoftmax(Softmax):
     """Logarithms of what :class:`Softmax` gives.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The axis; of vectors and matrices the last one by default.
+    :param dim: The axis; of vectors and matrices the last one by default.
+    :type dim: int, optional
+    :see: nn.Softmax, log_softmax, nll_loss
 
-    See Also
-    --------
-    nn.Softmax, log_softmax, nll_loss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.LogSoftmax(-1)(ag.zeros(2))
     tensor([-0.6931472, -0.6931472])
     """

@@ -156,17 +156,9 @@ class MultiheadAttention(Module):
     def make_cache(self, batch: int, capacity: int) -> KeyValueCache:
         """An empty cache of keys and values, for calls with ``cache``.
 
-        Parameters
-        ----------
-        batch : int
-            Sequences side by side.
-        capacity : int
-            Steps that there is room for.
-
-        Returns
-        -------
-        KeyValueCache
-            Of the layer's sizes and dtype.
+        :param batch: Sequences side by side.
+        :param capacity: Steps that there is room for.
+        :returns: Of the layer's sizes and dtype.
         """
         return KeyValueCache(batch, self.num_heads, capacity, self.embed_dim // self.num_heads,
                              dtype=self.out_proj.weight.dtype)

@@ -37,21 +37,13 @@ class _Pad(Module):
 class ConstantPad1d(_Pad):
     """Rows with a border of one number.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
-    value : number
-        What the border holds.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :param value: What the border holds.
+    :type value: number
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ConstantPad1d((1, 2), 7)(ag.tensor([[[1, 2]]]))
     tensor([[[7, 1, 2, 7, 7]]])
     """
@@ -70,22 +62,14 @@ class ConstantPad1d(_Pad):
 class ConstantPad2d(ConstantPad1d):
     """Images with a border of one number.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
-    value : number
-        What the border holds.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :param value: What the border holds.
+    :type value: number
+    :see: nn.ConstantPad1d, nn.ConstantPad3d, nn.ZeroPad2d, nn.ReflectionPad2d, nn.ReplicationPad2d
+        nn.CircularPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad1d, nn.ConstantPad3d, nn.ZeroPad2d, nn.ReflectionPad2d, nn.ReplicationPad2d
-    nn.CircularPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ConstantPad2d((1, 0, 2, 0), 7)(ag.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 4)
     """
@@ -96,21 +80,13 @@ class ConstantPad2d(ConstantPad1d):
 class ConstantPad3d(ConstantPad1d):
     """Volumes with a border of one number.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
-    value : number
-        What the border holds.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :param value: What the border holds.
+    :type value: number
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ConstantPad3d(1, 7)(ag.ones((1, 1, 2, 2, 2))).shape
     (1, 1, 4, 4, 4)
     """
@@ -121,19 +97,11 @@ class ConstantPad3d(ConstantPad1d):
 class ZeroPad1d(_Pad):
     """Rows with a border of zeros.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ZeroPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
     tensor([[[0, 1, 2, 3, 0, 0]]])
     """
@@ -145,19 +113,11 @@ class ZeroPad1d(_Pad):
 class ZeroPad2d(ZeroPad1d):
     """Images with a border of zeros.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ZeroPad2d(1)(ag.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -168,19 +128,11 @@ class ZeroPad2d(ZeroPad1d):
 class ZeroPad3d(ZeroPad1d):
     """Volumes with a border of zeros.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ZeroPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
     """
@@ -191,19 +143,11 @@ class ZeroPad3d(ZeroPad1d):
 class ReflectionPad1d(_Pad):
     """Rows with a border of their elements mirrored at the edge.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ReflectionPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
     tensor([[[2, 1, 2, 3, 2, 1]]])
     """
@@ -215,19 +159,11 @@ class ReflectionPad1d(_Pad):
 class ReflectionPad2d(ReflectionPad1d):
     """Images with a border of their elements mirrored at the edge.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ReflectionPad2d(1)(ag.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -238,19 +174,11 @@ class ReflectionPad2d(ReflectionPad1d):
 class ReflectionPad3d(ReflectionPad1d):
     """Volumes with a border of their elements mirrored at the edge.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ReflectionPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
     """
@@ -261,19 +189,11 @@ class ReflectionPad3d(ReflectionPad1d):
 class ReplicationPad1d(_Pad):
     """Rows with a border of the elements of their edge.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ReplicationPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
     tensor([[[1, 1, 2, 3, 3, 3]]])
     """
@@ -285,19 +205,11 @@ class ReplicationPad1d(_Pad):
 class ReplicationPad2d(ReplicationPad1d):
     """Images with a border of the elements of their edge.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ReplicationPad2d(1)(ag.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -308,19 +220,11 @@ class ReplicationPad2d(ReplicationPad1d):
 class ReplicationPad3d(ReplicationPad1d):
     """Volumes with a border of the elements of their edge.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.ReplicationPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
     """
@@ -331,19 +235,11 @@ class ReplicationPad3d(ReplicationPad1d):
 class CircularPad1d(_Pad):
     """Rows with a border of the elements of their other side.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.CircularPad1d((1, 2))(ag.tensor([[[1, 2, 3]]]))
     tensor([[[3, 1, 2, 3, 1, 2]]])
     """
@@ -355,19 +251,11 @@ class CircularPad1d(_Pad):
 class CircularPad2d(CircularPad1d):
     """Images with a border of the elements of their other side.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.CircularPad2d(1)(ag.ones((1, 1, 3, 3))).shape
     (1, 1, 5, 5)
     """
@@ -378,19 +266,11 @@ class CircularPad2d(CircularPad1d):
 class CircularPad3d(CircularPad1d):
     """Volumes with a border of the elements of their other side.
 
-    Parameters
-    ----------
-    padding : int or tuple of int
-        Width of the border: one, or those before and behind each axis, the last axis first;
-        negative ones cut off.
+    :param padding: Width of the border: one, or those before and behind each axis, the last axis
+        first; negative ones cut off.
+    :type padding: int or tuple of int
+    :see: nn.ConstantPad2d, nn.functional.pad
 
-    See Also
-    --------
-    nn.ConstantPad2d, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.CircularPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
     """

@@ -315,22 +315,11 @@ class GRUCell(_Cell):
     ``z = sigmoid(x_z + h_z)``, ``n = tanh(x_n + r h_n)``, and the next state is
     ``(1 - z) n + z h``, where ``x_* = W_ih x + b_ih`` and ``h_* = W_hh h + b_hh``.
 
-    Parameters
-    ----------
-    input_size, hidden_size : int
-        Sizes of the input and of the state.
-    bias : bool
-        Whether to add biases.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param input_size, hidden_size: Sizes of the input and of the state.
+    :param bias: Whether to add biases.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :see: nn.GRU, nn.LSTMCell, nn.RNNCell
 
-    See Also
-    --------
-    nn.GRU, nn.LSTMCell, nn.RNNCell
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.GRUCell(3, 4)(ag.ones((2, 3))).shape
     (2, 4)
     """

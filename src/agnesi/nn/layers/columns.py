@@ -14,25 +14,14 @@ from agnesi.nn.base.module import Module
 class Unfold(Module):
     """The windows of images as columns.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
+    :param kernel_size: Size of the windows.
+    :param dilation: Steps between the elements of a window.
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param stride: Steps between windows, one for all axes or one for each.
+    :see: nn.Fold, nn.functional.unfold, nn.Conv2d
 
-    See Also
-    --------
-    nn.Fold, nn.functional.unfold, nn.Conv2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Unfold((2, 3))(ag.ones((1, 4, 5, 6))).shape
     (1, 24, 16)
     """
@@ -55,27 +44,16 @@ class Unfold(Module):
 class Fold(Unfold):
     """Columns summed into images: the adjoint of :class:`Unfold`.
 
-    Parameters
-    ----------
-    output_size : tuple of int
-        The size of the images on each axis.
-    kernel_size : int or tuple of int
-        Size of the windows.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
+    :param output_size: The size of the images on each axis.
+    :type output_size: tuple of int
+    :param kernel_size: Size of the windows.
+    :param dilation: Steps between the elements of a window.
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param stride: Steps between windows, one for all axes or one for each.
+    :see: nn.Unfold, nn.functional.fold
 
-    See Also
-    --------
-    nn.Unfold, nn.functional.fold
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Fold((5, 6), (2, 3))(ag.ones((1, 24, 16))).shape
     (1, 4, 5, 6)
     """

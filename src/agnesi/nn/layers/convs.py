@@ -124,42 +124,32 @@ class _Conv(Renewed, Module):
 class Conv1d(_Conv):
     """Cross-correlation of rows with learned filters.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-        Channels before and after.
-    kernel_size : int or tuple of int
-        Size of the filters.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    bias : bool
-        Whether to add a bias for each channel.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}
-        What the border holds: zeros, the elements mirrored at the edge, those of the edge, or
-        those of the other side.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed, as for :func:`agnesi.conv2d`.
+    :param in_channels, out_channels: Channels before and after.
+    :type in_channels, out_channels: int
+    :param kernel_size: Size of the filters.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows, one for all axes or one for each.
+    :type stride: int or tuple of int
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param dilation: Steps between the elements of a window.
+    :type dilation: int or tuple of int
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :type groups: int
+    :param bias: Whether to add a bias for each channel.
+    :type bias: bool
+    :param padding_mode: What the border holds: zeros, the elements mirrored at the edge, those of
+        the edge, or those of the other side.
+    :type padding_mode: {"zeros", "reflect", "replicate", "circular"}
+    :param dtype: Float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :raises ValueError: If the channels do not fall into the groups, or there is no such padding or
+        mode.
+    :see: nn.Conv2d, conv1d
 
-    Raises
-    ------
-    ValueError
-        If the channels do not fall into the groups, or there is no such padding or mode.
-
-    See Also
-    --------
-    nn.Conv2d, conv1d
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn
     >>> nn.Conv1d(4, 8, 3)(ag.ones((2, 4, 5))).shape
@@ -229,42 +219,32 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """Cross-correlation of volumes with learned filters.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-        Channels before and after.
-    kernel_size : int or tuple of int
-        Size of the filters.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    bias : bool
-        Whether to add a bias for each channel.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}
-        What the border holds: zeros, the elements mirrored at the edge, those of the edge, or
-        those of the other side.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed, as for :func:`agnesi.conv2d`.
+    :param in_channels, out_channels: Channels before and after.
+    :type in_channels, out_channels: int
+    :param kernel_size: Size of the filters.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows, one for all axes or one for each.
+    :type stride: int or tuple of int
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param dilation: Steps between the elements of a window.
+    :type dilation: int or tuple of int
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :type groups: int
+    :param bias: Whether to add a bias for each channel.
+    :type bias: bool
+    :param padding_mode: What the border holds: zeros, the elements mirrored at the edge, those of
+        the edge, or those of the other side.
+    :type padding_mode: {"zeros", "reflect", "replicate", "circular"}
+    :param dtype: Float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :raises ValueError: If the channels do not fall into the groups, or there is no such padding or
+        mode.
+    :see: nn.Conv2d, conv3d
 
-    Raises
-    ------
-    ValueError
-        If the channels do not fall into the groups, or there is no such padding or mode.
-
-    See Also
-    --------
-    nn.Conv2d, conv3d
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn
     >>> nn.Conv3d(1, 2, 3)(ag.ones((1, 1, 4, 4, 4))).shape

@@ -128,36 +128,19 @@ class Embedding(Renewed, Module):
 
         They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
 
-        Parameters
-        ----------
-        embeddings : array_like
-            The vectors, of shape (num_embeddings, embedding_dim).
-        freeze : bool
-            Whether they get no gradient.
-        padding_idx : int, optional
-            A vector that gets no gradient.
-        max_norm : float, optional
-            The greatest norm of a vector; longer ones are made as short when they are used.
-        norm_type : float
-            Which norm.
-        scale_grad_by_freq : bool
-            Whether a vector's gradient is divided by how often it is used in the call.
-        sparse : bool
-            Whether the gradient of the vectors is sparse.
+        :param embeddings: The vectors, of shape (num_embeddings, embedding_dim).
+        :type embeddings: array_like
+        :param freeze: Whether they get no gradient.
+        :param padding_idx: A vector that gets no gradient.
+        :param max_norm: The greatest norm of a vector; longer ones are made as short when they are
+            used.
+        :param norm_type: Which norm.
+        :param scale_grad_by_freq: Whether a vector's gradient is divided by how often it is used in
+            the call.
+        :param sparse: Whether the gradient of the vectors is sparse.
+        :returns: Of the dtype of the vectors.
+        :raises ShapeError: If they are no matrix.
 
-        Returns
-        -------
-        Embedding
-            Of the dtype of the vectors.
-
-        Raises
-        ------
-        ShapeError
-            If they are no matrix.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> layer = ag.nn.Embedding.from_pretrained([[1.0, 2.0], [3.0, 4.0]])
         >>> layer(ag.tensor([1]))
         tensor([[3., 4.]])
@@ -181,38 +164,22 @@ class Embedding(Renewed, Module):
 class EmbeddingBag(Renewed, Module):
     """The mean, sum or maximum of the vectors of bags of things.
 
-    Parameters
-    ----------
-    num_embeddings, embedding_dim : int
-        How many vectors, and their length.
-    mode : {"mean", "sum", "max"}
-        What becomes of the vectors of a bag.
-    padding_idx : int, optional
-        A vector that does not count, starts as zeros and gets no gradient.
-    max_norm : float, optional
-        The greatest norm of a vector; longer ones are made as short when they are used.
-    norm_type : float
-        Which norm.
-    scale_grad_by_freq : bool
-        Whether a vector's gradient is divided by how often it is used in the call.
-    include_last_offset : bool
-        Whether ``offsets`` end with the number of indices, where no bag begins.
-    sparse : bool
-        Whether the gradient of the vectors is sparse, as :class:`Embedding`'s.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param num_embeddings, embedding_dim: How many vectors, and their length.
+    :param mode: What becomes of the vectors of a bag.
+    :type mode: {"mean", "sum", "max"}
+    :param padding_idx: A vector that does not count, starts as zeros and gets no gradient.
+    :param max_norm: The greatest norm of a vector; longer ones are made as short when they are
+        used.
+    :param norm_type: Which norm.
+    :param scale_grad_by_freq: Whether a vector's gradient is divided by how often it is used in the
+        call.
+    :param include_last_offset: Whether ``offsets`` end with the number of indices, where no bag
+        begins.
+    :param sparse: Whether the gradient of the vectors is sparse, as :class:`Embedding`'s.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :raises ValueError: If there is no such mode.
+    :see: nn.Embedding, nn.functional.embedding_bag
 
-    Raises
-    ------
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    nn.Embedding, nn.functional.embedding_bag
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn
     >>> layer = nn.EmbeddingBag(10, 4)
@@ -246,40 +213,22 @@ class EmbeddingBag(Renewed, Module):
 
         They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
 
-        Parameters
-        ----------
-        embeddings : array_like
-            The vectors, of shape (num_embeddings, embedding_dim).
-        freeze : bool
-            Whether they get no gradient.
-        max_norm : float, optional
-            The greatest norm of a vector; longer ones are made as short when they are used.
-        norm_type : float
-            Which norm.
-        scale_grad_by_freq : bool
-            Whether a vector's gradient is divided by how often it is used in the call.
-        mode : {"mean", "sum", "max"}
-            What becomes of the vectors of a bag.
-        sparse : bool
-            Whether the gradient of the vectors is sparse.
-        include_last_offset : bool
-            Whether offsets end with the number of indices.
-        padding_idx : int, optional
-            A vector that does not count.
+        :param embeddings: The vectors, of shape (num_embeddings, embedding_dim).
+        :type embeddings: array_like
+        :param freeze: Whether they get no gradient.
+        :param max_norm: The greatest norm of a vector; longer ones are made as short when they are
+            used.
+        :param norm_type: Which norm.
+        :param scale_grad_by_freq: Whether a vector's gradient is divided by how often it is used in
+            the call.
+        :param mode: What becomes of the vectors of a bag.
+        :type mode: {"mean", "sum", "max"}
+        :param sparse: Whether the gradient of the vectors is sparse.
+        :param include_last_offset: Whether offsets end with the number of indices.
+        :param padding_idx: A vector that does not count.
+        :returns: Of the dtype of the vectors.
+        :raises ShapeError: If they are no matrix.
 
-        Returns
-        -------
-        EmbeddingBag
-            Of the dtype of the vectors.
-
-        Raises
-        ------
-        ShapeError
-            If they are no matrix.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> layer = ag.nn.EmbeddingBag.from_pretrained([[1.0, 2.0], [3.0, 4.0]], mode="sum")
         >>> layer(ag.tensor([[0, 1]]))
         tensor([[4., 6.]])

@@ -149,15 +149,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def log_prob(self, input: Tensor) -> Tensor:
         """The log-probabilities of all classes.
 
-        Parameters
-        ----------
-        input : Tensor
-            (batch, features).
-
-        Returns
-        -------
-        Tensor
-            (batch, classes).
+        :param input: (batch, features).
+        :returns: (batch, classes).
         """
         head = log_softmax(self.head(input), 1)
         parts = [head[:, : self.shortlist_size]]
@@ -169,15 +162,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each row.
 
-        Parameters
-        ----------
-        input : Tensor
-            (batch, features).
-
-        Returns
-        -------
-        Tensor
-            (batch,), int64.
+        :param input: (batch, features).
+        :returns: (batch,), int64.
         """
         return F.argmax(self.log_prob(input), 1)
 
@@ -244,20 +230,11 @@ class BinaryHierarchicalSoftmax(Module):
     def create_huffman_tree(word_counts: Mapping[int, float]) -> Any:
         """The tree in which frequent classes are near the root (Huffman, 1952).
 
-        Parameters
-        ----------
-        word_counts : mapping of int to number
-            How often each class is there.
-
-        Returns
-        -------
-        nest of tuples
-            For :class:`BinaryHierarchicalSoftmax`.
-
-        Raises
-        ------
-        ValueError
-            If there is no class.
+        :param word_counts: How often each class is there.
+        :type word_counts: mapping of int to number
+        :returns: For :class:`BinaryHierarchicalSoftmax`.
+        :rtype: nest of tuples
+        :raises ValueError: If there is no class.
         """
         if not word_counts:
             raise ValueError(at("create_huffman_tree: there are no classes"))
@@ -284,15 +261,8 @@ class BinaryHierarchicalSoftmax(Module):
     def log_prob(self, x: Tensor) -> Tensor:
         """The log-probabilities of all classes; as many products as there are classes.
 
-        Parameters
-        ----------
-        x : Tensor
-            (batch, in_size).
-
-        Returns
-        -------
-        Tensor
-            (batch, classes).
+        :param x: (batch, in_size).
+        :returns: (batch, classes).
         """
         scores = F.matmul(x, F.swapaxes(self.weight, 0, 1))[:, self.nodes]
         signs = F.astype(self.signs, scores.dtype)

@@ -124,10 +124,7 @@ class ConvMap2d(Module):
     def filters(self) -> Tensor:
         """Filters as :func:`agnesi.conv2d` takes them, zero where there is no connection.
 
-        Returns
-        -------
-        Tensor
-            Of shape (out_channels, in_channels / groups, height, width).
+        :returns: Of shape (out_channels, in_channels / groups, height, width).
         """
         dense = self.out_channels, self.in_channels // self.groups, *self.kernel_size
         if self.table is None:

@@ -42,25 +42,14 @@ def _sizes(layer: Module, given: Any) -> tuple[int, ...]:
 class LayerNorm(Renewed, Module):
     """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
 
-    Parameters
-    ----------
-    normalized_shape : int or tuple of int
-        Sizes of the axes to normalise over.
-    eps : float
-        Added to the variance.
-    elementwise_affine, bias : bool
-        Whether there are a learned scale and shift, and whether there is a shift beside the
-        scale.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param normalized_shape: Sizes of the axes to normalise over.
+    :type normalized_shape: int or tuple of int
+    :param eps: Added to the variance.
+    :param elementwise_affine, bias: Whether there are a learned scale and shift, and whether there
+        is a shift beside the scale.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :see: nn.RMSNorm, nn.GroupNorm, nn.BatchNorm1d, nn.functional.layer_norm
 
-    See Also
-    --------
-    nn.RMSNorm, nn.GroupNorm, nn.BatchNorm1d, nn.functional.layer_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.LayerNorm(2, eps=0.0)(ag.tensor([[1.0, 3.0]])).tolist()
     [[-1.0, 1.0]]
     """
@@ -82,24 +71,14 @@ class LayerNorm(Renewed, Module):
 class RMSNorm(Renewed, Module):
     """Mean square 1 over the last axes, then a learned scale.
 
-    Parameters
-    ----------
-    normalized_shape : int or tuple of int
-        Sizes of the axes to normalise over.
-    eps : float, optional
-        Added to the mean square; by default the distance from 1 to the next number of the dtype.
-    elementwise_affine : bool
-        Whether there is a learned scale.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param normalized_shape: Sizes of the axes to normalise over.
+    :type normalized_shape: int or tuple of int
+    :param eps: Added to the mean square; by default the distance from 1 to the next number of the
+        dtype.
+    :param elementwise_affine: Whether there is a learned scale.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :see: nn.LayerNorm, nn.functional.rms_norm
 
-    See Also
-    --------
-    nn.LayerNorm, nn.functional.rms_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.RMSNorm(2)(ag.tensor([[1.0, 7.0]])).tolist()
     [[0.20000000298023224, 1.399999976158142]]
     """
@@ -241,31 +220,24 @@ class BatchNorm1d(Tracked, Module):
 class BatchNorm2d(BatchNorm1d):
     """Mean 0 and variance 1 of every channel over the images of a batch.
 
-    Parameters
-    ----------
-    num_features : int
-        Number of channels: the size of the second axis.
-    eps : float
-        Added to the variance.
-    momentum : float or None
-        Share of the present batch in the running mean and variance, which ``eval()`` uses; None
-        for the mean over all batches.
-    affine : bool
-        Whether there are a learned scale and shift.
-    track_running_stats : bool
-        Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
-    bias : bool
-        Whether the learned scale has a shift beside it.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param num_features: Number of channels: the size of the second axis.
+    :type num_features: int
+    :param eps: Added to the variance.
+    :type eps: float
+    :param momentum: Share of the present batch in the running mean and variance, which ``eval()``
+        uses; None for the mean over all batches.
+    :type momentum: float or None
+    :param affine: Whether there are a learned scale and shift.
+    :type affine: bool
+    :param track_running_stats: Whether there are a running mean and variance; without, ``eval()``
+        uses the batch's, too.
+    :type track_running_stats: bool
+    :param bias: Whether the learned scale has a shift beside it.
+    :type bias: bool
+    :param dtype: Float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :see: nn.BatchNorm1d, nn.functional.batch_norm
 
-    See Also
-    --------
-    nn.BatchNorm1d, nn.functional.batch_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.BatchNorm2d(3)(ag.ones((2, 3, 4, 4))).shape
     (2, 3, 4, 4)
     """
@@ -276,31 +248,24 @@ class BatchNorm2d(BatchNorm1d):
 class BatchNorm3d(BatchNorm1d):
     """Mean 0 and variance 1 of every channel over the volumes of a batch.
 
-    Parameters
-    ----------
-    num_features : int
-        Number of channels: the size of the second axis.
-    eps : float
-        Added to the variance.
-    momentum : float or None
-        Share of the present batch in the running mean and variance, which ``eval()`` uses; None
-        for the mean over all batches.
-    affine : bool
-        Whether there are a learned scale and shift.
-    track_running_stats : bool
-        Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
-    bias : bool
-        Whether the learned scale has a shift beside it.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param num_features: Number of channels: the size of the second axis.
+    :type num_features: int
+    :param eps: Added to the variance.
+    :type eps: float
+    :param momentum: Share of the present batch in the running mean and variance, which ``eval()``
+        uses; None for the mean over all batches.
+    :type momentum: float or None
+    :param affine: Whether there are a learned scale and shift.
+    :type affine: bool
+    :param track_running_stats: Whether there are a running mean and variance; without, ``eval()``
+        uses the batch's, too.
+    :type track_running_stats: bool
+    :param bias: Whether the learned scale has a shift beside it.
+    :type bias: bool
+    :param dtype: Float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :see: nn.BatchNorm1d, nn.functional.batch_norm
 
-    See Also
-    --------
-    nn.BatchNorm1d, nn.functional.batch_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.BatchNorm3d(3)(ag.ones((2, 3, 4, 4, 4))).shape
     (2, 3, 4, 4, 4)
     """
@@ -311,30 +276,22 @@ class BatchNorm3d(BatchNorm1d):
 class SyncBatchNorm(BatchNorm1d):
     """Batch normalisation of any number of axes over a group of processes, which is one here.
 
-    Parameters
-    ----------
-    num_features : int
-        Number of channels: the size of the second axis.
-    eps : float
-        Added to the variance.
-    momentum : float or None
-        Share of the present batch in the running mean and variance.
-    affine : bool
-        Whether there are a learned scale and shift.
-    track_running_stats : bool
-        Whether there are a running mean and variance.
-    bias : bool
-        Whether the learned scale has a shift beside it.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param num_features: Number of channels: the size of the second axis.
+    :type num_features: int
+    :param eps: Added to the variance.
+    :type eps: float
+    :param momentum: Share of the present batch in the running mean and variance.
+    :type momentum: float or None
+    :param affine: Whether there are a learned scale and shift.
+    :type affine: bool
+    :param track_running_stats: Whether there are a running mean and variance.
+    :type track_running_stats: bool
+    :param bias: Whether the learned scale has a shift beside it.
+    :type bias: bool
+    :param dtype: Float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :see: nn.BatchNorm1d, nn.BatchNorm2d
 
-    See Also
-    --------
-    nn.BatchNorm1d, nn.BatchNorm2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.SyncBatchNorm(3)(ag.ones((2, 3, 4, 4))).shape
     (2, 3, 4, 4)
     """
@@ -345,17 +302,10 @@ class SyncBatchNorm(BatchNorm1d):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module itself: its normalisations are over all processes already.
 
-        Parameters
-        ----------
-        module : Module
-            Any.
-        process_group : object, optional
-            Not needed.
-
-        Returns
-        -------
-        Module
-            ``module``.
+        :param module: Any.
+        :param process_group: Not needed.
+        :type process_group: object, optional
+        :returns: ``module``.
         """
         return module
 
@@ -363,31 +313,14 @@ class SyncBatchNorm(BatchNorm1d):
 class GroupNorm(Renewed, Module):
     """Mean 0 and variance 1 of groups of channels, then a learned scale and shift.
 
-    Parameters
-    ----------
-    num_groups, num_channels : int
-        Numbers of groups, and of channels in all of them.
-    eps : float
-        Added to the variance.
-    affine : bool
-        Whether there are a learned scale and shift.
-    bias : bool
-        Whether the learned scale has a shift beside it.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param num_groups, num_channels: Numbers of groups, and of channels in all of them.
+    :param eps: Added to the variance.
+    :param affine: Whether there are a learned scale and shift.
+    :param bias: Whether the learned scale has a shift beside it.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :raises ValueError: If the channels do not fall into so many groups.
+    :see: nn.LayerNorm, nn.InstanceNorm2d, nn.BatchNorm2d, nn.functional.group_norm
 
-    Raises
-    ------
-    ValueError
-        If the channels do not fall into so many groups.
-
-    See Also
-    --------
-    nn.LayerNorm, nn.InstanceNorm2d, nn.BatchNorm2d, nn.functional.group_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.GroupNorm(2, 4)(ag.ones((1, 4, 3, 3))).shape
     (1, 4, 3, 3)
     """
@@ -445,30 +378,23 @@ class _InstanceNorm(Tracked, Module):
 class InstanceNorm1d(_InstanceNorm):
     """Mean 0 and variance 1 of every channel of every row.
 
-    Parameters
-    ----------
-    num_features : int
-        Number of channels.
-    eps : float
-        Added to the variance.
-    momentum : float
-        Share of a batch in the running mean and variance.
-    affine : bool
-        Whether there are a learned scale and shift.
-    track_running_stats : bool
-        Whether there are a running mean and variance, which are used in evaluation mode.
-    bias : bool
-        Whether the learned scale has a shift beside it.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param num_features: Number of channels.
+    :type num_features: int
+    :param eps: Added to the variance.
+    :type eps: float
+    :param momentum: Share of a batch in the running mean and variance.
+    :type momentum: float
+    :param affine: Whether there are a learned scale and shift.
+    :type affine: bool
+    :param track_running_stats: Whether there are a running mean and variance, which are used in
+        evaluation mode.
+    :type track_running_stats: bool
+    :param bias: Whether the learned scale has a shift beside it.
+    :type bias: bool
+    :param dtype: Float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :see: nn.InstanceNorm2d, nn.functional.instance_norm
 
-    See Also
-    --------
-    nn.InstanceNorm2d, nn.functional.instance_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.InstanceNorm1d(1, eps=0.0)(ag.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.,  1.]]])
     """
@@ -479,31 +405,24 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Mean 0 and variance 1 of every channel of every image.
 
-    Parameters
-    ----------
-    num_features : int
-        Number of channels.
-    eps : float
-        Added to the variance.
-    momentum : float
-        Share of a batch in the running mean and variance.
-    affine : bool
-        Whether there are a learned scale and shift.
-    track_running_stats : bool
-        Whether there are a running mean and variance, which are used in evaluation mode.
-    bias : bool
-        Whether the learned scale has a shift beside it.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param num_features: Number of channels.
+    :type num_features: int
+    :param eps: Added to the variance.
+    :type eps: float
+    :param momentum: Share of a batch in the running mean and variance.
+    :type momentum: float
+    :param affine: Whether there are a learned scale and shift.
+    :type affine: bool
+    :param track_running_stats: Whether there are a running mean and variance, which are used in
+        evaluation mode.
+    :type track_running_stats: bool
+    :param bias: Whether the learned scale has a shift beside it.
+    :type bias: bool
+    :param dtype: Float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :see: nn.InstanceNorm1d, nn.InstanceNorm3d, nn.BatchNorm2d, nn.GroupNorm
+        nn.functional.instance_norm
 
-    See Also
-    --------
-    nn.InstanceNorm1d, nn.InstanceNorm3d, nn.BatchNorm2d, nn.GroupNorm
-    nn.functional.instance_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.InstanceNorm2d(3)(ag.ones((2, 3, 4, 4))).shape
     (2, 3, 4, 4)
     """
@@ -514,30 +433,23 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Mean 0 and variance 1 of every channel of every volume.
 
-    Parameters
-    ----------
-    num_features : int
-        Number of channels.
-    eps : float
-        Added to the variance.
-    momentum : float
-        Share of a batch in the running mean and variance.
-    affine : bool
-        Whether there are a learned scale and shift.
-    track_running_stats : bool
-        Whether there are a running mean and variance, which are used in evaluation mode.
-    bias : bool
-        Whether the learned scale has a shift beside it.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param num_features: Number of channels.
+    :type num_features: int
+    :param eps: Added to the variance.
+    :type eps: float
+    :param momentum: Share of a batch in the running mean and variance.
+    :type momentum: float
+    :param affine: Whether there are a learned scale and shift.
+    :type affine: bool
+    :param track_running_stats: Whether there are a running mean and variance, which are used in
+        evaluation mode.
+    :type track_running_stats: bool
+    :param bias: Whether the learned scale has a shift beside it.
+    :type bias: bool
+    :param dtype: Float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :see: nn.InstanceNorm2d, nn.functional.instance_norm
 
-    See Also
-    --------
-    nn.InstanceNorm2d, nn.functional.instance_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.InstanceNorm3d(3)(ag.ones((2, 3, 4, 4, 4))).shape
     (2, 3, 4, 4, 4)
     """
@@ -548,24 +460,13 @@ class InstanceNorm3d(_InstanceNorm):
 class LocalResponseNorm(Module):
     """Each element divided by a power of what near channels hold.
 
-    Parameters
-    ----------
-    size : int or tuple of int, optional
-        How many channels the sum goes over.
-    alpha : float
-        Factor of the mean of squares.
-    beta : float
-        Exponent.
-    k : float
-        Added before the power is taken.
+    :param size: How many channels the sum goes over.
+    :type size: int or tuple of int, optional
+    :param alpha: Factor of the mean of squares.
+    :param beta: Exponent.
+    :param k: Added before the power is taken.
+    :see: nn.functional.local_response_norm, nn.BatchNorm2d
 
-    See Also
-    --------
-    nn.functional.local_response_norm, nn.BatchNorm2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.LocalResponseNorm()(ag.ones((1, 8, 2, 2))).shape
     (1, 8, 2, 2)
     """

@@ -25,30 +25,13 @@ def Buffer(data: Any, persistent: bool = True) -> Tensor:  # noqa: N802 - a clas
     Every tensor without a gradient that is made in a module's ``__init__`` is one; this is
     PyTorch's word for it.
 
-    Parameters
-    ----------
-    data : array_like
-        Its value; shares memory with a tensor that is given.
-    persistent : bool
-        True: ``register_buffer(persistent=False)`` is for others.
+    :param data: Its value; shares memory with a tensor that is given.
+    :type data: array_like
+    :param persistent: True: ``register_buffer(persistent=False)`` is for others.
+    :returns: Without a gradient.
+    :raises ValueError: If it is not persistent, which no tensor tells.
+    :see: nn.Parameter, nn.Module
 
-    Returns
-    -------
-    Tensor
-        Without a gradient.
-
-    Raises
-    ------
-    ValueError
-        If it is not persistent, which no tensor tells.
-
-    See Also
-    --------
-    nn.Parameter, nn.Module
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Buffer(ag.zeros(2))
     tensor([0., 0.])
     """
@@ -60,23 +43,10 @@ def Buffer(data: Any, persistent: bool = True) -> Tensor:  # noqa: N802 - a clas
 class Container(Module):
     """Modules by their names, as attributes.
 
-    Parameters
-    ----------
-    **modules : Module
-        The modules.
+    :param **modules: The modules.
+    :raises TypeError: If something is no module.
+    :see: nn.ModuleDict, nn.Sequential
 
-    Raises
-    ------
-    TypeError
-        If something is no module.
-
-    See Also
-    --------
-    nn.ModuleDict, nn.Sequential
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> parts = ag.nn.Container(first=ag.nn.Linear(2, 1))
     >>> [name for name, _ in parts.named_parameters()]
     ['first.weight', 'first.bias']
@@ -92,22 +62,14 @@ class Container(Module):
 class NLLLoss2d(NLLLoss):
     """:class:`NLLLoss` of images.
 
-    Parameters
-    ----------
-    weight : array_like, optional
-        Of the classes.
-    ignore_index : int or None
-        A class that does not count.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param weight: Of the classes.
+    :type weight: array_like, optional
+    :param ignore_index: A class that does not count.
+    :type ignore_index: int or None
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.NLLLoss
 
-    See Also
-    --------
-    nn.NLLLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> target = ag.zeros((1, 3, 3), dtype="int64")
     >>> ag.nn.NLLLoss2d()(ag.zeros((1, 2, 3, 3)), target).shape
     ()
@@ -117,24 +79,12 @@ class NLLLoss2d(NLLLoss):
 class CrossMapLRN2d(LocalResponseNorm):
     """:class:`LocalResponseNorm` of images.
 
-    Parameters
-    ----------
-    size : int
-        How many channels are summed over.
-    alpha : float
-        Factor of the mean square.
-    beta : float
-        Power of the divisor.
-    k : float
-        Added to it.
+    :param size: How many channels are summed over.
+    :param alpha: Factor of the mean square.
+    :param beta: Power of the divisor.
+    :param k: Added to it.
+    :see: nn.LocalResponseNorm
 
-    See Also
-    --------
-    nn.LocalResponseNorm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.CrossMapLRN2d(3)(ag.ones((1, 4, 2, 2))).shape
     (1, 4, 2, 2)
     """

@@ -72,28 +72,21 @@ class _AvgPool(_Pool):
 class MaxPool1d(_MaxPool):
     """The greatest element of each window of a row.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border, which never is the greatest.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    return_indices : bool
-        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over; also written ``ceil_mode``.
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border, which never is the greatest.
+    :type padding: int, tuple, "valid" or "same"
+    :param dilation: Steps between the elements of a window.
+    :type dilation: int or tuple of int
+    :param return_indices: Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+    :type return_indices: bool
+    :param cover_all: Whether a last, smaller window takes what is left over; also written
+        ``ceil_mode``.
+    :type cover_all: bool
+    :see: nn.MaxPool2d, max_pool
 
-    See Also
-    --------
-    nn.MaxPool2d, max_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.MaxPool1d(2)(ag.zeros((1, 1, 6))).shape
     (1, 1, 3)
     """
@@ -104,28 +97,21 @@ class MaxPool1d(_MaxPool):
 class MaxPool2d(_MaxPool):
     """The greatest element of each window of an image.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border, which never is the greatest.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    return_indices : bool
-        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over; also written ``ceil_mode``.
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border, which never is the greatest.
+    :type padding: int, tuple, "valid" or "same"
+    :param dilation: Steps between the elements of a window.
+    :type dilation: int or tuple of int
+    :param return_indices: Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+    :type return_indices: bool
+    :param cover_all: Whether a last, smaller window takes what is left over; also written
+        ``ceil_mode``.
+    :type cover_all: bool
+    :see: nn.MaxPool1d, nn.MaxPool3d, nn.MaxUnpool2d, nn.AvgPool2d, max_pool
 
-    See Also
-    --------
-    nn.MaxPool1d, nn.MaxPool3d, nn.MaxUnpool2d, nn.AvgPool2d, max_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.MaxPool2d(2)(ag.zeros((1, 1, 4, 6))).shape
     (1, 1, 2, 3)
     """
@@ -136,28 +122,21 @@ class MaxPool2d(_MaxPool):
 class MaxPool3d(_MaxPool):
     """The greatest element of each window of a volume.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border, which never is the greatest.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    return_indices : bool
-        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over; also written ``ceil_mode``.
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border, which never is the greatest.
+    :type padding: int, tuple, "valid" or "same"
+    :param dilation: Steps between the elements of a window.
+    :type dilation: int or tuple of int
+    :param return_indices: Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+    :type return_indices: bool
+    :param cover_all: Whether a last, smaller window takes what is left over; also written
+        ``ceil_mode``.
+    :type cover_all: bool
+    :see: nn.MaxPool2d, max_pool
 
-    See Also
-    --------
-    nn.MaxPool2d, max_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.MaxPool3d(2)(ag.zeros((1, 1, 4, 4, 4))).shape
     (1, 1, 2, 2, 2)
     """
@@ -168,28 +147,21 @@ class MaxPool3d(_MaxPool):
 class AvgPool1d(_AvgPool):
     """The mean of each window of a row.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over; it is divided by what it holds.
-    count_include_pad : bool
-        Whether the border counts.
-    divisor_override : float, optional
-        What sums are divided by, in the place of the numbers of elements.
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
+        it holds.
+    :type cover_all: bool
+    :param count_include_pad: Whether the border counts.
+    :type count_include_pad: bool
+    :param divisor_override: What sums are divided by, in the place of the numbers of elements.
+    :type divisor_override: float, optional
+    :see: nn.AvgPool2d, avg_pool
 
-    See Also
-    --------
-    nn.AvgPool2d, avg_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AvgPool1d(2)(ag.tensor([[[1.0, 3.0]]]))
     tensor([[[2.]]])
     """
@@ -203,28 +175,21 @@ class AvgPool1d(_AvgPool):
 class AvgPool2d(_AvgPool):
     """The mean of each window of an image.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over; it is divided by what it holds.
-    count_include_pad : bool
-        Whether the border counts.
-    divisor_override : float, optional
-        What sums are divided by, in the place of the numbers of elements.
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
+        it holds.
+    :type cover_all: bool
+    :param count_include_pad: Whether the border counts.
+    :type count_include_pad: bool
+    :param divisor_override: What sums are divided by, in the place of the numbers of elements.
+    :type divisor_override: float, optional
+    :see: nn.AvgPool1d, nn.AvgPool3d, nn.MaxPool2d, nn.LPPool2d, nn.AdaptiveAvgPool2d, avg_pool
 
-    See Also
-    --------
-    nn.AvgPool1d, nn.AvgPool3d, nn.MaxPool2d, nn.LPPool2d, nn.AdaptiveAvgPool2d, avg_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AvgPool2d(2)(ag.ones((1, 1, 2, 2)))
     tensor([[[[1.]]]])
     """
@@ -235,28 +200,21 @@ class AvgPool2d(_AvgPool):
 class AvgPool3d(_AvgPool):
     """The mean of each window of a volume.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over; it is divided by what it holds.
-    count_include_pad : bool
-        Whether the border counts.
-    divisor_override : float, optional
-        What sums are divided by, in the place of the numbers of elements.
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
+        it holds.
+    :type cover_all: bool
+    :param count_include_pad: Whether the border counts.
+    :type count_include_pad: bool
+    :param divisor_override: What sums are divided by, in the place of the numbers of elements.
+    :type divisor_override: float, optional
+    :see: nn.AvgPool2d, avg_pool
 
-    See Also
-    --------
-    nn.AvgPool2d, avg_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AvgPool3d(2)(ag.zeros((1, 1, 4, 4, 4))).shape
     (1, 1, 2, 2, 2)
     """
@@ -288,23 +246,15 @@ class _MaxUnpool(Module):
 class MaxUnpool1d(_MaxUnpool):
     """Rows of zeros with what max-pooling found.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows of the pooling.
-    stride : int or tuple of int, optional
-        Steps between them; by default those of the kernel.
-    padding : int or tuple of int
-        Border of the pooling. The call takes its values, its indices and, where that is not the
-        least, the ``output_size``.
+    :param kernel_size: Size of the windows of the pooling.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between them; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border of the pooling. The call takes its values, its indices and, where that is
+        not the least, the ``output_size``.
+    :type padding: int or tuple of int
+    :see: nn.MaxUnpool2d, nn.functional.max_unpool
 
-    See Also
-    --------
-    nn.MaxUnpool2d, nn.functional.max_unpool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> pool, back = ag.nn.MaxPool1d(2, return_indices=True), ag.nn.MaxUnpool1d(2)
     >>> back(*pool(ag.tensor([[[1.0, 3.0, 2.0, 0.0]]])))
     tensor([[[0., 3., 2., 0.]]])
@@ -317,23 +267,15 @@ class MaxUnpool1d(_MaxUnpool):
 class MaxUnpool2d(_MaxUnpool):
     """Images of zeros with what max-pooling found, at its place.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows of the pooling.
-    stride : int or tuple of int, optional
-        Steps between them; by default those of the kernel.
-    padding : int or tuple of int
-        Border of the pooling. The call takes its values, its indices and, where that is not the
-        least, the ``output_size``.
+    :param kernel_size: Size of the windows of the pooling.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between them; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border of the pooling. The call takes its values, its indices and, where that is
+        not the least, the ``output_size``.
+    :type padding: int or tuple of int
+    :see: nn.MaxPool2d, nn.functional.max_unpool
 
-    See Also
-    --------
-    nn.MaxPool2d, nn.functional.max_unpool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> pool, back = ag.nn.MaxPool2d(2, return_indices=True), ag.nn.MaxUnpool2d(2)
     >>> back(*pool(ag.tensor([[[[1.0, 3.0], [2.0, 0.0]]]])))
     tensor([[[[0., 3.],
@@ -347,23 +289,15 @@ class MaxUnpool2d(_MaxUnpool):
 class MaxUnpool3d(_MaxUnpool):
     """Volumes of zeros with what max-pooling found.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-        Size of the windows of the pooling.
-    stride : int or tuple of int, optional
-        Steps between them; by default those of the kernel.
-    padding : int or tuple of int
-        Border of the pooling. The call takes its values, its indices and, where that is not the
-        least, the ``output_size``.
+    :param kernel_size: Size of the windows of the pooling.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between them; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border of the pooling. The call takes its values, its indices and, where that is
+        not the least, the ``output_size``.
+    :type padding: int or tuple of int
+    :see: nn.MaxUnpool2d, nn.functional.max_unpool
 
-    See Also
-    --------
-    nn.MaxUnpool2d, nn.functional.max_unpool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> pool, back = ag.nn.MaxPool3d(2, return_indices=True), ag.nn.MaxUnpool3d(2)
     >>> back(*pool(ag.ones((1, 1, 4, 4, 4)))).shape
     (1, 1, 4, 4, 4)
@@ -397,26 +331,18 @@ class _LPPool(Module):
 class LPPool1d(_LPPool):
     """The norm of each window of a row.
 
-    Parameters
-    ----------
-    p : float
-        Exponent of the norm, above 0.
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
+    :param p: Exponent of the norm, above 0.
+    :type p: float
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param cover_all: Whether a last, smaller window takes what is left over.
+    :type cover_all: bool
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :see: nn.LPPool2d, nn.functional.lp_pool
 
-    See Also
-    --------
-    nn.LPPool2d, nn.functional.lp_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.LPPool1d(2, 2)(ag.tensor([[[3.0, 4.0]]]))
     tensor([[[5.]]])
     """
@@ -427,26 +353,18 @@ class LPPool1d(_LPPool):
 class LPPool2d(_LPPool):
     """The norm of each window of an image.
 
-    Parameters
-    ----------
-    p : float
-        Exponent of the norm, above 0.
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
+    :param p: Exponent of the norm, above 0.
+    :type p: float
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param cover_all: Whether a last, smaller window takes what is left over.
+    :type cover_all: bool
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :see: nn.LPPool1d, nn.LPPool3d, nn.AvgPool2d, nn.functional.lp_pool
 
-    See Also
-    --------
-    nn.LPPool1d, nn.LPPool3d, nn.AvgPool2d, nn.functional.lp_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.LPPool2d(2, (1, 2))(ag.tensor([[[[3.0, 4.0]]]]))
     tensor([[[[5.]]]])
     """
@@ -457,26 +375,18 @@ class LPPool2d(_LPPool):
 class LPPool3d(_LPPool):
     """The norm of each window of a volume.
 
-    Parameters
-    ----------
-    p : float
-        Exponent of the norm, above 0.
-    kernel_size : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
+    :param p: Exponent of the norm, above 0.
+    :type p: float
+    :param kernel_size: Size of the windows.
+    :type kernel_size: int or tuple of int
+    :param stride: Steps between windows; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param cover_all: Whether a last, smaller window takes what is left over.
+    :type cover_all: bool
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :see: nn.LPPool2d, nn.functional.lp_pool
 
-    See Also
-    --------
-    nn.LPPool2d, nn.functional.lp_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.LPPool3d(2, 2)(ag.ones((1, 1, 4, 4, 4))).shape
     (1, 1, 2, 2, 2)
     """
@@ -502,18 +412,10 @@ class _Adaptive(Module):
 class AdaptiveAvgPool1d(_Adaptive):
     """The mean of each of so many windows of a row, as in :class:`AdaptiveAvgPool2d`.
 
-    Parameters
-    ----------
-    output_size : int or (int, int)
-        Places on each axis.
+    :param output_size: Places on each axis.
+    :type output_size: int or (int, int)
+    :see: nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
 
-    See Also
-    --------
-    nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AdaptiveAvgPool1d(2)(ag.ones((1, 2, 5))).shape
     (1, 2, 2)
     """
@@ -524,19 +426,11 @@ class AdaptiveAvgPool1d(_Adaptive):
 class AdaptiveAvgPool2d(_Adaptive):
     """The mean of each of so many windows of nearly equal size.
 
-    Parameters
-    ----------
-    output_size : int or (int, int)
-        Places on each axis.
+    :param output_size: Places on each axis.
+    :type output_size: int or (int, int)
+    :see: nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool3d, nn.AdaptiveMaxPool2d, nn.AvgPool2d
+        nn.functional.adaptive_avg_pool
 
-    See Also
-    --------
-    nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool3d, nn.AdaptiveMaxPool2d, nn.AvgPool2d
-    nn.functional.adaptive_avg_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AdaptiveAvgPool2d(1)(ag.ones((1, 2, 5, 4))).shape
     (1, 2, 1, 1)
     """
@@ -547,18 +441,10 @@ class AdaptiveAvgPool2d(_Adaptive):
 class AdaptiveAvgPool3d(_Adaptive):
     """The mean of each of so many windows of a volume, as in :class:`AdaptiveAvgPool2d`.
 
-    Parameters
-    ----------
-    output_size : int or (int, int)
-        Places on each axis.
+    :param output_size: Places on each axis.
+    :type output_size: int or (int, int)
+    :see: nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
 
-    See Also
-    --------
-    nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AdaptiveAvgPool3d(2)(ag.ones((1, 2, 5, 5, 5))).shape
     (1, 2, 2, 2, 2)
     """
@@ -580,20 +466,12 @@ class _AdaptiveMax(_Adaptive):
 class AdaptiveMaxPool1d(_AdaptiveMax):
     """The greatest of each of so many windows of a row, as in :class:`AdaptiveMaxPool2d`.
 
-    Parameters
-    ----------
-    output_size : int or (int, int)
-        Places on each axis.
-    return_indices : bool
-        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+    :param output_size: Places on each axis.
+    :type output_size: int or (int, int)
+    :param return_indices: Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+    :type return_indices: bool
+    :see: nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
 
-    See Also
-    --------
-    nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AdaptiveMaxPool1d(2)(ag.ones((1, 2, 5))).shape
     (1, 2, 2)
     """
@@ -604,21 +482,13 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
 class AdaptiveMaxPool2d(_AdaptiveMax):
     """The greatest of each of so many windows of nearly equal size.
 
-    Parameters
-    ----------
-    output_size : int or (int, int)
-        Places on each axis.
-    return_indices : bool
-        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+    :param output_size: Places on each axis.
+    :type output_size: int or (int, int)
+    :param return_indices: Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+    :type return_indices: bool
+    :see: nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool3d, nn.AdaptiveAvgPool2d, nn.MaxPool2d
+        nn.functional.adaptive_max_pool
 
-    See Also
-    --------
-    nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool3d, nn.AdaptiveAvgPool2d, nn.MaxPool2d
-    nn.functional.adaptive_max_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AdaptiveMaxPool2d((2, 3))(ag.ones((1, 2, 5, 4))).shape
     (1, 2, 2, 3)
     """
@@ -629,20 +499,12 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
 class AdaptiveMaxPool3d(_AdaptiveMax):
     """The greatest of each of so many windows of a volume, as in :class:`AdaptiveMaxPool2d`.
 
-    Parameters
-    ----------
-    output_size : int or (int, int)
-        Places on each axis.
-    return_indices : bool
-        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+    :param output_size: Places on each axis.
+    :type output_size: int or (int, int)
+    :param return_indices: Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+    :type return_indices: bool
+    :see: nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
 
-    See Also
-    --------
-    nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.AdaptiveMaxPool3d(2)(ag.ones((1, 2, 5, 5, 5))).shape
     (1, 2, 2, 2, 2)
     """

@@ -50,37 +50,21 @@ _KINDS: dict[str, Callable[[], Kind]] = {
 class RNNBase(Renewed, Module):
     """Recurrent layers over whole sequences: base of RNN, LSTM and GRU.
 
-    Parameters
-    ----------
-    mode : {"RNN_TANH", "RNN_RELU", "LSTM", "GRU"}
-        What a step is.
-    input_size, hidden_size, num_layers : int
-        Sizes of the inputs and of the states; how many layers.
-    bias : bool
-        Whether to add biases.
-    batch_first : bool
-        Whether sequences come as (batch, length, features) instead of (length, batch, features).
-    dropout : float
-        Share of each layer's outputs but the last one's that become zero in training.
-    bidirectional : bool
-        Whether there are weights for the other direction too; outputs lie side by side then.
-    proj_size : int
-        Size to which outputs of an LSTM are brought; 0 for none.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param mode: What a step is.
+    :type mode: {"RNN_TANH", "RNN_RELU", "LSTM", "GRU"}
+    :param input_size, hidden_size, num_layers: Sizes of the inputs and of the states; how many
+        layers.
+    :param bias: Whether to add biases.
+    :param batch_first: Whether sequences come as (batch, length, features) instead of (length,
+        batch, features).
+    :param dropout: Share of each layer's outputs but the last one's that become zero in training.
+    :param bidirectional: Whether there are weights for the other direction too; outputs lie side by
+        side then.
+    :param proj_size: Size to which outputs of an LSTM are brought; 0 for none.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :raises ValueError: If there is no such mode, or a size is out of its range.
+    :see: nn.RNN, nn.LSTM, nn.GRU, nn.utils.rnn.PackedSequence
 
-    Raises
-    ------
-    ValueError
-        If there is no such mode, or a size is out of its range.
-
-    See Also
-    --------
-    nn.RNN, nn.LSTM, nn.GRU, nn.utils.rnn.PackedSequence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> outputs, last = ag.nn.RNNBase("GRU", 3, 4)(ag.ones((5, 2, 3)))
     >>> outputs.shape
     (5, 2, 4)
@@ -324,36 +308,20 @@ class RNN(RNNBase):
 class LSTM(RNNBase):
     """LSTM layers over sequences; a step is that of :class:`LSTMCell`.
 
-    Parameters
-    ----------
-    input_size, hidden_size, num_layers : int
-        Sizes of the inputs and of the states; how many layers.
-    bias : bool
-        Whether to add biases.
-    batch_first : bool
-        Whether sequences come as (batch, length, features) instead of (length, batch, features).
-    dropout : float
-        Share of each layer's outputs but the last one's that become zero in training.
-    bidirectional : bool
-        Whether there are weights for the other direction too; outputs lie side by side then.
-    proj_size : int
-        Size to which ``weight_hr_l0``, of shape (proj_size, hidden_size), brings each output and
-        ``h`` (Sak et al. 2014); 0 for none.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param input_size, hidden_size, num_layers: Sizes of the inputs and of the states; how many
+        layers.
+    :param bias: Whether to add biases.
+    :param batch_first: Whether sequences come as (batch, length, features) instead of (length,
+        batch, features).
+    :param dropout: Share of each layer's outputs but the last one's that become zero in training.
+    :param bidirectional: Whether there are weights for the other direction too; outputs lie side by
+        side then.
+    :param proj_size: Size to which ``weight_hr_l0``, of shape (proj_size, hidden_size), brings each
+        output and ``h`` (Sak et al. 2014); 0 for none.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :raises ValueError: If ``proj_size`` is not below ``hidden_size``.
+    :see: nn.LSTMCell, nn.RNN, nn.GRU
 
-    Raises
-    ------
-    ValueError
-        If ``proj_size`` is not below ``hidden_size``.
-
-    See Also
-    --------
-    nn.LSTMCell, nn.RNN, nn.GRU
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> outputs, (h, c) = ag.nn.LSTM(3, 4, num_layers=2)(ag.ones((5, 2, 3)))
     >>> outputs.shape, h.shape, c.shape
     ((5, 2, 4), (2, 2, 4), (2, 2, 4))
@@ -370,28 +338,17 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units over sequences; a step is that of :class:`GRUCell`.
 
-    Parameters
-    ----------
-    input_size, hidden_size, num_layers : int
-        Sizes of the inputs and of the states; how many layers.
-    bias : bool
-        Whether to add biases.
-    batch_first : bool
-        Whether sequences come as (batch, length, features) instead of (length, batch, features).
-    dropout : float
-        Share of each layer's outputs but the last one's that become zero in training.
-    bidirectional : bool
-        Whether there are weights for the other direction too; outputs lie side by side then.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
+    :param input_size, hidden_size, num_layers: Sizes of the inputs and of the states; how many
+        layers.
+    :param bias: Whether to add biases.
+    :param batch_first: Whether sequences come as (batch, length, features) instead of (length,
+        batch, features).
+    :param dropout: Share of each layer's outputs but the last one's that become zero in training.
+    :param bidirectional: Whether there are weights for the other direction too; outputs lie side by
+        side then.
+    :param dtype: Float type; ``config.default_float`` by default.
+    :see: nn.GRUCell, nn.RNN, nn.LSTM
 
-    See Also
-    --------
-    nn.GRUCell, nn.RNN, nn.LSTM
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> outputs, last = ag.nn.GRU(3, 4, bidirectional=True)(ag.ones((5, 2, 3)))
     >>> outputs.shape, last.shape
     ((5, 2, 8), (2, 2, 4))

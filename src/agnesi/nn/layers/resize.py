@@ -15,33 +15,19 @@ from agnesi.nn.base.module import Module
 class Upsample(Module):
     """Images of another size, by their nearest elements or between them.
 
-    Parameters
-    ----------
-    size : int or tuple of int, optional
-        The size wanted on each axis.
-    scale_factor : float or tuple of float, optional
-        How many times as large the images become, instead of ``size``.
-    mode : str
-        "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area", as for
-        :func:`agnesi.nn.functional.interpolate`.
-    align_corners : bool, optional
-        Whether the first and last places, and not the borders of the images, lie upon each other;
-        for modes that interpolate.
-    recompute_scale_factor : bool, optional
-        Whether places are as far apart as the sizes say, in the place of the ``scale_factor``.
+    :param size: The size wanted on each axis.
+    :param scale_factor: How many times as large the images become, instead of ``size``.
+    :type scale_factor: float or tuple of float, optional
+    :param mode: "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area",
+        as for :func:`agnesi.nn.functional.interpolate`.
+    :type mode: str
+    :param align_corners: Whether the first and last places, and not the borders of the images, lie
+        upon each other; for modes that interpolate.
+    :param recompute_scale_factor: Whether places are as far apart as the sizes say, in the place of
+        the ``scale_factor``.
+    :raises ValueError: If not exactly one of ``size`` and ``scale_factor`` is given.
+    :see: nn.functional.interpolate, nn.PixelShuffle
 
-    Raises
-    ------
-    ValueError
-        If not exactly one of ``size`` and ``scale_factor`` is given.
-
-    See Also
-    --------
-    nn.functional.interpolate, nn.PixelShuffle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Upsample(scale_factor=2, mode="bilinear")(ag.ones((1, 3, 4, 5))).shape
     (1, 3, 8, 10)
     """
@@ -71,18 +57,9 @@ class Upsample(Module):
 class PixelShuffle(Module):
     """Every ``upscale_factor**2`` channels as one of images so many times as high and wide.
 
-    Parameters
-    ----------
-    upscale_factor : int
-        How many times.
+    :param upscale_factor: How many times.
+    :see: nn.PixelUnshuffle, nn.functional.pixel_shuffle, nn.Upsample
 
-    See Also
-    --------
-    nn.PixelUnshuffle, nn.functional.pixel_shuffle, nn.Upsample
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.PixelShuffle(2)(ag.ones((1, 8, 3, 4))).shape
     (1, 2, 6, 8)
     """
@@ -100,18 +77,9 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """Every square of ``downscale_factor**2`` places as so many channels.
 
-    Parameters
-    ----------
-    downscale_factor : int
-        How many times less high and wide images become.
+    :param downscale_factor: How many times less high and wide images become.
+    :see: nn.PixelShuffle, nn.functional.pixel_unshuffle
 
-    See Also
-    --------
-    nn.PixelShuffle, nn.functional.pixel_unshuffle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.PixelUnshuffle(2)(ag.ones((1, 2, 6, 8))).shape
     (1, 8, 3, 4)
     """

@@ -14,23 +14,12 @@ from agnesi.nn.base.module import Module
 class Sequential(ModuleSequence):
     """Modules and functions applied one after another.
 
-    Parameters
-    ----------
-    *layers : Module or callable
-        The modules; their parameters are named by their places, as in PyTorch.  What has no
-        parameters may be a function.  One mapping instead gives names to all of them.
+    :param *layers: The modules; their parameters are named by their places, as in PyTorch.  What
+        has no parameters may be a function.  One mapping instead gives names to all of them.
+    :type *layers: Module or callable
+    :raises TypeError: If a layer is not callable.
+    :see: nn.Module, nn.ModuleList, nn.Identity
 
-    Raises
-    ------
-    TypeError
-        If a layer is not callable.
-
-    See Also
-    --------
-    nn.Module, nn.ModuleList, nn.Identity
-
-    Examples
-    --------
     >>> from agnesi import nn
     >>> nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
     Sequential()            58
@@ -112,17 +101,10 @@ class Sequential(ModuleSequence):
     def insert(self, index: int, entry: Any) -> Self:  # type: ignore[override]
         """Put a layer before a place.
 
-        Parameters
-        ----------
-        index : int
-            The place.
-        entry : Module or callable
-            The layer.
-
-        Returns
-        -------
-        Self
-            The module.
+        :param index: The place.
+        :param entry: The layer.
+        :type entry: Module or callable
+        :returns: The module.
         """
         super().insert(index, entry)
         return self

@@ -14,18 +14,9 @@ from agnesi.nn.layers.resize import Upsample
 class ChannelShuffle(Module):
     """Channels of groups one beside the other, as cards are shuffled (Zhang et al., 2018).
 
-    Parameters
-    ----------
-    groups : int
-        Into how many the channels are divided.
+    :param groups: Into how many the channels are divided.
+    :see: nn.functional.channel_shuffle
 
-    See Also
-    --------
-    nn.functional.channel_shuffle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.reshape(ag.arange(4.0), (1, 4, 1, 1))
     >>> ag.nn.ChannelShuffle(2)(x)[0, :, 0, 0]
     tensor([0., 2., 1., 3.])
@@ -44,20 +35,11 @@ class ChannelShuffle(Module):
 class UpsamplingNearest2d(Upsample):
     """Images of another size by their nearest elements: ``Upsample(mode="nearest")``.
 
-    Parameters
-    ----------
-    size : int or tuple of int, optional
-        The size wanted on each axis.
-    scale_factor : float or tuple of float, optional
-        How many times as large, instead of ``size``.
+    :param size: The size wanted on each axis.
+    :param scale_factor: How many times as large, instead of ``size``.
+    :type scale_factor: float or tuple of float, optional
+    :see: nn.Upsample
 
-    See Also
-    --------
-    nn.Upsample
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.UpsamplingNearest2d(scale_factor=2)(ag.ones((1, 1, 2, 2))).shape
     (1, 1, 4, 4)
     """
@@ -70,20 +52,11 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """Images of another size between their elements, with corners upon each other.
 
-    Parameters
-    ----------
-    size : int or tuple of int, optional
-        The size wanted on each axis.
-    scale_factor : float or tuple of float, optional
-        How many times as large, instead of ``size``.
+    :param size: The size wanted on each axis.
+    :param scale_factor: How many times as large, instead of ``size``.
+    :type scale_factor: float or tuple of float, optional
+    :see: nn.Upsample
 
-    See Also
-    --------
-    nn.Upsample
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.UpsamplingBilinear2d(scale_factor=2)(ag.ones((1, 1, 2, 2))).shape
     (1, 1, 4, 4)
     """

@@ -220,17 +220,10 @@ class _Stack(Module):
     def make_caches(self, batch: int, capacity: int) -> list[KeyValueCache]:
         """Empty caches of keys and values for the self-attention of each layer.
 
-        Parameters
-        ----------
-        batch : int
-            Sequences side by side.
-        capacity : int
-            Steps that there is room for.
-
-        Returns
-        -------
-        list of KeyValueCache
-            One for each layer.
+        :param batch: Sequences side by side.
+        :param capacity: Steps that there is room for.
+        :returns: One for each layer.
+        :rtype: list of KeyValueCache
         """
         return [layer.self_attn.make_cache(batch, capacity) for layer in self.layers]
 
@@ -244,24 +237,12 @@ class _Stack(Module):
 class TransformerEncoder(_Stack):
     """Encoder layers one behind the other.
 
-    Parameters
-    ----------
-    encoder_layer : Module
-        Is copied; the copies begin with equal weights.
-    num_layers : int
-        How many.
-    norm : Module, optional
-        What follows the last one.
-    enable_nested_tensor, mask_check : bool
-        Taken from PyTorch's calls; they change no result.
+    :param encoder_layer: Is copied; the copies begin with equal weights.
+    :param num_layers: How many.
+    :param norm: What follows the last one.
+    :param enable_nested_tensor, mask_check: Taken from PyTorch's calls; they change no result.
+    :see: nn.TransformerEncoderLayer, nn.Transformer
 
-    See Also
-    --------
-    nn.TransformerEncoderLayer, nn.Transformer
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     >>> ag.nn.TransformerEncoder(layer, 2)(ag.ones((3, 5, 8))).shape
     (3, 5, 8)
@@ -279,22 +260,11 @@ class TransformerEncoder(_Stack):
 class TransformerDecoder(_Stack):
     """Decoder layers one behind the other.
 
-    Parameters
-    ----------
-    decoder_layer : Module
-        Is copied; the copies begin with equal weights.
-    num_layers : int
-        How many.
-    norm : Module, optional
-        What follows the last one.
+    :param decoder_layer: Is copied; the copies begin with equal weights.
+    :param num_layers: How many.
+    :param norm: What follows the last one.
+    :see: nn.TransformerDecoderLayer, nn.Transformer
 
-    See Also
-    --------
-    nn.TransformerDecoderLayer, nn.Transformer
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
     >>> ag.nn.TransformerDecoder(layer, 2)(ag.ones((3, 5, 8)), ag.ones((3, 7, 8))).shape
     (3, 5, 8)
@@ -397,18 +367,10 @@ class Transformer(Module):
                                         ) -> Tensor:
         """The mask of attention to the steps before, as numbers that are added to the scores.
 
-        Parameters
-        ----------
-        sz : int
-            How many steps.
-        device : str, optional
-            Only "cpu".
-        dtype : dtype
-            Of the mask.
-
-        Returns
-        -------
-        Tensor
-            (sz, sz): 0 where step i may look at step j <= i, and minus infinity elsewhere.
+        :param sz: How many steps.
+        :param device: Only "cpu".
+        :type device: str, optional
+        :param dtype: Of the mask.
+        :returns: (sz, sz): 0 where step i may look at step j <= i, and minus infinity elsewhere.
         """
         return triu(full((sz, sz), -float("inf"), dtype=dtype), 1)

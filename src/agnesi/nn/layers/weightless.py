@@ -19,18 +19,9 @@ from agnesi.ops.random.generators import Generator
 class Flatten(Module):
     """Everything but the batch in one axis, or others of the axes.
 
-    Parameters
-    ----------
-    start_dim, end_dim : int
-        The first and the last of the axes that become one.
+    :param start_dim, end_dim: The first and the last of the axes that become one.
+    :see: nn.Unflatten, flatten
 
-    See Also
-    --------
-    nn.Unflatten, flatten
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Flatten()(ag.zeros((2, 3, 4))).shape
     (2, 12)
     """
@@ -49,20 +40,11 @@ class Flatten(Module):
 class Unflatten(Module):
     """An axis as several.
 
-    Parameters
-    ----------
-    dim : int
-        The axis.
-    unflattened_size : tuple of int
-        Sizes of the axes in its place; one of them may be -1.
+    :param dim: The axis.
+    :param unflattened_size: Sizes of the axes in its place; one of them may be -1.
+    :type unflattened_size: tuple of int
+    :see: nn.Flatten, reshape
 
-    See Also
-    --------
-    nn.Flatten, reshape
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Unflatten(1, (3, -1))(ag.zeros((2, 12, 5))).shape
     (2, 3, 4, 5)
     """
@@ -82,29 +64,14 @@ class Unflatten(Module):
 class Dropout(Module):
     """In training, zeros in random places and the rest scaled up; nothing otherwise.
 
-    Parameters
-    ----------
-    p : float
-        Share of the elements that become zero.
-    inplace : bool
-        Whether to write into the operand.
-    generator : Generator, optional
-        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+    :param p: Share of the elements that become zero.
+    :param inplace: Whether to write into the operand.
+    :param generator: Source of randomness; the library's own by default (see
+        :func:`agnesi.manual_seed`).
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :raises TypeError: If ``p`` is no number.
+    :see: nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.functional.dropout
 
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-    TypeError
-        If ``p`` is no number.
-
-    See Also
-    --------
-    nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.functional.dropout
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> drop = ag.nn.Dropout(0.5)
     >>> sorted(set(drop(ag.ones(99)).tolist()))
     [0.0, 2.0]
@@ -130,29 +97,17 @@ class Dropout(Module):
 class Dropout1d(Dropout):
     """In training, whole channels of rows zero.
 
-    Parameters
-    ----------
-    p : float
-        Share of the elements that become zero.
-    inplace : bool
-        Whether to write into the operand.
-    generator : Generator, optional
-        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+    :param p: Share of the elements that become zero.
+    :type p: float
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :param generator: Source of randomness; the library's own by default (see
+        :func:`agnesi.manual_seed`).
+    :type generator: Generator, optional
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :raises TypeError: If ``p`` is no number.
+    :see: nn.Dropout, nn.functional.dropout1d
 
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-    TypeError
-        If ``p`` is no number.
-
-    See Also
-    --------
-    nn.Dropout, nn.functional.dropout1d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Dropout1d(0.5).eval()(ag.ones((1, 2, 3))).shape
     (1, 2, 3)
     """
@@ -166,29 +121,17 @@ class Dropout2d(Dropout):
     Near elements of an image tell the same, so that dropping single ones would change little
     (Tompson et al. 2015).
 
-    Parameters
-    ----------
-    p : float
-        Share of the elements that become zero.
-    inplace : bool
-        Whether to write into the operand.
-    generator : Generator, optional
-        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+    :param p: Share of the elements that become zero.
+    :type p: float
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :param generator: Source of randomness; the library's own by default (see
+        :func:`agnesi.manual_seed`).
+    :type generator: Generator, optional
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :raises TypeError: If ``p`` is no number.
+    :see: nn.Dropout, nn.functional.dropout2d
 
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-    TypeError
-        If ``p`` is no number.
-
-    See Also
-    --------
-    nn.Dropout, nn.functional.dropout2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> y = ag.nn.Dropout2d(0.5)(ag.ones((8, 4, 3, 3)))
     >>> bool((y == y[:, :, :1, :1]).all())
     True
@@ -200,29 +143,17 @@ class Dropout2d(Dropout):
 class Dropout3d(Dropout):
     """In training, whole channels of volumes zero.
 
-    Parameters
-    ----------
-    p : float
-        Share of the elements that become zero.
-    inplace : bool
-        Whether to write into the operand.
-    generator : Generator, optional
-        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+    :param p: Share of the elements that become zero.
+    :type p: float
+    :param inplace: Whether to write into the operand.
+    :type inplace: bool
+    :param generator: Source of randomness; the library's own by default (see
+        :func:`agnesi.manual_seed`).
+    :type generator: Generator, optional
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :raises TypeError: If ``p`` is no number.
+    :see: nn.Dropout, nn.functional.dropout3d
 
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-    TypeError
-        If ``p`` is no number.
-
-    See Also
-    --------
-    nn.Dropout, nn.functional.dropout3d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.Dropout3d(0.5).eval()(ag.ones((1, 2, 3, 3, 3))).shape
     (1, 2, 3, 3, 3)
     """
@@ -233,31 +164,16 @@ class Dropout3d(Dropout):
 class CrossEntropyLoss(Module):
     """Cross-entropy between the softmax of scores and labels or probabilities.
 
-    Parameters
-    ----------
-    weight : Tensor, optional
-        A weight for each class; the mean is weighted then.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses of the rows.
-    ignore_index : int, optional
-        A label whose rows have no loss, no gradient, and do not count in the mean.
-    label_smoothing : float
-        Share of each row's probability that is spread evenly over all classes.
-    axis : int, optional
-        The axis of classes: 1 by default, or that of a vector; -1 for classes last.
+    :param weight: A weight for each class; the mean is weighted then.
+    :param reduction: What becomes of the losses of the rows.
+    :type reduction: {"mean", "sum", "none"}
+    :param ignore_index: A label whose rows have no loss, no gradient, and do not count in the mean.
+    :type ignore_index: int, optional
+    :param label_smoothing: Share of each row's probability that is spread evenly over all classes.
+    :param axis: The axis of classes: 1 by default, or that of a vector; -1 for classes last.
+    :raises ValueError: If ``label_smoothing`` is not from 0 to 1.
+    :see: cross_entropy, nn.MSELoss, nn.CTCLoss, nn.LogSoftmax
 
-    Raises
-    ------
-    ValueError
-        If ``label_smoothing`` is not from 0 to 1.
-
-    See Also
-    --------
-    cross_entropy, nn.MSELoss, nn.CTCLoss, nn.LogSoftmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.CrossEntropyLoss()(ag.zeros((1, 2)), ag.tensor([0]))
     tensor(0.6931472)
     """
@@ -279,18 +195,10 @@ class CrossEntropyLoss(Module):
 class MSELoss(Module):
     """Mean squared difference.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}
-        What becomes of the squares.
+    :param reduction: What becomes of the squares.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.mse_loss, nn.CrossEntropyLoss, nn.PairwiseDistance
 
-    See Also
-    --------
-    nn.functional.mse_loss, nn.CrossEntropyLoss, nn.PairwiseDistance
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.MSELoss()(ag.zeros(2), ag.tensor([1.0, 3.0]))
     tensor(5.)
     """

@@ -17,35 +17,16 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
                          reduction: str = "mean") -> Tensor:
     """Cross entropy of probabilities of one class against its complement.
 
-    Parameters
-    ----------
-    input : array_like
-        Probabilities, from 0 to 1.
-    target : array_like
-        Labels or probabilities, from 0 to 1.
-    weight : array_like, optional
-        A factor for each loss; broadcasts.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: Probabilities, from 0 to 1.
+    :param target: Labels or probabilities, from 0 to 1.
+    :param weight: A factor for each loss; broadcasts.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction, or an input is not from 0 to 1.
+    :raises ShapeError: If the target's shape does not broadcast to the input's.
+    :see: nn.BCEWithLogitsLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction, or an input is not from 0 to 1.
-    ShapeError
-        If the target's shape does not broadcast to the input's.
-
-    See Also
-    --------
-    nn.BCEWithLogitsLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.binary_cross_entropy(ag.tensor([0.5, 0.5]), ag.tensor([1.0, 0.0]))
@@ -66,37 +47,17 @@ def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
                                      reduction: str = "mean") -> Tensor:
     """Cross entropy of the sigmoid of scores, without overflow.
 
-    Parameters
-    ----------
-    input : array_like
-        Scores.
-    target : array_like
-        Labels or probabilities, from 0 to 1.
-    weight : array_like, optional
-        A factor for each loss; broadcasts.
-    pos_weight : array_like, optional
-        A factor for the losses of positive labels; broadcasts.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: Scores.
+    :param target: Labels or probabilities, from 0 to 1.
+    :param weight: A factor for each loss; broadcasts.
+    :param pos_weight: A factor for the losses of positive labels; broadcasts.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the target's shape does not broadcast to the input's.
+    :see: nn.BCELoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the target's shape does not broadcast to the input's.
-
-    See Also
-    --------
-    nn.BCELoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.binary_cross_entropy_with_logits(ag.zeros(2), ag.tensor([1.0, 0.0]))
@@ -114,33 +75,15 @@ def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
 def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """``log(1 + exp(-target * input))``.
 
-    Parameters
-    ----------
-    input : array_like
-        What was predicted, of any shape.
-    target : array_like
-        1 or -1.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: What was predicted, of any shape.
+    :param target: 1 or -1.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.BCEWithLogitsLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.BCEWithLogitsLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.soft_margin_loss(ag.zeros(2), ag.tensor([1.0, -1.0]))
@@ -155,35 +98,16 @@ def hinge_embedding_loss(input: TensorLike, target: TensorLike, margin: float = 
                          reduction: str = "mean") -> Tensor:
     """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
 
-    Parameters
-    ----------
-    input : array_like
-        Distances.
-    target : array_like
-        1 or -1.
-    margin : float
-        Distance that is enough.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: Distances.
+    :param target: 1 or -1.
+    :param margin: Distance that is enough.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.CosineEmbeddingLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.CosineEmbeddingLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.hinge_embedding_loss(ag.tensor([2.0, 0.5]), ag.tensor([1.0, -1.0]))
@@ -198,35 +122,16 @@ def kl_div(input: TensorLike, target: TensorLike, log_target: bool = False,
            reduction: str = "mean") -> Tensor:
     """Kullback-Leibler divergence, ``target * (log(target) - input)``.
 
-    Parameters
-    ----------
-    input : array_like
-        Logarithms of the predicted probabilities.
-    target : array_like
-        Probabilities, or their logarithms.
-    log_target : bool
-        Whether ``target`` holds logarithms.
-    reduction : {"mean", "batchmean", "sum", "none"}
-        What becomes of the losses; "batchmean" divides their sum by the first size.
+    :param input: Logarithms of the predicted probabilities.
+    :param target: Probabilities, or their logarithms.
+    :param log_target: Whether ``target`` holds logarithms.
+    :param reduction: What becomes of the losses; "batchmean" divides their sum by the first size.
+    :type reduction: {"mean", "batchmean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.CrossEntropyLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.CrossEntropyLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.kl_div(ag.log(ag.tensor([0.5, 0.5])), ag.tensor([1.0, 0.0]), reduction="sum")
@@ -242,20 +147,11 @@ def kl_div(input: TensorLike, target: TensorLike, log_target: bool = False,
 class BCELoss(Loss):
     """Cross entropy of probabilities of one class against its complement.
 
-    Parameters
-    ----------
-    weight : array_like, optional
-        A factor for each loss; broadcasts.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param weight: A factor for each loss; broadcasts.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.binary_cross_entropy, nn.BCEWithLogitsLoss
 
-    See Also
-    --------
-    nn.functional.binary_cross_entropy, nn.BCEWithLogitsLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.BCELoss()(ag.tensor([0.5, 0.5]), ag.tensor([1.0, 0.0]))
     tensor(0.6931472)
     """
@@ -272,22 +168,12 @@ class BCELoss(Loss):
 class BCEWithLogitsLoss(Loss):
     """Cross entropy of the sigmoid of scores, without overflow.
 
-    Parameters
-    ----------
-    weight : array_like, optional
-        A factor for each loss; broadcasts.
-    pos_weight : array_like, optional
-        A factor for the losses of positive labels; broadcasts.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param weight: A factor for each loss; broadcasts.
+    :param pos_weight: A factor for the losses of positive labels; broadcasts.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.binary_cross_entropy_with_logits, nn.BCELoss
 
-    See Also
-    --------
-    nn.functional.binary_cross_entropy_with_logits, nn.BCELoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.BCEWithLogitsLoss()(ag.zeros(2), ag.tensor([1.0, 0.0]))
     tensor(0.6931472)
     """
@@ -306,18 +192,10 @@ class BCEWithLogitsLoss(Loss):
 class SoftMarginLoss(Loss):
     """``log(1 + exp(-target * input))``.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.soft_margin_loss, nn.BCEWithLogitsLoss
 
-    See Also
-    --------
-    nn.functional.soft_margin_loss, nn.BCEWithLogitsLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.SoftMarginLoss()(ag.zeros(2), ag.tensor([1.0, -1.0]))
     tensor(0.6931472)
     """
@@ -332,20 +210,11 @@ class SoftMarginLoss(Loss):
 class HingeEmbeddingLoss(Loss):
     """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
 
-    Parameters
-    ----------
-    margin : float
-        Distance that is enough.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param margin: Distance that is enough.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.hinge_embedding_loss, nn.CosineEmbeddingLoss
 
-    See Also
-    --------
-    nn.functional.hinge_embedding_loss, nn.CosineEmbeddingLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.HingeEmbeddingLoss()(ag.tensor([2.0, 0.5]), ag.tensor([1.0, -1.0]))
     tensor(1.25)
     """
@@ -362,20 +231,11 @@ class HingeEmbeddingLoss(Loss):
 class KLDivLoss(Loss):
     """Kullback-Leibler divergence, ``target * (log(target) - input)``.
 
-    Parameters
-    ----------
-    log_target : bool
-        Whether ``target`` holds logarithms.
-    reduction : {"mean", "batchmean", "sum", "none"}
-        What becomes of the losses; "batchmean" divides their sum by the first size.
+    :param log_target: Whether ``target`` holds logarithms.
+    :param reduction: What becomes of the losses; "batchmean" divides their sum by the first size.
+    :type reduction: {"mean", "batchmean", "sum", "none"}
+    :see: nn.functional.kl_div, nn.CrossEntropyLoss
 
-    See Also
-    --------
-    nn.functional.kl_div, nn.CrossEntropyLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.KLDivLoss(reduction="sum")(ag.log(ag.tensor([0.5, 0.5])), ag.tensor([1.0, 0.0]))
     tensor(0.6931472)
     """

@@ -19,39 +19,18 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
                       weight: TensorLike | None = None, reduction: str = "mean") -> Tensor:
     """Hinge of several classes: ``max(0, margin - x[y] + x[i])**p``, over the number of classes.
 
-    Parameters
-    ----------
-    input : array_like
-        Scores: (n, classes), or (classes,).
-    target : array_like
-        Labels: (n,), or one.
-    p : int
-        1 or 2.
-    margin : float
-        By how much the right score is to be larger.
-    weight : array_like, optional
-        A factor for each class.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: Scores: (n, classes), or (classes,).
+    :param target: Labels: (n,), or one.
+    :param p: 1 or 2.
+    :param margin: By how much the right score is to be larger.
+    :param weight: A factor for each class.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If ``p`` is neither, or there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.MultiLabelMarginLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is neither, or there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.MultiLabelMarginLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.multi_margin_loss(ag.tensor([[0.0, 0.5]]), ag.tensor([0]))
@@ -74,33 +53,15 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike,
                            reduction: str = "mean") -> Tensor:
     """Hinge between the scores of all labels and of all others.
 
-    Parameters
-    ----------
-    input : array_like
-        Scores: (n, classes), or (classes,).
-    target : array_like
-        Labels, as many as wanted, then -1: of the same shape.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: Scores: (n, classes), or (classes,).
+    :param target: Labels, as many as wanted, then -1: of the same shape.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.multilabel_margin_loss(ag.tensor([[0.1, 0.2, 0.4, 0.8]]), ag.tensor([[3, 0, -1, 1]]))
@@ -124,35 +85,16 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
                                 reduction: str = "mean") -> Tensor:
     """The mean over classes of the cross entropies of their sigmoids.
 
-    Parameters
-    ----------
-    input : array_like
-        Scores: (..., classes).
-    target : array_like
-        1 for each label, 0 for the others.
-    weight : array_like, optional
-        A factor for each class.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: Scores: (..., classes).
+    :param target: 1 for each label, 0 for the others.
+    :param weight: A factor for each class.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.multilabel_soft_margin_loss(ag.zeros((1, 2)), ag.tensor([[1.0, 0.0]]))
@@ -167,24 +109,14 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
 class MultiMarginLoss(Loss):
     """Hinge of several classes: ``max(0, margin - x[y] + x[i])**p``, over the number of classes.
 
-    Parameters
-    ----------
-    p : int
-        1 or 2.
-    margin : float
-        By how much the right score is to be larger.
-    weight : array_like, optional
-        A factor for each class.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param p: 1 or 2.
+    :type p: int
+    :param margin: By how much the right score is to be larger.
+    :param weight: A factor for each class.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.multi_margin_loss, nn.MultiLabelMarginLoss
 
-    See Also
-    --------
-    nn.functional.multi_margin_loss, nn.MultiLabelMarginLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.MultiMarginLoss()(ag.tensor([[0.0, 0.5]]), ag.tensor([0]))
     tensor(0.75)
     """
@@ -205,18 +137,10 @@ class MultiMarginLoss(Loss):
 class MultiLabelMarginLoss(Loss):
     """Hinge between the scores of all labels and of all others.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.multilabel_margin_loss, nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
 
-    See Also
-    --------
-    nn.functional.multilabel_margin_loss, nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.MultiLabelMarginLoss()(ag.tensor([[0.1, 0.2, 0.4, 0.8]]), ag.tensor([[3, 0, -1, 1]]))
     tensor(0.85)
     """
@@ -231,20 +155,11 @@ class MultiLabelMarginLoss(Loss):
 class MultiLabelSoftMarginLoss(Loss):
     """The mean over classes of the cross entropies of their sigmoids.
 
-    Parameters
-    ----------
-    weight : array_like, optional
-        A factor for each class.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param weight: A factor for each class.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.multilabel_soft_margin_loss, nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
 
-    See Also
-    --------
-    nn.functional.multilabel_soft_margin_loss, nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.MultiLabelSoftMarginLoss()(ag.zeros((1, 2)), ag.tensor([[1.0, 0.0]]))
     tensor(0.6931472)
     """
@@ -262,22 +177,13 @@ class MultiLabelSoftMarginLoss(Loss):
 class NLLLoss(Loss):
     """Minus the log-probability of each row's label.
 
-    Parameters
-    ----------
-    weight : array_like, optional
-        A weight for each class; the mean is weighted then.
-    ignore_index : int, optional
-        A label whose rows have no loss, no gradient, and do not count in the mean.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses of the rows.
+    :param weight: A weight for each class; the mean is weighted then.
+    :param ignore_index: A label whose rows have no loss, no gradient, and do not count in the mean.
+    :type ignore_index: int, optional
+    :param reduction: What becomes of the losses of the rows.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.nll_loss, nn.CrossEntropyLoss, nn.LogSoftmax
 
-    See Also
-    --------
-    nn.functional.nll_loss, nn.CrossEntropyLoss, nn.LogSoftmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.NLLLoss()(ag.log(ag.tensor([[0.5, 0.5]])), ag.tensor([0]))
     tensor(0.6931472)
     """

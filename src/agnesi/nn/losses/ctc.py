@@ -190,22 +190,13 @@ def _chances(log_probs: Tensor, labels: Tensor, lengths: Tensor, blank: int) -> 
 class CTCLoss(Module):
     """Connectionist temporal classification.
 
-    Parameters
-    ----------
-    blank : int
-        The label that is no label.
-    reduction : {"mean", "sum", "none"}
-        The mean is that of each loss over its target's length.
-    zero_infinity : bool
-        Whether targets that cannot be read, being too long, count nothing instead of infinity.
+    :param blank: The label that is no label.
+    :param reduction: The mean is that of each loss over its target's length.
+    :type reduction: {"mean", "sum", "none"}
+    :param zero_infinity: Whether targets that cannot be read, being too long, count nothing instead
+        of infinity.
+    :see: nn.functional.ctc_loss, nn.CrossEntropyLoss
 
-    See Also
-    --------
-    nn.functional.ctc_loss, nn.CrossEntropyLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> scores = ag.log_softmax(ag.zeros((5, 2, 4)))
     >>> ag.nn.CTCLoss()(scores, ag.tensor([[1, 2], [3, 0]]), [5, 4], [2, 1]).shape
     ()

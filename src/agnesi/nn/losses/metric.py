@@ -27,37 +27,17 @@ def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLi
                         margin: float = 0.0, reduction: str = "mean") -> Tensor:
     """``max(0, -target * (input1 - input2) + margin)``.
 
-    Parameters
-    ----------
-    input1 : array_like
-        Scores.
-    input2 : array_like
-        Scores to compare them with.
-    target : array_like
-        1 where the first is to be larger, -1 where the second is.
-    margin : float
-        By how much.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input1: Scores.
+    :param input2: Scores to compare them with.
+    :param target: 1 where the first is to be larger, -1 where the second is.
+    :param margin: By how much.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.TripletMarginLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.TripletMarginLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.margin_ranking_loss(ag.zeros(1), ag.ones(1), ag.ones(1))
@@ -73,37 +53,17 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
                           margin: float = 0.0, reduction: str = "mean") -> Tensor:
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
-    Parameters
-    ----------
-    input1 : array_like
-        Vectors: (n, size), or (size,).
-    input2 : array_like
-        Of the same shape.
-    target : array_like
-        1 or -1 for each pair.
-    margin : float
-        Similarity that is small enough.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input1: Vectors: (n, size), or (size,).
+    :param input2: Of the same shape.
+    :param target: 1 or -1 for each pair.
+    :param margin: Similarity that is small enough.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.HingeEmbeddingLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.HingeEmbeddingLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.cosine_embedding_loss(ag.eye(2), ag.eye(2)[::-1], ag.ones(2))
@@ -128,43 +88,20 @@ def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: Tens
                         swap: bool = False, reduction: str = "mean") -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` (Balntas et al., 2016).
 
-    Parameters
-    ----------
-    anchor : array_like
-        Vectors: (..., size).
-    positive : array_like
-        Vectors that are to be near.
-    negative : array_like
-        Vectors that are to be far.
-    margin : float
-        By how much farther.
-    p : float
-        Of the norm that is the distance.
-    eps : float
-        Added to each difference.
-    swap : bool
-        Whether the distance of positive and negative counts, where it is the smaller one.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param anchor: Vectors: (..., size).
+    :param positive: Vectors that are to be near.
+    :param negative: Vectors that are to be far.
+    :param margin: By how much farther.
+    :param p: Of the norm that is the distance.
+    :param eps: Added to each difference.
+    :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.TripletMarginWithDistanceLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.TripletMarginWithDistanceLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.triplet_margin_loss(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.ones((1, 2)), margin=2.0)
@@ -186,41 +123,20 @@ def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
                                       reduction: str = "mean") -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` for a distance of your own.
 
-    Parameters
-    ----------
-    anchor : array_like
-        Vectors: (..., size).
-    positive : array_like
-        Vectors that are to be near.
-    negative : array_like
-        Vectors that are to be far.
-    distance_function : callable, optional
-        Gives the distances of pairs; the Euclidean one by default.
-    margin : float
-        By how much farther.
-    swap : bool
-        Whether the distance of positive and negative counts, where it is the smaller one.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param anchor: Vectors: (..., size).
+    :param positive: Vectors that are to be near.
+    :param negative: Vectors that are to be far.
+    :param distance_function: Gives the distances of pairs; the Euclidean one by default.
+    :type distance_function: callable, optional
+    :param margin: By how much farther.
+    :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.TripletMarginLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.TripletMarginLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.triplet_margin_with_distance_loss(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.zeros((1, 2)))
@@ -240,20 +156,11 @@ def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
 class MarginRankingLoss(Loss):
     """``max(0, -target * (input1 - input2) + margin)``.
 
-    Parameters
-    ----------
-    margin : float
-        By how much.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param margin: By how much.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.margin_ranking_loss, nn.TripletMarginLoss
 
-    See Also
-    --------
-    nn.functional.margin_ranking_loss, nn.TripletMarginLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.MarginRankingLoss()(ag.zeros(1), ag.ones(1), ag.ones(1))
     tensor(1.)
     """
@@ -271,20 +178,11 @@ class MarginRankingLoss(Loss):
 class CosineEmbeddingLoss(Loss):
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
-    Parameters
-    ----------
-    margin : float
-        Similarity that is small enough.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param margin: Similarity that is small enough.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.cosine_embedding_loss, nn.HingeEmbeddingLoss
 
-    See Also
-    --------
-    nn.functional.cosine_embedding_loss, nn.HingeEmbeddingLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.CosineEmbeddingLoss()(ag.eye(2), ag.eye(2)[::-1], ag.ones(2))
     tensor(1.)
     """
@@ -302,26 +200,14 @@ class CosineEmbeddingLoss(Loss):
 class TripletMarginLoss(Loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` (Balntas et al., 2016).
 
-    Parameters
-    ----------
-    margin : float
-        By how much farther.
-    p : float
-        Of the norm that is the distance.
-    eps : float
-        Added to each difference.
-    swap : bool
-        Whether the distance of positive and negative counts, where it is the smaller one.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param margin: By how much farther.
+    :param p: Of the norm that is the distance.
+    :param eps: Added to each difference.
+    :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.triplet_margin_loss, nn.TripletMarginWithDistanceLoss
 
-    See Also
-    --------
-    nn.functional.triplet_margin_loss, nn.TripletMarginWithDistanceLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.TripletMarginLoss(margin=2.0)(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.ones((1, 2)))
     tensor(0.585789...)
     """
@@ -343,24 +229,14 @@ class TripletMarginLoss(Loss):
 class TripletMarginWithDistanceLoss(Loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` for a distance of your own.
 
-    Parameters
-    ----------
-    distance_function : callable, optional
-        Gives the distances of pairs; the Euclidean one by default.
-    margin : float
-        By how much farther.
-    swap : bool
-        Whether the distance of positive and negative counts, where it is the smaller one.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param distance_function: Gives the distances of pairs; the Euclidean one by default.
+    :type distance_function: callable, optional
+    :param margin: By how much farther.
+    :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.triplet_margin_with_distance_loss, nn.TripletMarginLoss
 
-    See Also
-    --------
-    nn.functional.triplet_margin_with_distance_loss, nn.TripletMarginLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.TripletMarginWithDistanceLoss()(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.zeros((1, 2)))
     tensor(1.)
     """

@@ -21,35 +21,16 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
             weight: TensorLike | None = None) -> Tensor:
     """Sizes of differences.
 
-    Parameters
-    ----------
-    input : array_like
-        What was predicted, of any shape.
-    target : array_like
-        Of the same shape, or one that broadcasts.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
-    weight : array_like, optional
-        Factors of the losses, by whose sum the mean divides.
+    :param input: What was predicted, of any shape.
+    :param target: Of the same shape, or one that broadcasts.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :param weight: Factors of the losses, by whose sum the mean divides.
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.MSELoss, nn.SmoothL1Loss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.MSELoss, nn.SmoothL1Loss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.l1_loss(ag.zeros(2), ag.tensor([1.0, -3.0]))
@@ -66,35 +47,17 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: NotNegative = 1.
                    reduction: str = "mean") -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
 
-    Parameters
-    ----------
-    input : array_like
-        What was predicted, of any shape.
-    target : array_like
-        Of the same shape, or one that broadcasts.
-    beta : float
-        Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size d.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: What was predicted, of any shape.
+    :param target: Of the same shape, or one that broadcasts.
+    :param beta: Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size
+        d.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If ``beta`` is negative, or there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.HuberLoss, nn.L1Loss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If ``beta`` is negative, or there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.HuberLoss, nn.L1Loss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.smooth_l1_loss(ag.zeros(2), ag.tensor([0.5, 3.0]))
@@ -114,37 +77,18 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
                delta: NotNegative = 1.0, weight: TensorLike | None = None) -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
 
-    Parameters
-    ----------
-    input : array_like
-        What was predicted, of any shape.
-    target : array_like
-        Of the same shape, or one that broadcasts.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
-    delta : float
-        Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
-    weight : array_like, optional
-        Factors of the losses; the mean divides by how many there are.
+    :param input: What was predicted, of any shape.
+    :param target: Of the same shape, or one that broadcasts.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :param delta: Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of
+        size d.
+    :param weight: Factors of the losses; the mean divides by how many there are.
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If ``delta`` is negative, or there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.SmoothL1Loss, nn.MSELoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If ``delta`` is negative, or there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.SmoothL1Loss, nn.MSELoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.huber_loss(ag.zeros(2), ag.tensor([0.5, 3.0]))
@@ -164,40 +108,19 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
                      reduction: str = "mean") -> Tensor:
     """Negative log-likelihood of counts under a Poisson distribution.
 
-    Parameters
-    ----------
-    input : array_like
-        The logarithm of the mean, or the mean.
-    target : array_like
-        Counts.
-    log_input : bool
-        Whether ``input`` is the logarithm of the mean.
-    full : bool
-        Whether Stirling's approximation of the logarithm of the factorial is added, for counts
-        above 1.
-    eps : float
-        Added to a mean whose logarithm is taken.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: The logarithm of the mean, or the mean.
+    :param target: Counts.
+    :param log_input: Whether ``input`` is the logarithm of the mean.
+    :param full: Whether Stirling's approximation of the logarithm of the factorial is added, for
+        counts above 1.
+    :param eps: Added to a mean whose logarithm is taken.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.GaussianNLLLoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.GaussianNLLLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.poisson_nll_loss(ag.zeros(2), ag.tensor([1.0, 2.0]))
@@ -217,39 +140,18 @@ def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, fu
                       eps: NotNegative = 1e-6, reduction: str = "mean") -> Tensor:
     """Negative log-likelihood under normal distributions of given variances.
 
-    Parameters
-    ----------
-    input : array_like
-        Means.
-    target : array_like
-        Of the same shape, or one that broadcasts.
-    var : array_like
-        Variances, of the shape of ``input``, or with 1 as, or without, the last size.
-    full : bool
-        Whether the constant ``0.5 log(2 pi)`` is added.
-    eps : float
-        The smallest variance; no gradient flows through the bound.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param input: Means.
+    :param target: Of the same shape, or one that broadcasts.
+    :param var: Variances, of the shape of ``input``, or with 1 as, or without, the last size.
+    :param full: Whether the constant ``0.5 log(2 pi)`` is added.
+    :param eps: The smallest variance; no gradient flows through the bound.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the losses; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.PoissonNLLLoss, nn.MSELoss
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the losses; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.PoissonNLLLoss, nn.MSELoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi.nn import functional as F
     >>> F.gaussian_nll_loss(ag.zeros(2), ag.tensor([1.0, 3.0]), ag.ones(2))
@@ -268,18 +170,10 @@ def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, fu
 class L1Loss(Loss):
     """Sizes of differences.
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.l1_loss, nn.MSELoss, nn.SmoothL1Loss
 
-    See Also
-    --------
-    nn.functional.l1_loss, nn.MSELoss, nn.SmoothL1Loss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.L1Loss()(ag.zeros(2), ag.tensor([1.0, -3.0]))
     tensor(2.)
     """
@@ -294,20 +188,12 @@ class L1Loss(Loss):
 class SmoothL1Loss(Loss):
     """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
 
-    Parameters
-    ----------
-    beta : float
-        Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size d.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param beta: Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size
+        d.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.smooth_l1_loss, nn.HuberLoss, nn.L1Loss
 
-    See Also
-    --------
-    nn.functional.smooth_l1_loss, nn.HuberLoss, nn.L1Loss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.SmoothL1Loss()(ag.zeros(2), ag.tensor([0.5, 3.0]))
     tensor(1.3125)
     """
@@ -324,20 +210,12 @@ class SmoothL1Loss(Loss):
 class HuberLoss(Loss):
     """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
 
-    Parameters
-    ----------
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
-    delta : float
-        Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :param delta: Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of
+        size d.
+    :see: nn.functional.huber_loss, nn.SmoothL1Loss, nn.MSELoss
 
-    See Also
-    --------
-    nn.functional.huber_loss, nn.SmoothL1Loss, nn.MSELoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.HuberLoss()(ag.zeros(2), ag.tensor([0.5, 3.0]))
     tensor(1.3125)
     """
@@ -354,25 +232,14 @@ class HuberLoss(Loss):
 class PoissonNLLLoss(Loss):
     """Negative log-likelihood of counts under a Poisson distribution.
 
-    Parameters
-    ----------
-    log_input : bool
-        Whether ``input`` is the logarithm of the mean.
-    full : bool
-        Whether Stirling's approximation of the logarithm of the factorial is added, for counts
-        above 1.
-    eps : float
-        Added to a mean whose logarithm is taken.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param log_input: Whether ``input`` is the logarithm of the mean.
+    :param full: Whether Stirling's approximation of the logarithm of the factorial is added, for
+        counts above 1.
+    :param eps: Added to a mean whose logarithm is taken.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.poisson_nll_loss, nn.GaussianNLLLoss
 
-    See Also
-    --------
-    nn.functional.poisson_nll_loss, nn.GaussianNLLLoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.PoissonNLLLoss()(ag.zeros(2), ag.tensor([1.0, 2.0]))
     tensor(1.)
     """
@@ -393,22 +260,12 @@ class PoissonNLLLoss(Loss):
 class GaussianNLLLoss(Loss):
     """Negative log-likelihood under normal distributions of given variances.
 
-    Parameters
-    ----------
-    full : bool
-        Whether the constant ``0.5 log(2 pi)`` is added.
-    eps : float
-        The smallest variance; no gradient flows through the bound.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
+    :param full: Whether the constant ``0.5 log(2 pi)`` is added.
+    :param eps: The smallest variance; no gradient flows through the bound.
+    :param reduction: What becomes of the losses.
+    :type reduction: {"mean", "sum", "none"}
+    :see: nn.functional.gaussian_nll_loss, nn.PoissonNLLLoss, nn.MSELoss
 
-    See Also
-    --------
-    nn.functional.gaussian_nll_loss, nn.PoissonNLLLoss, nn.MSELoss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.GaussianNLLLoss()(ag.zeros(2), ag.tensor([1.0, 3.0]), ag.ones(2))
     tensor(2.5)
     """

@@ -34,31 +34,14 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
                          transpose: bool = False) -> tuple[Tensor, Tensor]:
     """Weight and bias of a convolution that does a normalisation's work, too.
 
-    Parameters
-    ----------
-    conv_w, conv_b : Tensor
-        Of the convolution.
-    bn_rm, bn_rv : Tensor
-        Running mean and variance.
-    bn_eps : float
-        Added to the variance.
-    bn_w, bn_b : Tensor
-        Of the normalisation; None for none.
-    transpose : bool
-        Whether the convolution is a transposed one.
+    :param conv_w, conv_b: Of the convolution.
+    :param bn_rm, bn_rv: Running mean and variance.
+    :param bn_eps: Added to the variance.
+    :param bn_w, bn_b: Of the normalisation; None for none.
+    :param transpose: Whether the convolution is a transposed one.
+    :returns weight, bias: New parameters.
+    :see: nn.utils.fuse_conv_bn_eval
 
-    Returns
-    -------
-    weight, bias : Tensor
-        New parameters.
-
-    See Also
-    --------
-    nn.utils.fuse_conv_bn_eval
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> one = ag.ones(1)
     >>> ag.nn.utils.fuse_conv_bn_weights(ag.ones((1, 1, 1, 1)), None, one, one, 0.0, one, one)[1]
     tensor([0.], requires_grad=True)
@@ -71,29 +54,13 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
                            ) -> tuple[Tensor, Tensor]:
     """Weight and bias of a linear layer that does a normalisation's work, too.
 
-    Parameters
-    ----------
-    linear_w, linear_b : Tensor
-        Of the layer.
-    bn_rm, bn_rv : Tensor
-        Running mean and variance.
-    bn_eps : float
-        Added to the variance.
-    bn_w, bn_b : Tensor
-        Of the normalisation; None for none.
+    :param linear_w, linear_b: Of the layer.
+    :param bn_rm, bn_rv: Running mean and variance.
+    :param bn_eps: Added to the variance.
+    :param bn_w, bn_b: Of the normalisation; None for none.
+    :returns weight, bias: New parameters.
+    :see: nn.utils.fuse_linear_bn_eval
 
-    Returns
-    -------
-    weight, bias : Tensor
-        New parameters.
-
-    See Also
-    --------
-    nn.utils.fuse_linear_bn_eval
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> one = ag.ones(1)
     >>> ag.nn.utils.fuse_linear_bn_weights(ag.ones((1, 2)), None, one, one, 0.0, one, one)[1]
     tensor([0.], requires_grad=True)
@@ -117,32 +84,15 @@ def _fused(name: str, layer: M, bn: Any, axis: int) -> M:
 def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
     """One convolution in the place of a convolution and a normalisation behind it.
 
-    Parameters
-    ----------
-    conv : Module
-        The convolution.
-    bn : Module
-        The normalisation.
-    transpose : bool
-        Whether the convolution is a transposed one.
+    :param conv: The convolution.
+    :type conv: Module
+    :param bn: The normalisation.
+    :param transpose: Whether the convolution is a transposed one.
+    :returns: A new convolution, which gives what both gave in evaluation mode.
+    :rtype: Module
+    :raises ValueError: If one is in training mode, or there are no running statistics.
+    :see: nn.utils.fuse_linear_bn_eval
 
-    Returns
-    -------
-    Module
-        A new convolution, which gives what both gave in evaluation mode.
-
-    Raises
-    ------
-    ValueError
-        If one is in training mode, or there are no running statistics.
-
-    See Also
-    --------
-    nn.utils.fuse_linear_bn_eval
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> conv, bn = ag.nn.Conv2d(3, 4, 3).eval(), ag.nn.BatchNorm2d(4).eval()
     >>> x = ag.ones((1, 3, 5, 5))
     >>> bool(ag.allclose(ag.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-5))
@@ -154,30 +104,14 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
 def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """One linear layer in the place of one and a normalisation behind it.
 
-    Parameters
-    ----------
-    linear : Module
-        The layer.
-    bn : Module
-        The normalisation.
+    :param linear: The layer.
+    :type linear: Module
+    :param bn: The normalisation.
+    :returns: A new layer, which gives what both gave in evaluation mode.
+    :rtype: Module
+    :raises ValueError: If one is in training mode, or there are no running statistics.
+    :see: nn.utils.fuse_conv_bn_eval
 
-    Returns
-    -------
-    Module
-        A new layer, which gives what both gave in evaluation mode.
-
-    Raises
-    ------
-    ValueError
-        If one is in training mode, or there are no running statistics.
-
-    See Also
-    --------
-    nn.utils.fuse_conv_bn_eval
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> linear, bn = ag.nn.Linear(3, 4).eval(), ag.nn.BatchNorm1d(4).eval()
     >>> x = ag.ones((2, 3))
     >>> bool(ag.allclose(ag.nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-5))

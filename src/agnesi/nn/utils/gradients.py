@@ -33,34 +33,15 @@ def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: Order = 2.0,
                    error_if_nonfinite: bool = False) -> Tensor:
     """The norm of all elements of several tensors.
 
-    Parameters
-    ----------
-    tensors : iterable of Tensor
-        Of any shapes.
-    norm_type : float
-        Of the norm; ``inf`` is the largest size.
-    error_if_nonfinite : bool
-        Whether a norm that is no finite number is an error.
+    :param tensors: Of any shapes.
+    :type tensors: iterable of Tensor
+    :param norm_type: Of the norm; ``inf`` is the largest size.
+    :param error_if_nonfinite: Whether a norm that is no finite number is an error.
+    :returns: One number; 0 for no tensors.
+    :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.
+    :raises RuntimeError: If the norm is not finite and ``error_if_nonfinite`` is set.
+    :see: nn.utils.clip_grad_norm_
 
-    Returns
-    -------
-    Tensor
-        One number; 0 for no tensors.
-
-    Raises
-    ------
-    TypeError
-        If what is given is neither a tensor nor an iterable of tensors.
-    RuntimeError
-        If the norm is not finite and ``error_if_nonfinite`` is set.
-
-    See Also
-    --------
-    nn.utils.clip_grad_norm_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.utils.get_total_norm([ag.tensor([3.0]), ag.tensor([4.0])])
     tensor(5.)
     """
@@ -77,27 +58,13 @@ def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNe
                           total_norm: Tensor) -> None:
     """Scale gradients down whose norm is known and too large.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor
-        Whose ``grad`` is scaled.
-    max_norm : float
-        The largest norm.
-    total_norm : Tensor
-        Their norm.
+    :param parameters: Whose ``grad`` is scaled.
+    :type parameters: iterable of Tensor
+    :param max_norm: The largest norm.
+    :param total_norm: Their norm.
+    :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.
+    :see: nn.utils.clip_grad_norm_
 
-    Raises
-    ------
-    TypeError
-        If what is given is neither a tensor nor an iterable of tensors.
-
-    See Also
-    --------
-    nn.utils.clip_grad_norm_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.zeros(1, requires_grad=True)
     >>> w.grad = ag.tensor([5.0])
     >>> ag.nn.utils.clip_grads_with_norm_(w, 2.5, ag.tensor(5.0))
@@ -118,36 +85,16 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegative
 
     Works inside of a compiled step, too (Pascanu et al., 2013).
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor
-        Whose ``grad`` is scaled; those without one do not count.
-    max_norm : float
-        The largest norm.
-    norm_type : float
-        Of the norm; ``inf`` is the largest size.
-    error_if_nonfinite : bool
-        Whether a norm that is no finite number is an error.
+    :param parameters: Whose ``grad`` is scaled; those without one do not count.
+    :type parameters: iterable of Tensor
+    :param max_norm: The largest norm.
+    :param norm_type: Of the norm; ``inf`` is the largest size.
+    :param error_if_nonfinite: Whether a norm that is no finite number is an error.
+    :returns: The norm before.
+    :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.
+    :raises RuntimeError: If the norm is not finite and ``error_if_nonfinite`` is set.
+    :see: nn.utils.clip_grad_value_, nn.utils.get_total_norm
 
-    Returns
-    -------
-    Tensor
-        The norm before.
-
-    Raises
-    ------
-    TypeError
-        If what is given is neither a tensor nor an iterable of tensors.
-    RuntimeError
-        If the norm is not finite and ``error_if_nonfinite`` is set.
-
-    See Also
-    --------
-    nn.utils.clip_grad_value_, nn.utils.get_total_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.zeros(2, requires_grad=True)
     >>> w.grad = ag.tensor([3.0, 4.0])
     >>> ag.nn.utils.clip_grad_norm_([w], 1.0)
@@ -169,25 +116,12 @@ clip_grad_norm = clip_grad_norm_
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: NotNegativeBound) -> None:
     """Hold every element of all gradients between ``-clip_value`` and ``clip_value``.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor
-        Whose ``grad`` is clipped.
-    clip_value : float
-        The largest size of an element.
+    :param parameters: Whose ``grad`` is clipped.
+    :type parameters: iterable of Tensor
+    :param clip_value: The largest size of an element.
+    :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.
+    :see: nn.utils.clip_grad_norm_
 
-    Raises
-    ------
-    TypeError
-        If what is given is neither a tensor nor an iterable of tensors.
-
-    See Also
-    --------
-    nn.utils.clip_grad_norm_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.zeros(2, requires_grad=True)
     >>> w.grad = ag.tensor([3.0, -0.5])
     >>> ag.nn.utils.clip_grad_value_([w], 1.0)
@@ -206,27 +140,13 @@ def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: Any, *,
 
     Neelakantan et al. (2015) take ``std = (eta / (1 + t) ** 0.55) ** 0.5`` in step t.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor
-        Whose ``grad`` is changed.
-    std : float or Tensor
-        The noise's standard deviation.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param parameters: Whose ``grad`` is changed.
+    :type parameters: iterable of Tensor
+    :param std: The noise's standard deviation.
+    :type std: float or Tensor
+    :raises TypeError: If what is given is neither a tensor nor an iterable of tensors.
+    :see: nn.utils.clip_grad_norm_
 
-    Raises
-    ------
-    TypeError
-        If what is given is neither a tensor nor an iterable of tensors.
-
-    See Also
-    --------
-    nn.utils.clip_grad_norm_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.zeros(3, requires_grad=True)
     >>> w.grad = ag.ones(3)
     >>> ag.nn.utils.add_grad_noise_([w], 0.1)
@@ -244,23 +164,11 @@ def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: Any, *,
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters as one vector.
 
-    Parameters
-    ----------
-    parameters : iterable of Tensor
-        In their order.
+    :param parameters: In their order.
+    :type parameters: iterable of Tensor
+    :returns: Their elements, one behind the other.
+    :see: nn.utils.vector_to_parameters
 
-    Returns
-    -------
-    Tensor
-        Their elements, one behind the other.
-
-    See Also
-    --------
-    nn.utils.vector_to_parameters
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.utils.parameters_to_vector([ag.ones(2), ag.zeros((1, 2))])
     tensor([1., 1., 0., 0.])
     """
@@ -270,25 +178,12 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Give parameters the elements of one vector, in place.
 
-    Parameters
-    ----------
-    vec : Tensor
-        As :func:`parameters_to_vector` gives it.
-    parameters : iterable of Tensor
-        In the same order.
+    :param vec: As :func:`parameters_to_vector` gives it.
+    :param parameters: In the same order.
+    :type parameters: iterable of Tensor
+    :raises ShapeError: If there are more or fewer elements; nothing is changed then.
+    :see: nn.utils.parameters_to_vector
 
-    Raises
-    ------
-    ShapeError
-        If there are more or fewer elements; nothing is changed then.
-
-    See Also
-    --------
-    nn.utils.parameters_to_vector
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.zeros((1, 2))
     >>> ag.nn.utils.vector_to_parameters(ag.tensor([1.0, 2.0]), [w])
     >>> w

@@ -116,27 +116,15 @@ def _completed(q: np.ndarray) -> np.ndarray:
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Let a weight be a direction times a length (Salimans and Kingma, 2016).
 
-    Parameters
-    ----------
-    module : Module
-        Whose weight it is.
-    name : str
-        Of the weight; ``original0`` is the length, ``original1`` the direction.
-    dim : int, optional
-        The axis along which each part has a length of its own; None for one length.
+    :param module: Whose weight it is.
+    :type module: Module
+    :param name: Of the weight; ``original0`` is the length, ``original1`` the direction.
+    :param dim: The axis along which each part has a length of its own; None for one length.
+    :type dim: int, optional
+    :returns: The module itself.
+    :rtype: Module
+    :see: nn.utils.parametrize.remove_parametrizations, nn.utils.weight_norm
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    See Also
-    --------
-    nn.utils.parametrize.remove_parametrizations, nn.utils.weight_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
     >>> [n for n, _ in layer.named_parameters()][1:]
     ['parametrizations.weight.original0', 'parametrizations.weight.original1']
@@ -148,36 +136,17 @@ def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
                   eps: float = 1e-12, dim: int | None = None) -> M:
     """Let a weight have a spectral norm of 1 (Miyato et al., 2018).
 
-    Parameters
-    ----------
-    module : Module
-        Whose weight it is.
-    name : str
-        Of the weight.
-    n_power_iterations : int
-        Steps of the power method whenever the weight is read in training.
-    eps : float
-        The least norm that vectors are divided by.
-    dim : int, optional
-        The axis of the outputs: 0, but 1 for transposed convolutions.
+    :param module: Whose weight it is.
+    :type module: Module
+    :param name: Of the weight.
+    :param n_power_iterations: Steps of the power method whenever the weight is read in training.
+    :param eps: The least norm that vectors are divided by.
+    :param dim: The axis of the outputs: 0, but 1 for transposed convolutions.
+    :returns: The module itself.
+    :rtype: Module
+    :raises ValueError: If there is no such tensor.
+    :see: nn.utils.spectral_norm
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        If there is no such tensor.
-
-    See Also
-    --------
-    nn.utils.spectral_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.parametrizations.spectral_norm(ag.nn.Linear(20, 4)).eval()
     >>> bool(ag.linalg.norm(layer.weight, 2) < 1.5)
     True
@@ -194,35 +163,18 @@ def orthogonal(module: M, name: str = "weight", orthogonal_map: str | None = Non
                use_trivialization: bool = True) -> M:
     """Let a weight have orthonormal columns, or rows where it is wide (Lezcano-Casado, 2019).
 
-    Parameters
-    ----------
-    module : Module
-        Whose weight it is.
-    name : str
-        Of the weight, a matrix or a batch of them.
-    orthogonal_map : {"matrix_exp", "cayley"}, optional
-        How a skew matrix becomes an orthogonal one: by its exponential, as by default, or by
-        Cayley's map.
-    use_trivialization : bool
-        Whether it turns a base, so that values may be assigned.
+    :param module: Whose weight it is.
+    :type module: Module
+    :param name: Of the weight, a matrix or a batch of them.
+    :param orthogonal_map: How a skew matrix becomes an orthogonal one: by its exponential, as by
+        default, or by Cayley's map.
+    :type orthogonal_map: {"matrix_exp", "cayley"}, optional
+    :param use_trivialization: Whether it turns a base, so that values may be assigned.
+    :returns: The module itself.
+    :rtype: Module
+    :raises ValueError: If there is no such matrix, or no such map.
+    :see: nn.init.orthogonal_, nn.utils.parametrize.register_parametrization
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        If there is no such matrix, or no such map.
-
-    See Also
-    --------
-    nn.init.orthogonal_, nn.utils.parametrize.register_parametrization
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.parametrizations.orthogonal(ag.nn.Linear(3, 3))
     >>> bool(ag.allclose(layer.weight @ layer.weight.T, ag.eye(3), atol=1e-5))
     True

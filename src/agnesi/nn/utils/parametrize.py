@@ -85,15 +85,8 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Tensor) -> None:
         """Set what the parameter is computed from, so that it becomes a value.
 
-        Parameters
-        ----------
-        value : Tensor
-            Of the parameter's shape.
-
-        Raises
-        ------
-        NotImplementedError
-            If a parametrization has no ``right_inverse``.
+        :param value: Of the parameter's shape.
+        :raises NotImplementedError: If a parametrization has no ``right_inverse``.
         """
         found: Any = value
         for module in reversed(self.entries):
@@ -124,34 +117,16 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
                              unsafe: bool = False) -> M:
     """Let a parameter be computed by a module, from what the module's ``right_inverse`` gives.
 
-    Parameters
-    ----------
-    module : Module
-        Whose parameter it is.
-    tensor_name : str
-        Of the parameter.
-    parametrization : Module
-        Called with the original, or with what was computed so far.
-    unsafe : bool
-        Whether shape and dtype may become others.
+    :param module: Whose parameter it is.
+    :type module: Module
+    :param tensor_name: Of the parameter.
+    :param parametrization: Called with the original, or with what was computed so far.
+    :param unsafe: Whether shape and dtype may become others.
+    :returns: The module itself.
+    :rtype: Module
+    :raises ValueError: If there is no such tensor, or shape or dtype become others.
+    :see: nn.utils.parametrize.remove_parametrizations
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        If there is no such tensor, or shape or dtype become others.
-
-    See Also
-    --------
-    nn.utils.parametrize.remove_parametrizations
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> class Symmetric(ag.nn.Module):
     ...     def forward(self, x):
     ...         return ag.triu(x) + ag.triu(x, 1).T
@@ -187,25 +162,11 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Return whether a module has a parameter that is computed, or a certain one is.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    tensor_name : str, optional
-        Of the parameter.
+    :param module: The module.
+    :param tensor_name: Of the parameter.
+    :returns: Whether there is one.
+    :see: nn.utils.parametrize.register_parametrization
 
-    Returns
-    -------
-    bool
-        Whether there is one.
-
-    See Also
-    --------
-    nn.utils.parametrize.register_parametrization
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.utils.parametrize.is_parametrized(ag.nn.Linear(3, 3))
     False
     """
@@ -217,32 +178,15 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
     """Let a parameter be one again.
 
-    Parameters
-    ----------
-    module : Module
-        Whose parameter it is.
-    tensor_name : str
-        Of the parameter.
-    leave_parametrized : bool
-        Whether it keeps its present value instead of the original one.
+    :param module: Whose parameter it is.
+    :type module: Module
+    :param tensor_name: Of the parameter.
+    :param leave_parametrized: Whether it keeps its present value instead of the original one.
+    :returns: The module itself.
+    :rtype: Module
+    :raises ValueError: If the parameter is not computed, or has several originals to go back to.
+    :see: nn.utils.parametrize.register_parametrization
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        If the parameter is not computed, or has several originals to go back to.
-
-    See Also
-    --------
-    nn.utils.parametrize.register_parametrization
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
     >>> layer = ag.nn.utils.parametrize.remove_parametrizations(layer, "weight")
     >>> [name for name, _ in layer.named_parameters()]
@@ -300,23 +244,10 @@ def cached() -> Iterator[None]:
 def type_before_parametrizations(module: Module) -> type:
     """The class of a module before a parameter of it was computed.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
+    :param module: The module.
+    :returns: Its class.
+    :see: nn.utils.parametrize.is_parametrized
 
-    Returns
-    -------
-    type
-        Its class.
-
-    See Also
-    --------
-    nn.utils.parametrize.is_parametrized
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
     >>> ag.nn.utils.parametrize.type_before_parametrizations(layer) is ag.nn.Linear
     True
@@ -328,27 +259,14 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: M,
                                          tensor_name: str | None = None) -> M:
     """Let a module's parameters be computed as another one's are, from the same originals.
 
-    Parameters
-    ----------
-    from_module : Module
-        Whose parametrizations are taken.
-    to_module : Module
-        Gets them.
-    tensor_name : str, optional
-        Of the only parameter to transfer.
+    :param from_module: Whose parametrizations are taken.
+    :param to_module: Gets them.
+    :type to_module: Module
+    :param tensor_name: Of the only parameter to transfer.
+    :returns: ``to_module``.
+    :rtype: Module
+    :see: nn.utils.parametrize.register_parametrization
 
-    Returns
-    -------
-    Module
-        ``to_module``.
-
-    See Also
-    --------
-    nn.utils.parametrize.register_parametrization
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> one = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
     >>> two = ag.nn.utils.parametrize.transfer_parametrizations_and_params(one, ag.nn.Linear(3, 2))
     >>> bool((one.weight == two.weight).all())

@@ -37,24 +37,16 @@ class PackedSequence(_Steps):
 
     Recurrent layers take and give them, as those whose ``lengths`` are told.
 
-    Parameters
-    ----------
-    data : Tensor
-        All steps, (sum of lengths, ...).
-    batch_sizes : Tensor
-        How many sequences have a first, second, ... step.
-    sorted_indices : Tensor, optional
-        The sequences in the order of their lengths; None where they came so.
-    unsorted_indices : Tensor, optional
-        The inverse of that order.
+    :param data: All steps, (sum of lengths, ...).
+    :type data: Tensor
+    :param batch_sizes: How many sequences have a first, second, ... step.
+    :type batch_sizes: Tensor
+    :param sorted_indices: The sequences in the order of their lengths; None where they came so.
+    :type sorted_indices: Tensor, optional
+    :param unsorted_indices: The inverse of that order.
+    :type unsorted_indices: Tensor, optional
+    :see: nn.utils.rnn.pack_padded_sequence, nn.utils.rnn.pad_packed_sequence
 
-    See Also
-    --------
-    nn.utils.rnn.pack_padded_sequence, nn.utils.rnn.pad_packed_sequence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> packed = ag.nn.utils.rnn.pack_sequence([ag.tensor([1, 2]), ag.tensor([3])])
     >>> packed.data, packed.batch_sizes
     (tensor([1, 3, 2]), tensor([2, 1]))
@@ -95,23 +87,12 @@ class PackedSequence(_Steps):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The order that brings back what a permutation has moved.
 
-    Parameters
-    ----------
-    permutation : Tensor, optional
-        Numbers from 0 in any order.
+    :param permutation: Numbers from 0 in any order.
+    :type permutation: Tensor, optional
+    :returns: None for None.
+    :rtype: Tensor or None
+    :see: nn.utils.rnn.PackedSequence
 
-    Returns
-    -------
-    Tensor or None
-        None for None.
-
-    See Also
-    --------
-    nn.utils.rnn.PackedSequence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.utils.rnn.invert_permutation(ag.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -155,37 +136,18 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences that are filled up to one length.
 
-    Parameters
-    ----------
-    input : Tensor
-        (length, batch, ...), or (batch, length, ...) with ``batch_first``.
-    lengths : array_like of int
-        Of each sequence. Lists are known before a compilation; those in a tensor may be others in
-        each call of a compiled function.
-    batch_first : bool
-        Whether sequences lie along the first axis.
-    enforce_sorted : bool
-        Whether lengths must fall; else sequences are sorted by them.
+    :param input: (length, batch, ...), or (batch, length, ...) with ``batch_first``.
+    :param lengths: Of each sequence. Lists are known before a compilation; those in a tensor may be
+        others in each call of a compiled function.
+    :type lengths: array_like of int
+    :param batch_first: Whether sequences lie along the first axis.
+    :param enforce_sorted: Whether lengths must fall; else sequences are sorted by them.
+    :returns: Without what fills up.
+    :raises ValueError: If lengths are not between 1 and the longest, or do not fall though they
+        must.
+    :raises ShapeError: If there are not as many lengths as sequences.
+    :see: nn.utils.rnn.pad_packed_sequence, nn.utils.rnn.pack_sequence
 
-    Returns
-    -------
-    PackedSequence
-        Without what fills up.
-
-    Raises
-    ------
-    ValueError
-        If lengths are not between 1 and the longest, or do not fall though they must.
-    ShapeError
-        If there are not as many lengths as sequences.
-
-    See Also
-    --------
-    nn.utils.rnn.pad_packed_sequence, nn.utils.rnn.pack_sequence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([[1, 2], [3, 0]])
     >>> ag.nn.utils.rnn.pack_padded_sequence(x, [2, 1], batch_first=True).data
     tensor([1, 3, 2])
@@ -223,36 +185,16 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False,
                         ) -> tuple[Tensor, Tensor]:
     """Fill packed sequences up to one length.
 
-    Parameters
-    ----------
-    sequence : PackedSequence
-        The sequences.
-    batch_first : bool
-        Whether the result is (batch, length, ...) instead of (length, batch, ...).
-    padding_value : number
-        What fills up.
-    total_length : int, optional
-        To this length instead of the longest's.
+    :param sequence: The sequences.
+    :param batch_first: Whether the result is (batch, length, ...) instead of (length, batch, ...).
+    :param padding_value: What fills up.
+    :type padding_value: number
+    :param total_length: To this length instead of the longest's.
+    :returns padded: Sequences in their own order.
+    :returns lengths: Of each.
+    :raises ValueError: If a sequence is longer than ``total_length``.
+    :see: nn.utils.rnn.pack_padded_sequence
 
-    Returns
-    -------
-    padded : Tensor
-        Sequences in their own order.
-    lengths : Tensor
-        Of each.
-
-    Raises
-    ------
-    ValueError
-        If a sequence is longer than ``total_length``.
-
-    See Also
-    --------
-    nn.utils.rnn.pack_padded_sequence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> packed = ag.nn.utils.rnn.pack_sequence([ag.tensor([1, 2]), ag.tensor([3])])
     >>> padded, lengths = ag.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
     >>> padded
@@ -304,30 +246,12 @@ def _spread_computed(packed: PackedSequence) -> tuple[Tensor, Tensor]:
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
     """Pack a list of sequences.
 
-    Parameters
-    ----------
-    sequences : sequence of array_like
-        Of shapes (length, ...).
-    enforce_sorted : bool
-        Whether lengths must fall; else sequences are sorted by them.
+    :param sequences: Of shapes (length, ...).
+    :param enforce_sorted: Whether lengths must fall; else sequences are sorted by them.
+    :returns: Of all steps.
+    :raises ValueError: If lengths do not fall though they must.
+    :see: nn.utils.rnn.unpack_sequence
 
-    Returns
-    -------
-    PackedSequence
-        Of all steps.
-
-    Raises
-    ------
-    ValueError
-        If lengths do not fall though they must.
-
-    See Also
-    --------
-    nn.utils.rnn.unpack_sequence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.utils.rnn.pack_sequence([ag.tensor([1, 2]), ag.tensor([3])]).data
     tensor([1, 3, 2])
     """
@@ -338,28 +262,11 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Packed sequences as a list.
 
-    Parameters
-    ----------
-    packed_sequences : PackedSequence
-        The sequences.
+    :param packed_sequences: The sequences.
+    :returns: In their own order, each of its length.
+    :raises TraceError: If a compiled program computes the lengths.
+    :see: nn.utils.rnn.pack_sequence
 
-    Returns
-    -------
-    list of Tensor
-        In their own order, each of its length.
-
-    Raises
-    ------
-    TraceError
-        If a compiled program computes the lengths.
-
-    See Also
-    --------
-    nn.utils.rnn.pack_sequence
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> packed = ag.nn.utils.rnn.pack_sequence([ag.tensor([1, 2]), ag.tensor([3])])
     >>> ag.nn.utils.rnn.unpack_sequence(packed)
     [tensor([1, 2]), tensor([3])]

@@ -21,34 +21,18 @@ def functional_call(module: Module, parameters: _Given, args: Any = (),
                     kwargs: Mapping[str, Any] | None = None) -> Any:
     """Call a module with other tensors as parameters or buffers; it stays as it is.
 
-    Parameters
-    ----------
-    module : Module
-        The module.
-    parameters : mapping of str to Tensor, or tuple of such
-        By the names of ``named_parameters`` and ``named_buffers``; others stay.
-    args : object or tuple
-        The arguments.
-    kwargs : mapping, optional
-        Arguments by name.
+    :param module: The module.
+    :param parameters: By the names of ``named_parameters`` and ``named_buffers``; others stay.
+    :type parameters: mapping of str to Tensor, or tuple of such
+    :param args: The arguments.
+    :type args: object or tuple
+    :param kwargs: Arguments by name.
+    :type kwargs: mapping, optional
+    :returns: What the module gives.
+    :rtype: object
+    :raises KeyError: If a name is that of no parameter and no buffer.
+    :see: nn.Module.with_parameters, func.stack_module_state
 
-    Returns
-    -------
-    object
-        What the module gives.
-
-    Raises
-    ------
-    KeyError
-        If a name is that of no parameter and no buffer.
-
-    See Also
-    --------
-    nn.Module.with_parameters, func.stack_module_state
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> net = ag.nn.Linear(2, 1, bias=False)
     >>> ag.func.functional_call(net, {"weight": ag.ones((1, 2))}, ag.ones(2))
     tensor([2.])
@@ -64,28 +48,13 @@ def functional_call(module: Module, parameters: _Given, args: Any = (),
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The parameters of modules of one kind, and their buffers, each stacked along a first axis.
 
-    Parameters
-    ----------
-    models : sequence of Module
-        At least one.
+    :param models: At least one.
+    :type models: sequence of Module
+    :returns: Parameters and buffers by name, for :func:`functional_call` under ``vmap``.
+    :rtype: tuple of dict
+    :raises ValueError: If there is no module, or they are of different kinds.
+    :see: vmap, func.functional_call
 
-    Returns
-    -------
-    tuple of dict
-        Parameters and buffers by name, for :func:`functional_call` under ``vmap``.
-
-    Raises
-    ------
-    ValueError
-        If there is no module, or they are of different kinds.
-
-    See Also
-    --------
-    vmap, func.functional_call
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> nets = [ag.nn.Linear(2, 1) for _ in range(3)]
     >>> weights, _ = ag.func.stack_module_state(nets)
     >>> call = lambda w, x: ag.func.functional_call(nets[0], w, x)

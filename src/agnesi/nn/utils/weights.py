@@ -80,32 +80,16 @@ def _set_length(module: Any, value: Tensor, name: str, dim: int | None) -> None:
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Let a weight be a direction times a length, two parameters (Salimans and Kingma, 2016).
 
-    Parameters
-    ----------
-    module : Module
-        Whose weight it is.
-    name : str
-        Of the weight; the parameters are ``weight_v`` and ``weight_g``.
-    dim : int, optional
-        The axis along which each part has a length of its own; None for one length.
+    :param module: Whose weight it is.
+    :type module: Module
+    :param name: Of the weight; the parameters are ``weight_v`` and ``weight_g``.
+    :param dim: The axis along which each part has a length of its own; None for one length.
+    :type dim: int, optional
+    :returns: The module itself.
+    :rtype: Module
+    :raises ValueError: If there is no such parameter.
+    :see: nn.utils.remove_weight_norm, nn.utils.parametrizations.weight_norm
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        If there is no such parameter.
-
-    See Also
-    --------
-    nn.utils.remove_weight_norm, nn.utils.parametrizations.weight_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.weight_norm(ag.nn.Linear(3, 2))
     >>> [name for name, _ in layer.named_parameters()]
     ['bias', 'weight_v', 'weight_g']
@@ -123,30 +107,14 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Let a weight be one parameter again, of its present value.
 
-    Parameters
-    ----------
-    module : Module
-        As :func:`weight_norm` gave it.
-    name : str
-        Of the weight.
+    :param module: As :func:`weight_norm` gave it.
+    :type module: Module
+    :param name: Of the weight.
+    :returns: The module itself.
+    :rtype: Module
+    :raises ValueError: If it is no weight with a length of its own.
+    :see: nn.utils.weight_norm
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        If it is no weight with a length of its own.
-
-    See Also
-    --------
-    nn.utils.weight_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.weight_norm(ag.nn.Linear(3, 2))
     >>> [n for n, _ in ag.nn.utils.remove_weight_norm(layer).named_parameters()]
     ['bias', 'weight']
@@ -186,36 +154,17 @@ def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
 
     The norm is followed by a step of the power method whenever the weight is read in training.
 
-    Parameters
-    ----------
-    module : Module
-        Whose weight it is.
-    name : str
-        Of the weight; the parameter is ``weight_orig``.
-    n_power_iterations : int
-        Steps for each reading.
-    eps : float
-        The least norm that vectors are divided by.
-    dim : int, optional
-        The axis of the outputs: 0, but 1 for transposed convolutions.
+    :param module: Whose weight it is.
+    :type module: Module
+    :param name: Of the weight; the parameter is ``weight_orig``.
+    :param n_power_iterations: Steps for each reading.
+    :param eps: The least norm that vectors are divided by.
+    :param dim: The axis of the outputs: 0, but 1 for transposed convolutions.
+    :returns: The module itself.
+    :rtype: Module
+    :raises ValueError: If there is no such parameter.
+    :see: nn.utils.remove_spectral_norm, nn.utils.parametrizations.spectral_norm
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        If there is no such parameter.
-
-    See Also
-    --------
-    nn.utils.remove_spectral_norm, nn.utils.parametrizations.spectral_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.spectral_norm(ag.nn.Linear(3, 2))
     >>> [name for name, _ in layer.named_parameters()]
     ['bias', 'weight_orig']
@@ -234,30 +183,14 @@ def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
     """Let a weight be one parameter again, of its present value.
 
-    Parameters
-    ----------
-    module : Module
-        As :func:`spectral_norm` gave it.
-    name : str
-        Of the weight.
+    :param module: As :func:`spectral_norm` gave it.
+    :type module: Module
+    :param name: Of the weight.
+    :returns: The module itself.
+    :rtype: Module
+    :raises ValueError: If it is no weight of norm 1.
+    :see: nn.utils.spectral_norm
 
-    Returns
-    -------
-    Module
-        The module itself.
-
-    Raises
-    ------
-    ValueError
-        If it is no weight of norm 1.
-
-    See Also
-    --------
-    nn.utils.spectral_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> layer = ag.nn.utils.spectral_norm(ag.nn.Linear(3, 2))
     >>> [n for n, _ in ag.nn.utils.remove_spectral_norm(layer).named_parameters()]
     ['bias', 'weight']

@@ -116,31 +116,16 @@ def cg(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7,
        tolerance_change: float = 1e-15) -> Optimum:
     """Nonlinear conjugate gradients (Polak and Ribière's, begun anew where they turn uphill).
 
-    Parameters
-    ----------
-    feval : callable
-        Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
-    x : array_like
-        Where to begin.
-    max_iter : int
-        The most directions.
-    tolerance_grad : float
-        It ends where no element of the gradient is larger.
-    tolerance_change : float
-        It ends where the value changes by no larger share.
+    :param feval: Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
+    :type feval: callable
+    :param x: Where to begin.
+    :type x: array_like
+    :param max_iter: The most directions.
+    :param tolerance_grad: It ends where no element of the gradient is larger.
+    :param tolerance_change: It ends where the value changes by no larger share.
+    :returns: Where it stopped.
+    :see: optim.flat.lbfgs, optim.flat.bfgs
 
-    Returns
-    -------
-    Optimum
-        Where it stopped.
-
-    See Also
-    --------
-    optim.flat.lbfgs, optim.flat.bfgs
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> found = ag.optim.flat.cg(lambda x: (x @ x, 2 * x), [3.0, 4.0])
     >>> bool(abs(found.x).max() < 1e-6)
     True
@@ -164,31 +149,16 @@ def bfgs(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7
          tolerance_change: float = 1e-15) -> Optimum:
     """BFGS: the inverse Hessian as a matrix that gradients build up.
 
-    Parameters
-    ----------
-    feval : callable
-        Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
-    x : array_like
-        Where to begin.
-    max_iter : int
-        The most directions.
-    tolerance_grad : float
-        It ends where no element of the gradient is larger.
-    tolerance_change : float
-        It ends where the value changes by no larger share.
+    :param feval: Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
+    :type feval: callable
+    :param x: Where to begin.
+    :type x: array_like
+    :param max_iter: The most directions.
+    :param tolerance_grad: It ends where no element of the gradient is larger.
+    :param tolerance_change: It ends where the value changes by no larger share.
+    :returns: Where it stopped.
+    :see: optim.flat.lbfgs, optim.flat.cg
 
-    Returns
-    -------
-    Optimum
-        Where it stopped.
-
-    See Also
-    --------
-    optim.flat.lbfgs, optim.flat.cg
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> found = ag.optim.flat.bfgs(lambda x: (x @ x, 2 * x), [3.0, 4.0])
     >>> bool(abs(found.x).max() < 1e-6)
     True
@@ -249,33 +219,17 @@ def lbfgs(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-
           tolerance_change: float = 1e-15, history_size: int = 100) -> Optimum:
     """L-BFGS: the inverse Hessian as the last changes of the gradient (Liu and Nocedal, 1989).
 
-    Parameters
-    ----------
-    feval : callable
-        Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
-    x : array_like
-        Where to begin.
-    max_iter : int
-        The most directions.
-    tolerance_grad : float
-        It ends where no element of the gradient is larger.
-    tolerance_change : float
-        It ends where the value changes by no larger share.
-    history_size : int
-        How many changes are kept.
+    :param feval: Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
+    :type feval: callable
+    :param x: Where to begin.
+    :type x: array_like
+    :param max_iter: The most directions.
+    :param tolerance_grad: It ends where no element of the gradient is larger.
+    :param tolerance_change: It ends where the value changes by no larger share.
+    :param history_size: How many changes are kept.
+    :returns: Where it stopped.
+    :see: optim.LBFGS, optim.flat.bfgs, optim.flat.cg
 
-    Returns
-    -------
-    Optimum
-        Where it stopped.
-
-    See Also
-    --------
-    optim.LBFGS, optim.flat.bfgs, optim.flat.cg
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> def rosenbrock(x):
     ...     return 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
     >>> found = ag.optim.flat.lbfgs(

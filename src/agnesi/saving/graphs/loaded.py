@@ -18,24 +18,16 @@ class Graph:
     All of it are ordinary tensors: more can be computed from them, they can be differentiated, and
     compiled with :func:`agnesi.function`.  Made by :func:`agnesi.load`.
 
-    Parameters
-    ----------
-    inputs : tuple of Tensor
-        Declared variables, in the order of ``save``.
-    outputs : Tensor, list, tuple or dict of Tensor
-        As they were saved.
-    parameters : dict of Tensor
-        Weights and shared variables by name: shared variables where the file has their values, or
-        ``load`` was given them, else variables to be given like inputs.
-    updates : dict
-        New values of shared variables, for ``updates`` of ``function``.
+    :param inputs: Declared variables, in the order of ``save``.
+    :param outputs: As they were saved.
+    :type outputs: Tensor, list, tuple or dict of Tensor
+    :param parameters: Weights and shared variables by name: shared variables where the file has
+        their values, or ``load`` was given them, else variables to be given like inputs.
+    :type parameters: dict of Tensor
+    :param updates: New values of shared variables, for ``updates`` of ``function``.
+    :type updates: dict
+    :see: load, save, function
 
-    See Also
-    --------
-    load, save, function
-
-    Examples
-    --------
     >>> import agnesi as ag, os, tempfile
     >>> from agnesi import symbolic as T
     >>> path = os.path.join(tempfile.mkdtemp(), "d.agnesi")
