@@ -60,15 +60,10 @@ class Example(Op):
 class Batch:
     """Values of nodes for all examples.
 
-    Attributes
-    ----------
-    known : dict of Node to Value
-        Where the evaluation begins, and what it has found; lists of values for nodes with several
-        results.
-    length : int
-        How many examples there are.
-    call : object
-        The call of ``vmap``.
+    :ivar known: Where the evaluation begins, and what it has found; lists of values for nodes with
+        several results.
+    :ivar length: How many examples there are.
+    :ivar call: The call of ``vmap``.
     """
 
     def __init__(self, length: Any, call: object, known: dict[Node, Any] | None = None,

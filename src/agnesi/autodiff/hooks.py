@@ -25,12 +25,8 @@ Hook = Callable[[Tensor], Any]
 class Handle:
     """A handle that removes a hook.
 
-    See Also
-    --------
-    Tensor.register_hook
+    :see: Tensor.register_hook
 
-    Examples
-    --------
     >>> import agnesi as ag
     >>> handle = ag.ones(2, requires_grad=True).register_hook(print)
     >>> handle.remove()

@@ -67,14 +67,9 @@ def _on_last(g: Any, count: Tensor) -> Tensor:
 class _ReverseStep:
     """The body of a scan's pullback, and the places of what it reads and gives.
 
-    Attributes
-    ----------
-    read : list of int
-        Sequences whose rows the step reads.
-    saved : list of Node
-        Values of the forward step that it reads.
-    inputs, weights : list of int
-        Sequences and constants that get a cotangent.
+    :ivar read: (list of int) Sequences whose rows the step reads.
+    :ivar saved: (list of Node) Values of the forward step that it reads.
+    :ivar inputs, weights: (list of int) Sequences and constants that get a cotangent.
     """
 
     def __init__(self, trace: BodyTrace, op: Scan, flags: Sequence[bool], active: list[int],

@@ -40,10 +40,7 @@ def _told_by_value(size: Size) -> bool:
 def replayed(outputs: Sequence[Node], places: Mapping[Node, Tensor]) -> list[Tensor]:
     """The outputs with tensors in the place of nodes.
 
-    Raises
-    ------
-    TypeError
-        If a tensor is of another dtype or shape than its node.
+    :raises TypeError: If a tensor is of another dtype or shape than its node.
     """
     run = _Replay(places)
     return [run.tensor(n) for n in outputs]

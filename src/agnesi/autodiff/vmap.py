@@ -139,12 +139,8 @@ def _spread_axes(what: str, axes: Any, nest: Any) -> list[int | None]:
 class _Call:
     """One call of a batched function.
 
-    Attributes
-    ----------
-    stand_ins : list
-        What the function gets for the leaves of its arguments.
-    length : int
-        How many examples there are.
+    :ivar stand_ins: What the function gets for the leaves of its arguments.
+    :ivar length: How many examples there are.
     """
 
     def __init__(self, leaves: Sequence[Any], axes: Sequence[int | None], paths: Sequence[str],

@@ -50,15 +50,10 @@ _GROUP_UNITS = 64
 class Varying:
     """The run-time sizes of a program.
 
-    Attributes
-    ----------
-    names : tuple of Extent
-        The sizes that a call brings along, in the order of the table of buffers, where they begin
-        at entry ``slot``.
-    results : tuple
-        The sizes of all axes of all new results.
-    arena_bytes : int or Extent
-        Scratch memory of a call.
+    :ivar names: The sizes that a call brings along, in the order of the table of buffers, where
+        they begin at entry ``slot``.
+    :ivar results: The sizes of all axes of all new results.
+    :ivar arena_bytes: Scratch memory of a call.
     """
 
     names: tuple[Extent, ...]

@@ -19,16 +19,10 @@ if TYPE_CHECKING:
 class CFunction:
     """A compiled function as C sees it.
 
-    Attributes
-    ----------
-    address : int
-        Where it is; valid as long as this object lives.
-    signature : str
-        Its type, in C's words.
-    ctypes : ctypes function
-        The same for ctypes, and for ``scipy.LowLevelCallable``.
-    inputs, outputs : list of (dtype, shape)
-        What the pointers point to: contiguous arrays.
+    :ivar address: Where it is; valid as long as this object lives.
+    :ivar signature: Its type, in C's words.
+    :ivar ctypes: The same for ctypes, and for ``scipy.LowLevelCallable``.
+    :ivar inputs, outputs: What the pointers point to: contiguous arrays.
     """
 
     def __init__(self, version: Version, form: str) -> None:

@@ -39,12 +39,8 @@ _SECTIONS = ("support_code", "code")
 class Source:
     """C text and where it stands.
 
-    Attributes
-    ----------
-    text : str
-        The source.
-    file, line : str, int
-        The user's file and the line of it in which the text begins.
+    :ivar text: The source.
+    :ivar file, line: The user's file and the line of it in which the text begins.
     """
 
     text: str

@@ -71,12 +71,8 @@ class In:
 class Inputs:
     """All inputs of a function, those that the function remembers included.
 
-    Attributes
-    ----------
-    compiled : list of In
-        Those that compiled code gets.
-    states : dict
-        By place, the shared variables that stand for inputs with an update.
+    :ivar compiled: Those that compiled code gets.
+    :ivar states: By place, the shared variables that stand for inputs with an update.
     """
 
     def __init__(self, told: Sequence[In]) -> None:

@@ -37,19 +37,13 @@ class Storage(Protocol):
 class Bound(Protocol):
     """A program's code, bound to the present memory of its state.
 
-    Attributes
-    ----------
-    launch : callable
-        Runs it on storages and numbers that were made ready: what the program returns, which may
-        not be there before :meth:`Backend.synchronize`, or ``MISSED``.
-    direct : callable or None
-        The same for the user's own calls; calls whose arguments do not fit take the general path.
-    asked : callable or None
-        The same, which returns ``MISSED`` where arguments do not fit.
-    code : object
-        The code that was bound.
-    states : sequence
-        What it reads and changes without being given it.
+    :ivar launch: Runs it on storages and numbers that were made ready: what the program returns,
+        which may not be there before :meth:`Backend.synchronize`, or ``MISSED``.
+    :ivar direct: The same for the user's own calls; calls whose arguments do not fit take the
+        general path.
+    :ivar asked: The same, which returns ``MISSED`` where arguments do not fit.
+    :ivar code: The code that was bound.
+    :ivar states: What it reads and changes without being given it.
     """
 
     launch: Callable[..., Any]

@@ -95,10 +95,7 @@ def constant(value: np.ndarray, where: Any = None) -> Node:
 class Interner:
     """Nodes by what they compute: those of equal operation and inputs are one object.
 
-    Attributes
-    ----------
-    known : set of Node
-        These objects.
+    :ivar known: These objects.
     """
 
     def __init__(self) -> None:

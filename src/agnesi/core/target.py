@@ -24,28 +24,20 @@ KINDS = frozenset((
 class Costs:
     """Thresholds from which an optimization pays on a target.
 
-    Attributes
-    ----------
-    nest_operations, product_multiply_adds, sparse_multiply_adds, called_elements : int
-        Work of a kernel from which several threads are worth waking: scalar operations of a loop
-        nest, multiply-adds of a product or convolution and of a sparse product, elements of a
-        universal function.
-    stream_bytes : int
-        Size of a result from which it is written past the caches.
-    near_bytes : int
-        What stays in the first-level cache beside what a loop reads and writes.
-    row_bytes : int
-        Bytes of a row that is kept between two sweeps of a loop nest, at most.
-    far_row_bytes, ahead_bytes : int
-        Size of a buffer above which its rows are assumed not to be in a cache, so that sums are
-        taken row by row; and from which reads far apart are prefetched.
-    reread_bytes, sums_bytes : int
-        Size of rows from which summing them on the way costs less than reading them again, and of
-        the sums of a part, which stay in the second-level cache.
-    private_bytes : int
-        Size of an accumulator of which loops keep several copies, at most.
-    bytes_per_operation, multiply_adds_per_operation : int
-        Bytes moved, and multiply-adds done, in the time of a scalar operation.
+    :ivar nest_operations, product_multiply_adds, sparse_multiply_adds, called_elements: Work of a
+        kernel from which several threads are worth waking: scalar operations of a loop nest,
+        multiply-adds of a product or convolution and of a sparse product, elements of a universal
+        function.
+    :ivar stream_bytes: Size of a result from which it is written past the caches.
+    :ivar near_bytes: What stays in the first-level cache beside what a loop reads and writes.
+    :ivar row_bytes: Bytes of a row that is kept between two sweeps of a loop nest, at most.
+    :ivar far_row_bytes, ahead_bytes: Size of a buffer above which its rows are assumed not to be in
+        a cache, so that sums are taken row by row; and from which reads far apart are prefetched.
+    :ivar reread_bytes, sums_bytes: Size of rows from which summing them on the way costs less than
+        reading them again, and of the sums of a part, which stay in the second-level cache.
+    :ivar private_bytes: Size of an accumulator of which loops keep several copies, at most.
+    :ivar bytes_per_operation, multiply_adds_per_operation: Bytes moved, and multiply-adds done, in
+        the time of a scalar operation.
     """
 
     nest_operations: int = 400_000
@@ -68,28 +60,16 @@ class Costs:
 class Target:
     """A processor or device, as far as code depends on it.
 
-    Attributes
-    ----------
-    vector_bits : int
-        Width of the vectors that kernels use; 0 where code has one lane.
-    l1, l2, l3 : int
-        Bytes of the data caches seen by one core.
-    cpu, features : str
-        LLVM's names: the processor, and ``+a,-b,...``.
-    name : str
-        That of the target, for messages.
-    threads : int
-        Threads that may share the work of a kernel, at most.
-    kinds : frozenset of str
-        Kinds of kernels that there is code for, of :data:`KINDS`.
-    costs : Costs
-        From how much work something pays.
-    exclude : frozenset of str
-        Passes of the scheduler that assume behavior which its code lacks: "memory_reuse", say,
-        that loops read a row before they write it.
+    :ivar vector_bits: Width of the vectors that kernels use; 0 where code has one lane.
+    :ivar l1, l2, l3: Bytes of the data caches seen by one core.
+    :ivar cpu, features: LLVM's names: the processor, and ``+a,-b,...``.
+    :ivar name: That of the target, for messages.
+    :ivar threads: Threads that may share the work of a kernel, at most.
+    :ivar kinds: Kinds of kernels that there is code for, of :data:`KINDS`.
+    :ivar costs: From how much work something pays.
+    :ivar exclude: Passes of the scheduler that assume behavior which its code lacks:
+        "memory_reuse", say, that loops read a row before they write it.
 
-    Examples
-    --------
     >>> from agnesi.core.target import Target
     >>> wide = Target(512, features="+fma,-sse4a")
     >>> wide.lanes(4), wide.registers, wide.has("fma"), wide.has("sse4a")

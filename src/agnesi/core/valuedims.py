@@ -25,13 +25,9 @@ _IN_A_BODY = (
 class ValueDim(Dim):
     """The size that the value of an integer scalar is.
 
-    Attributes
-    ----------
-    node : Node
-        The scalar: an input, or what is computed of inputs before anything else.
-    most : int, Dim or None
-        Of a size that data decides, such as how many elements a mask selects, the most that it
-        may be; such a size is another one in every call.
+    :ivar node: The scalar: an input, or what is computed of inputs before anything else.
+    :ivar most: Of a size that data decides, such as how many elements a mask selects, the most that
+        it may be; such a size is another one in every call.
     """
 
     __slots__ = ("most", "node")

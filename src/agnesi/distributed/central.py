@@ -32,14 +32,9 @@ _LOCKED = 1 << 40  # the byte whose lock is for who changes anything
 class Rule:
     """The update when a worker meets the centre; a subclass defines it in :meth:`exchange`.
 
-    Attributes
-    ----------
-    reads_last : bool
-        Whether ``exchange`` reads what the worker had after the last exchange, which costs a copy;
-        true unless a subclass says otherwise.
+    :ivar reads_last: (bool) Whether ``exchange`` reads what the worker had after the last exchange,
+        which costs a copy; true unless a subclass says otherwise.
 
-    Examples
-    --------
     >>> from agnesi import distributed as dist
     >>> class Average(dist.Rule):
     ...     def exchange(self, local, centre, last):

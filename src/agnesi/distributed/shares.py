@@ -21,10 +21,7 @@ from agnesi.ops.base.select import where
 class Shares:
     """The examples of each process; base of what trains with them.
 
-    Attributes
-    ----------
-    share : Tensor
-        Which part of the present batch this process has, a number.  :meth:`split` and
+    :ivar share: Which part of the present batch this process has, a number.  :meth:`split` and
         :meth:`count` set it; at first all have the same.
     """
 

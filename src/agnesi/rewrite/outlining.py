@@ -249,14 +249,9 @@ class _Outlining:
 class _Segment:
     """Nodes in a row: what they read from outside, and which of them others read.
 
-    Attributes
-    ----------
-    key : tuple
-        The same for segments of one body.
-    operands : list of Node
-        Inputs of the body, in the order in which they are met.
-    results : list of Node
-        Outputs of the body.
+    :ivar key: The same for segments of one body.
+    :ivar operands: Inputs of the body, in the order in which they are met.
+    :ivar results: Outputs of the body.
     """
 
     def __init__(self, nodes: list[Node], outside: set[Node]) -> None:

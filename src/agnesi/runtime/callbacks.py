@@ -21,17 +21,12 @@ _TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
 class Callback:
     """A Python function that compiled code calls.
 
-    Attributes
-    ----------
-    function : callable
-        Takes one ndarray per input and returns one per output (a tuple unless there is one).
-    inputs, outputs : tuple of (dtype, shape)
-        What lies behind the addresses that the code passes, inputs first.
-    copy : bool
-        Whether inputs are copied.  Without it they are read-only views which must not outlive the
-        call.
-    told : callable
-        From an exception to the one that the user shall see.
+    :ivar function: Takes one ndarray per input and returns one per output (a tuple unless there is
+        one).
+    :ivar inputs, outputs: What lies behind the addresses that the code passes, inputs first.
+    :ivar copy: Whether inputs are copied.  Without it they are read-only views which must not
+        outlive the call.
+    :ivar told: From an exception to the one that the user shall see.
     """
 
     function: Callable[..., Any]

@@ -129,8 +129,6 @@ def remove(name: str) -> None:
 def clear() -> int:
     """Remove every entry; returns how many there were.
 
-    Examples
-    --------
     >>> from agnesi.core.support.config import config
     >>> from agnesi.runtime import diskcache
     >>> with config(cache=False):  # as if there were no folder

@@ -70,22 +70,15 @@ class Out:
 class EntrySpec:
     """Everything about the call that is known before any state is bound.
 
-    Attributes
-    ----------
-    arguments, outputs : tuple
-        What comes in and what goes out.
-    result : {"none", "single", "tuple"}
-        What the function returns.
-    arena_bytes : int
-        Scratch memory of one call, 64-byte aligned.
-    release_gil : bool
-        Whether other Python threads may run while the body works.
-    scratch : Scratch, optional
-        Keeps scratch memory from call to call, which otherwise is given back to the pool.
-    sizes : tuple of Extent
-        Sizes that are run-time values: in the shapes of arguments as they are or times a number, in
-        those of outputs anywhere.  They follow the scratch memory in the table of buffers, and the
-        module's ``measure`` makes the outputs' sizes and ``arena_bytes`` of them.
+    :ivar arguments, outputs: What comes in and what goes out.
+    :ivar result: {"none", "single", "tuple"}: what the function returns.
+    :ivar arena_bytes: Scratch memory of one call, 64-byte aligned.
+    :ivar release_gil: Whether other Python threads may run while the body works.
+    :ivar scratch: Keeps scratch memory from call to call, which otherwise is given back to the
+        pool.
+    :ivar sizes: Sizes that are run-time values: in the shapes of arguments as they are or times a
+        number, in those of outputs anywhere.  They follow the scratch memory in the table of
+        buffers, and the module's ``measure`` makes the outputs' sizes and ``arena_bytes`` of them.
     """
 
     arguments: tuple[Arg, ...] = ()
@@ -101,18 +94,12 @@ class EntrySpec:
 class Wrapper:
     """A class with slots whose instances hold an ndarray.
 
-    Attributes
-    ----------
-    type : type
-        The class; instances of subclasses are accepted as arguments too.
-    data : str
-        The slot of the ndarray.
-    required : mapping
-        Slots of an argument that must hold exactly these objects.
-    fresh : mapping
-        Slots of a new instance and the objects that they get.
-    counter : str
-        The slot of the counter of changes, a list with the number of the last one, or None.
+    :ivar type: The class; instances of subclasses are accepted as arguments too.
+    :ivar data: The slot of the ndarray.
+    :ivar required: Slots of an argument that must hold exactly these objects.
+    :ivar fresh: Slots of a new instance and the objects that they get.
+    :ivar counter: The slot of the counter of changes, a list with the number of the last one, or
+        None.
     """
 
     type: type
@@ -272,27 +259,18 @@ def bind(
 ) -> Any:
     """A builtin function that checks its arguments, runs ``body`` and makes the result.
 
-    Parameters
-    ----------
-    slow : callable
-        Called with the same arguments when they, a state, a guard or a pair do not match.
-    watched : Watched, optional
-        What else is compared before each call.
-    failed : callable
-        Called with the body's code when that is not 0, or with -1 - i where there is no memory for
-        output i, or, behind the last, for scratch; its result or exception is the call's.
-    apart : sequence of (int, int, int, int)
-        Pairs of buffers, each by its number and bytes, that must not overlap; -1-i stands for the
-        bytes of argument i.
-    callback : optional
-        A :class:`agnesi.runtime.callbacks.Callbacks`, for bodies that call back into Python.
-    foreign : sequence of str
-        C functions that the body calls, by name.
-    counters : optional
-        Two 64-bit integers for each row of a profiled program, as ctypes' array.
+    :param slow: Called with the same arguments when they, a state, a guard or a pair do not match.
+    :param watched: What else is compared before each call.
+    :param failed: Called with the body's code when that is not 0, or with -1 - i where there is no
+        memory for output i, or, behind the last, for scratch; its result or exception is the
+        call's.
+    :param apart: Pairs of buffers, each by its number and bytes, that must not overlap; -1-i stands
+        for the bytes of argument i.
+    :param callback: A :class:`agnesi.runtime.callbacks.Callbacks`, for bodies that call back into
+        Python.
+    :param foreign: C functions that the body calls, by name.
+    :param counters: Two 64-bit integers for each row of a profiled program, as ctypes' array.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.runtime import entry, machine
     >>> code = machine.load("define i32 @body(ptr %bufs, ptr %rt) { ret i32 0 }")

@@ -28,8 +28,6 @@ _shared: weakref.WeakValueDictionary[tuple[str, int], elf.Image] = weakref.WeakV
 def native() -> Target:
     """The processor that this process runs on.
 
-    Examples
-    --------
     >>> from agnesi.runtime.machine import native
     >>> native().vector_bits in (128, 256, 512)
     True

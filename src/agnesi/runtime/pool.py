@@ -36,8 +36,6 @@ def allocator() -> Any:
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """A new array, not initialised, whose memory returns to the pool with it.
 
-    Examples
-    --------
     >>> from agnesi.runtime import pool
     >>> pool.empty((2, 3), "float32").shape
     (2, 3)
@@ -49,8 +47,6 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 def stats() -> dict[str, int]:
     """Bytes handed out (now, and at most), kept, and the limit of that; how requests were served.
 
-    Examples
-    --------
     >>> from agnesi.runtime import pool
     >>> sorted(pool.stats())
     ['hits', 'kept', 'limit', 'live', 'misses', 'peak']
@@ -97,8 +93,6 @@ def give_back(address: int) -> None:
 def trim() -> None:
     """Give all kept memory back to the system.
 
-    Examples
-    --------
     >>> from agnesi.runtime import pool
     >>> pool.trim()
     >>> pool.stats()["kept"]

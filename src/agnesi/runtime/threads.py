@@ -14,8 +14,6 @@ def set_num_threads(count: int) -> None:
 
     Results do not depend on it.
 
-    Examples
-    --------
     >>> from agnesi.runtime import threads
     >>> threads.set_num_threads(1)
     >>> threads.get_num_threads()

@@ -28,14 +28,9 @@ class Dependence:
 
     Kernels go by their positions in the given sequence, which must be in order itself.
 
-    Attributes
-    ----------
-    traffic : Traffic
-        What they read and write.
-    needs, users : list of set of int
-        The kernels that have to be done before each, and those that wait for it.
-    order : list of int
-        All kernels, each behind what it needs.
+    :ivar traffic: What they read and write.
+    :ivar needs, users: The kernels that have to be done before each, and those that wait for it.
+    :ivar order: All kernels, each behind what it needs.
     """
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:

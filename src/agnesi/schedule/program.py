@@ -27,36 +27,22 @@ MAX_SEARCHED_NODES = 500
 class Request:
     """A graph that is to be scheduled, and what is wanted of its memory.
 
-    Attributes
-    ----------
-    outputs : sequence of Node
-        The results.
-    leaves : dict
-        The buffer of every leaf, by node id.
-    target : Target
-        What code is made for.
-    prefers : callable, optional
-        What convolutions cost with which orders of axes in memory.
-    library : Library
-        What evaluates matrix products.
-    replaced : mapping
-        Which outputs, by number, are to lie like the buffers that they replace.
-    inner : bool
-        Whether they are the body of a loop or branch.
-    updates : sequence of (Buffer, int)
-        State buffers, each with the number of the output that replaces it.
-    carried : sequence of (Buffer, int)
-        The same, where a result takes the place of the buffer only if that takes no copy.
-    donated : sequence of Buffer
-        Arguments that results may be written over.
-    unread : sequence of int
-        Outputs, by number, that nobody gets: they are computed for the checks that they pass.
-    limit : int, optional
-        Bytes that all buffers together may take.
-    saved : str
-        The dtype in which idle values are kept; empty for their own.
-    exclude : frozenset of str
-        The names of passes that are left out.
+    :ivar outputs: The results.
+    :ivar leaves: The buffer of every leaf, by node id.
+    :ivar target: What code is made for.
+    :ivar prefers: What convolutions cost with which orders of axes in memory.
+    :ivar library: What evaluates matrix products.
+    :ivar replaced: Which outputs, by number, are to lie like the buffers that they replace.
+    :ivar inner: Whether they are the body of a loop or branch.
+    :ivar updates: State buffers, each with the number of the output that replaces it.
+    :ivar carried: The same, where a result takes the place of the buffer only if that takes no
+        copy.
+    :ivar donated: Arguments that results may be written over.
+    :ivar unread: Outputs, by number, that nobody gets: they are computed for the checks that they
+        pass.
+    :ivar limit: Bytes that all buffers together may take.
+    :ivar saved: The dtype in which idle values are kept; empty for their own.
+    :ivar exclude: The names of passes that are left out.
     """
 
     outputs: Sequence[Node]
@@ -108,35 +94,22 @@ class Layout:
 class Program:
     """A graph, then kernels in order, then kernels with memory.
 
-    Attributes
-    ----------
-    request : Request
-        What is scheduled.
-    schedule : callable
-        Schedules another request: that of a body.
-    counts : Counter
-        What each pass did so far, by its name; those of bodies included.
-    order : list of Node
-        The graph's nodes, makers first.
-    prefers, orders : callable, dict
-        What convolutions cost, where axes may lie in any order; the orders of axes in memory, by
-        node id, where they are not the usual ones.
-    separate : set of int
-        Products, by node id, that are no part of the kernel that uses them.
-    plan : Plan, optional
-        Which values get memory, and which kernel fills them.
-    kernels, outputs, buffers : list
-        The kernels in order, the buffers of the results, and all buffers.
-    groups : list of Group
-        Kernels that run at the same time.
-    shared : dict
-        Buffers that lie in the memory of others.
-    lifetimes : dict
-        The first and last kernel that touches each buffer.
-    owners : dict, optional
-        The buffers with memory of their own in the arena, and the last kernels that need it.
-    layout : Layout
-        All that is needed from then on.
+    :ivar request: What is scheduled.
+    :ivar schedule: Schedules another request: that of a body.
+    :ivar counts: What each pass did so far, by its name; those of bodies included.
+    :ivar order: The graph's nodes, makers first.
+    :ivar prefers, orders: What convolutions cost, where axes may lie in any order; the orders of
+        axes in memory, by node id, where they are not the usual ones.
+    :ivar separate: Products, by node id, that are no part of the kernel that uses them.
+    :ivar plan: Which values get memory, and which kernel fills them.
+    :ivar kernels, outputs, buffers: The kernels in order, the buffers of the results, and all
+        buffers.
+    :ivar groups: Kernels that run at the same time.
+    :ivar shared: Buffers that lie in the memory of others.
+    :ivar lifetimes: The first and last kernel that touches each buffer.
+    :ivar owners: The buffers with memory of their own in the arena, and the last kernels that need
+        it.
+    :ivar layout: All that is needed from then on.
     """
 
     lifetimes: dict[Buffer, tuple[int, int]]

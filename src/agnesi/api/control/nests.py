@@ -26,14 +26,10 @@ from agnesi.ops.base.convert import SCALARS, as_tensor, cast, number
 class Nest:
     """A nest taken apart.
 
-    Attributes
-    ----------
-    tensors : list of Tensor
-        The leaves.
-    shape : Tree
-        How to put them together again.
-    weak : list of bool
-        Which leaves were Python numbers, whose dtype may follow from what the loop computes.
+    :ivar tensors: The leaves.
+    :ivar shape: How to put them together again.
+    :ivar weak: Which leaves were Python numbers, whose dtype may follow from what the loop
+        computes.
     """
 
     def __init__(self, owner: str, name: str, nest: Any) -> None:

@@ -42,16 +42,11 @@ Function = Callable[..., Any]
 class Loop:
     """The parameters of a scan.
 
-    Attributes
-    ----------
-    owner, form : str
-        The public function, and how it calls ``f``, for errors.
-    updates : dict or None
-        Takes the new values of tensors that a graph changes in place; None assigns them.
-    symbolic : bool
-        Whether to make a graph even of values.
-    cropped : bool
-        Whether results of values have the rows of steps that were done, and no others.
+    :ivar owner, form: (str) The public function, and how it calls ``f``, for errors.
+    :ivar updates: Takes the new values of tensors that a graph changes in place; None assigns them.
+    :ivar symbolic: (bool) Whether to make a graph even of values.
+    :ivar cropped: (bool) Whether results of values have the rows of steps that were done, and no
+        others.
     """
 
     owner, form = "scan", "f(carry, x, *non_sequences)"

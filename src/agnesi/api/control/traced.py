@@ -145,10 +145,8 @@ def stores(owner: str, states: Sequence[Capture], values: Sequence[Tensor]) -> N
 class TracedScan:
     """A scan as an operation.
 
-    Attributes
-    ----------
-    states : list of Capture
-        Tensors that the body changes in place; ``values`` are those behind the last step.
+    :ivar states: (list of Capture) Tensors that the body changes in place; ``values`` are those
+        behind the last step.
     """
 
     def __init__(self, f: Function, called: Function, carry: Nest, xs: Nest, given: Nest,

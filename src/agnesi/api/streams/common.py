@@ -44,12 +44,8 @@ class StreamState(Shared):
 class RandomVariable(Tensor):
     """A symbolic variable of random numbers.
 
-    Attributes
-    ----------
-    rng : Shared
-        The state that it is drawn from.
-    update : tuple of (Shared, Tensor)
-        That state, and the state after the draw.
+    :ivar rng: The state that it is drawn from.
+    :ivar update: That state, and the state after the draw.
     """
 
     __slots__ = ("rng", "update")

@@ -71,8 +71,6 @@ def _jumped(states: np.ndarray, by: tuple[np.ndarray, np.ndarray]) -> np.ndarray
 def streams_from(state: np.ndarray, count: int) -> np.ndarray:
     """States of ``count`` streams from the first: columns of six numbers.
 
-    Examples
-    --------
     >>> from agnesi.api.streams.mrg import streams_from
     >>> import numpy as np
     >>> streams_from(np.full(6, 12345, np.uint64), 4).shape

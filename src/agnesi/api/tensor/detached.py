@@ -24,13 +24,8 @@ def data(self: Tensor) -> Tensor | None:
     function.  What is assigned is copied; of another shape or dtype, it takes the place of the
     value.
 
-    Returns
-    -------
-    Tensor or None
-        A leaf that does not require grad; None of a symbolic expression, which has no value.
+    :returns: A leaf that does not require grad; None of a symbolic expression, which has no value.
 
-    Examples
-    --------
     >>> import agnesi as ag
     >>> w = ag.ones(2, requires_grad=True)
     >>> w.data *= 3

@@ -81,14 +81,9 @@ class Info:
 def __array_namespace_info__() -> Info:  # noqa: N807
     """Return the capabilities of this library, as the array API standard asks for them.
 
-    Returns
-    -------
-    Info
-        With the functions ``capabilities``, ``default_device``, ``default_dtypes``, ``devices``
-        and ``dtypes``.
+    :returns: With the functions ``capabilities``, ``default_device``, ``default_dtypes``,
+        ``devices`` and ``dtypes``.
 
-    Examples
-    --------
     >>> import agnesi as ag
     >>> ag.__array_namespace_info__().default_dtypes()["integral"]
     dtype('int64')

@@ -40,16 +40,10 @@ Lying = tuple[int, int]  # strides
 class Lines:
     """The epilogue of sums in workspace, some lines of a matrix at a time.
 
-    Attributes
-    ----------
-    most : int
-        Lines of a call.
-    first : Axis
-        Counts the lines of the matrix up to the first of a call.
-    sums : Buffer
-        Where they wait.
-    shape : Shape
-        The epilogue for the lines of a call.
+    :ivar most: Lines of a call.
+    :ivar first: Counts the lines of the matrix up to the first of a call.
+    :ivar sums: Where they wait.
+    :ivar shape: The epilogue for the lines of a call.
     """
 
     most: int
@@ -62,26 +56,17 @@ class Lines:
 class Call:
     """``gemm`` as the library sees it: column by column.
 
-    Attributes
-    ----------
-    product : Product
-        What it is to compute.
-    first, second : Matrix
-        The operands in its order.
-    options : tuple of str
-        Whether it has to transpose them.
-    numbers : tuple of int or Extent
-        Rows, columns and terms, then how far lines of the operands and the result are apart.
-    steps : tuple of int
-        From one row of the first operand to the next, and from one column of the second.
-    epilogue : Summed or Lines
-        What becomes of the sums: the library does it, or it is code behind the call.
-    shared : bool
-        Whether threads of ours share the work, and the library has none of its own meanwhile.
-    along : int
-        Of which there are blocks, for a call each: rows (0) or columns (1).
-    blocks : int
-        How many for each member of the batch.
+    :ivar product: What it is to compute.
+    :ivar first, second: The operands in its order.
+    :ivar options: Whether it has to transpose them.
+    :ivar numbers: Rows, columns and terms, then how far lines of the operands and the result are
+        apart.
+    :ivar steps: From one row of the first operand to the next, and from one column of the second.
+    :ivar epilogue: What becomes of the sums: the library does it, or it is code behind the call.
+    :ivar shared: Whether threads of ours share the work, and the library has none of its own
+        meanwhile.
+    :ivar along: Of which there are blocks, for a call each: rows (0) or columns (1).
+    :ivar blocks: How many for each member of the batch.
     """
 
     product: Product

@@ -12,13 +12,8 @@ import numpy as np
 class Optimizer:
     """Base of optimizers; a subclass gives ``update_one`` (or ``update_one_cpu``).
 
-    Attributes
-    ----------
-    t : int
-        Steps that were made, the present one included.
+    :ivar t: (int) Steps that were made, the present one included.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.compat.chainer import Optimizer
     >>> class Plain(Optimizer):

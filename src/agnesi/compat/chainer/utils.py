@@ -10,10 +10,7 @@ import numpy as np
 class WalkerAlias:
     """Samples of a discrete distribution, each in the same time (Walker, 1977).
 
-    Parameters
-    ----------
-    probs : sequence of float
-        Weights, which need not sum to 1.
+    :param probs: Weights, which need not sum to 1.
     """
 
     def __init__(self, probs: Any) -> None:

@@ -16,10 +16,7 @@ __all__ = ["Generator", "getRNGState", "initialSeed", "manualSeed", "seed", "set
 class Generator:
     """A source of random numbers of its own, which functions take as their first argument.
 
-    Attributes
-    ----------
-    seeded : int
-        What it began with.
+    :ivar seeded: (int) What it began with.
     """
 
     def __init__(self) -> None:

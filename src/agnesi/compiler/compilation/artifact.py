@@ -18,35 +18,21 @@ from agnesi.core.support.record import field, struct
 class Recipe:
     """IR text, and how the entry finds the buffers that its body expects.
 
-    Attributes
-    ----------
-    key : str
-        That of the backend that made it.
-    text : str
-        The module; its body takes arguments, states, constants, results and the arena, in order.
-    states : list of int
-        Places of the states among the function's live tensors.
-    constants : list of numpy.ndarray
-        Values of the constants.
-    results : list of int
-        Places of the outputs that the entry makes.
-    reused : dict
-        Outputs that stand in the memory of an argument: output to argument, by place.
-    arena_bytes : int
-        Scratch memory of a call.
-    long : bool
-        Whether a call is worth releasing the interpreter lock.
-    failures : list of tuple
-        What the code's checks say (see ``failures.Failure``).
-    widest : tuple or None
-        The largest temporary, told as a failure.
-    optimize : int
-        Level of the text's compilation (see ``runtime.machine.load``).
-    foreign : list of str
-        C functions that the body calls, by name (see ``core.ir.foreign``), in the order of its
-        table.
-    callbacks : list
-        Functions that the body calls in Python; a recipe with any is not kept on disk.
+    :ivar key: That of the backend that made it.
+    :ivar text: The module; its body takes arguments, states, constants, results and the arena, in
+        order.
+    :ivar states: Places of the states among the function's live tensors.
+    :ivar constants: Values of the constants.
+    :ivar results: Places of the outputs that the entry makes.
+    :ivar reused: Outputs that stand in the memory of an argument: output to argument, by place.
+    :ivar arena_bytes: Scratch memory of a call.
+    :ivar long: Whether a call is worth releasing the interpreter lock.
+    :ivar failures: What the code's checks say (see ``failures.Failure``).
+    :ivar widest: The largest temporary, told as a failure.
+    :ivar optimize: Level of the text's compilation (see ``runtime.machine.load``).
+    :ivar foreign: C functions that the body calls, by name (see ``core.ir.foreign``), in the order
+        of its table.
+    :ivar callbacks: Functions that the body calls in Python; a recipe with any is not kept on disk.
     """
 
     key: str

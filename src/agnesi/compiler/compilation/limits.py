@@ -14,8 +14,6 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 2
 def byte_count(limit: Any, name: str = "memory_limit") -> int | None:
     """A number of bytes, given as such or as text with a unit; None stays None.
 
-    Examples
-    --------
     >>> from agnesi.compiler.compilation.limits import byte_count
     >>> byte_count("1.5 GB"), byte_count("512MiB"), byte_count(1e3)
     (1500000000, 536870912, 1000)

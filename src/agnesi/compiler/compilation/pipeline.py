@@ -228,34 +228,19 @@ def _callback(kernel: Callback) -> Any:
 class Call:
     """The bindings of a program's code to memory, and how it is called.
 
-    Attributes
-    ----------
-    recipe : Recipe
-        What the body expects.
-    graph : FunctionGraph
-        What was compiled, for messages.
-    live : sequence of Tensor
-        The tensors that it reads and changes without being given them.
-    arguments : sequence
-        What comes in (``runtime.entry.Arg``).
-    outputs : sequence of (str, shape, bool)
-        The dtypes and shapes of the results, and which become tensors.
-    result : {"none", "single", "tuple"}
-        What the function returns.
-    written : sequence of Tensor or int
-        The tensors, and the places of arguments, that it changes.
-    name : str
-        For messages.
-    slow : callable, optional
-        Takes the user's own calls where they do not fit.
-    guards : sequence
-        What has to hold for those (``runtime.entry.Guard``).
-    watched : Watched, optional
-        What native code compares before them.
-    own_scratch : bool
-        Whether scratch memory is kept from call to call.
-    counters : optional
-        Where a profiled program counts (``runtime.entry.bind``).
+    :ivar recipe: What the body expects.
+    :ivar graph: What was compiled, for messages.
+    :ivar live: The tensors that it reads and changes without being given them.
+    :ivar arguments: What comes in (``runtime.entry.Arg``).
+    :ivar outputs: The dtypes and shapes of the results, and which become tensors.
+    :ivar result: {"none", "single", "tuple"}: what the function returns.
+    :ivar written: The tensors, and the places of arguments, that it changes.
+    :ivar name: For messages.
+    :ivar slow: Takes the user's own calls where they do not fit.
+    :ivar guards: What has to hold for those (``runtime.entry.Guard``).
+    :ivar watched: What native code compares before them.
+    :ivar own_scratch: Whether scratch memory is kept from call to call.
+    :ivar counters: Where a profiled program counts (``runtime.entry.bind``).
     """
 
     recipe: Recipe

@@ -98,8 +98,6 @@ def sort(x: np.ndarray, axis: int, descending: bool, places: bool, first: int = 
 def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
     """The same, at once.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.compiler.library.sorting import sorted_by_code
     >>> from agnesi.core.ir.calls.sorting import Sorting

@@ -31,20 +31,13 @@ _KINDS = {Product: "product", Convolution: "convolution", Callback: "python", Ch
 class Place(NamedTuple):
     """Where one buffer lies, and when.
 
-    Attributes
-    ----------
-    name, role : str
-        What the listing calls it; "argument", "state", "constant", "output" or "temporary".
-    what : str
-        The user's name for the value, or the operation that makes it.
-    shape, dtype : tuple, str
-        Its type.
-    nbytes, offset : int
-        Bytes, and where they begin in the arena or in the memory of ``shares``.
-    first, last : int
-        The kernels that touch it first and last; -1 where none does.
-    shares : str
-        The argument, state or temporary whose memory it takes over; "" for none.
+    :ivar name, role: What the listing calls it; "argument", "state", "constant", "output" or
+        "temporary".
+    :ivar what: The user's name for the value, or the operation that makes it.
+    :ivar shape, dtype: Its type.
+    :ivar nbytes, offset: Bytes, and where they begin in the arena or in the memory of ``shares``.
+    :ivar first, last: The kernels that touch it first and last; -1 where none does.
+    :ivar shares: The argument, state or temporary whose memory it takes over; "" for none.
     """
 
     name: str
@@ -82,28 +75,21 @@ class MemoryPlan:
 
     Where sizes are run-time values, bytes are those of typical sizes, which printing it names.
 
-    Attributes
-    ----------
-    policy : CompilePolicy
-        What the compilation took its time for: the optimizer with all that follows from it.
-    passes : dict
-        What each pass of the scheduler did, by its name: so many kernels, values or bytes.
-    sizes : dict
-        The run-time sizes by name: least, most and typical value, and whose size it is.
-    eager_bytes : int
-        Memory if every value of the user's graph had an array of its own.
-    planned_bytes : int
-        Memory of arguments, state, constants, results and the arena, shared memory counted once.
-    arena_bytes : int
-        The part for values that do not outlive a call.
-    argument_bytes, state_bytes, constant_bytes, output_bytes : int
-        The other parts.
-    peak_bytes : int
-        The most bytes of the arena that hold a value at one time; no arena could be smaller.
-    peak_kernel : int
-        The kernel during which that is so; -1 without temporaries.
-    places : list of Place
-        Every buffer: arguments, state, constants, results, and temporaries as they come to life.
+    :ivar policy: What the compilation took its time for: the optimizer with all that follows from
+        it.
+    :ivar passes: What each pass of the scheduler did, by its name: so many kernels, values or
+        bytes.
+    :ivar sizes: The run-time sizes by name: least, most and typical value, and whose size it is.
+    :ivar eager_bytes: Memory if every value of the user's graph had an array of its own.
+    :ivar planned_bytes: Memory of arguments, state, constants, results and the arena, shared memory
+        counted once.
+    :ivar arena_bytes: The part for values that do not outlive a call.
+    :ivar argument_bytes, state_bytes, constant_bytes, output_bytes: The other parts.
+    :ivar peak_bytes: The most bytes of the arena that hold a value at one time; no arena could be
+        smaller.
+    :ivar peak_kernel: The kernel during which that is so; -1 without temporaries.
+    :ivar places: Every buffer: arguments, state, constants, results, and temporaries as they come
+        to life.
     """
 
     def __init__(self, compiled: Compiled) -> None:
@@ -152,8 +138,6 @@ class MemoryPlan:
     def figures(self) -> dict[str, int]:
         """The numbers alone.
 
-        Examples
-        --------
         >>> import agnesi as ag
         >>> f = ag.jit(lambda x: (x @ x) @ x)
         >>> y = f(ag.ones((8, 8)))

@@ -19,18 +19,11 @@ _MIN_CALIBRATION_SECONDS = 0.01
 class KernelTime(NamedTuple):
     """One kernel of a profiled function.
 
-    Attributes
-    ----------
-    kernel : str
-        Its kind and its operations.
-    line : str
-        The user's line of the last of them; empty where there is none.
-    depth : int
-        In how many loops and branches it is, whose time contains its own.
-    calls : int
-        How often it ran.
-    seconds : float
-        How long in all.
+    :ivar kernel: Its kind and its operations.
+    :ivar line: The user's line of the last of them; empty where there is none.
+    :ivar depth: In how many loops and branches it is, whose time contains its own.
+    :ivar calls: How often it ran.
+    :ivar seconds: How long in all.
     """
 
     kernel: str
@@ -44,18 +37,12 @@ class Profile:
     """Times of a function's kernels since it was made; printing it gives them all, and sums by
     operation and by line.
 
-    Attributes
-    ----------
-    calls : int
-        How often compiled code ran.
-    seconds : float
-        How long in all, without checks of arguments and what Python does.
-    kernels : list of KernelTime
-        In their order, of one version after the other.
-    compiling : dict
-        Seconds by the stage of compiling.
-    peak_bytes : int
-        The most memory that a version takes for arguments, state, results and temporaries.
+    :ivar calls: How often compiled code ran.
+    :ivar seconds: How long in all, without checks of arguments and what Python does.
+    :ivar kernels: In their order, of one version after the other.
+    :ivar compiling: Seconds by the stage of compiling.
+    :ivar peak_bytes: The most memory that a version takes for arguments, state, results and
+        temporaries.
     """
 
     def __init__(self, name: str, specialisations: Sequence[Any]) -> None:

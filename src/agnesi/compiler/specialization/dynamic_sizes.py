@@ -81,12 +81,8 @@ def in_shapes(sizes: Pattern, shapes: Shapes) -> list[Shape]:
 class Growing(Generic[V]):
     """The versions of a function for arguments that differ in some sizes only.
 
-    Attributes
-    ----------
-    refused : str
-        Why there is no version for all sizes; empty where there is none yet, or some.
-    made : list
-        The versions for more than one size, with what sizes they take.
+    :ivar refused: Why there is no version for all sizes; empty where there is none yet, or some.
+    :ivar made: The versions for more than one size, with what sizes they take.
     """
 
     def __init__(self) -> None:

@@ -128,12 +128,8 @@ class Computed:
     scalar; what is expensive on the way to it, which is handed on; and what exists only where
     Python decides as it did until it was asked for. owner : object The jitted function.
 
-    Attributes
-    ----------
-    most : int or None
-        Of a size that data decides, the most that it may be.
-    pattern : tuple or None
-        The sizes of the arguments that it takes, where some are run-time values.
+    :ivar most: Of a size that data decides, the most that it may be.
+    :ivar pattern: The sizes of the arguments that it takes, where some are run-time values.
     """
 
     def __init__(self, arguments: Sequence[Any], wanted: SizeWanted, owner: Any) -> None:

@@ -62,11 +62,8 @@ _NONE: Mapping[Any, Place] = MappingProxyType({})
 class Version:
     """A function for one signature; calling it with the leaves of the arguments runs it.
 
-    Attributes
-    ----------
-    flat : bool
-        Whether the native function takes the user's arguments and gives the user's result as they
-        are, without any Python.
+    :ivar flat: Whether the native function takes the user's arguments and gives the user's result
+        as they are, without any Python.
     """
 
     @no_gc()

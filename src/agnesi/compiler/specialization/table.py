@@ -58,16 +58,11 @@ Make = Callable[..., Version]
 class Versions:
     """The versions of one function.
 
-    Attributes
-    ----------
-    ready : list of Version
-        Those used last, which calls may go to at once.
-    hidden : dict of Any to Place
-        What the function reads besides its arguments and keeps changing: numbers and tensors,
-        which are arguments of the code.
-    dynamic : dict of Tree to set of int
-        Arguments that are whole numbers and keep changing, by the structure of all: their values
-        are the code's.
+    :ivar ready: Those used last, which calls may go to at once.
+    :ivar hidden: What the function reads besides its arguments and keeps changing: numbers and
+        tensors, which are arguments of the code.
+    :ivar dynamic: Arguments that are whole numbers and keep changing, by the structure of all:
+        their values are the code's.
     """
 
     def __init__(self, owner: Any) -> None:

@@ -48,13 +48,9 @@ def told(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str
 class Assumptions:
     """What a trace took arguments to be besides their values, where code asks for that.
 
-    Attributes
-    ----------
-    asked : frozenset of str
-        What code asks.
-    things : dict of int to object
-        By identity, the tensors, arrays and containers that it has without being given them; empty
-        where it neither compares identities nor changes anything but tensors.
+    :ivar asked: What code asks.
+    :ivar things: By identity, the tensors, arrays and containers that it has without being given
+        them; empty where it neither compares identities nor changes anything but tensors.
     """
 
     def __init__(self, asked: frozenset[str], leaves: Sequence[Any], things: Mapping[int, Any],
@@ -152,8 +148,6 @@ def assumed(trace: Any, reads: Any, leaves: Sequence[Any], tree: Tree, known: fr
 def containers(tree: Tree, nest: Any) -> list[Any]:
     """Return the containers of arguments that can be changed.
 
-    Examples
-    --------
     >>> from agnesi.compiler.tracing.argument_facts import containers
     >>> from agnesi.core.support.tree import flatten
     >>> nest = ([1.0], {"a": (2.0,)})

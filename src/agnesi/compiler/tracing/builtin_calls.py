@@ -103,8 +103,6 @@ def _kept(code: ByIdentity, names: frozenset[tuple[str, int]]) -> CodeType:
 def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
     """Code, and that of functions made in it, with stand-ins for what names are.
 
-    Examples
-    --------
     >>> from agnesi.compiler.tracing.builtin_calls import with_calls
     >>> import agnesi.compiler.tracing.numbers
     >>> def f(x):

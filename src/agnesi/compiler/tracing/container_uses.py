@@ -71,8 +71,6 @@ Uses = frozenset[Use]
 def uses_of(code: CodeType, name: str) -> Uses:
     """Return the uses of a variable by code, and by functions that are made in it.
 
-    Examples
-    --------
     >>> from agnesi.compiler.tracing.container_uses import uses_of
     >>> def f(x):
     ...     h["loss"].append(x)

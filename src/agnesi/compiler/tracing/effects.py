@@ -98,12 +98,8 @@ class Hidden:
 class Effects:
     """All that a trace put somewhere, and the leaves of arguments that it replaced.
 
-    Attributes
-    ----------
-    tensors : list of Tensor
-        What has to be computed for it, in the order in which ``write`` takes it.
-    obstacle : str
-        What cannot be repeated, for the user; empty where all can.
+    :ivar tensors: What has to be computed for it, in the order in which ``write`` takes it.
+    :ivar obstacle: What cannot be repeated, for the user; empty where all can.
     """
 
     def __init__(self, reads: Reads, hidden: Sequence[Hidden], tree: Tree, leaves: Sequence[Any],

@@ -90,10 +90,7 @@ class LookedAtError(BaseException):
 def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) -> None:
     """Note why a trace ended: which arguments Python looked at, or an error of the user's code.
 
-    Raises
-    ------
-    TraceError
-        If a dict was asked for a computed tensor.
+    :raises TraceError: If a dict was asked for a computed tensor.
     """
     if (told := missing_key(error)) is not None:
         raise told from None

@@ -25,12 +25,8 @@ _PLAIN_KEYS = (str, int, bool, float, bytes, type(None))
 class Parts:
     """The containers of a trace that are known by their entries.
 
-    Parameters
-    ----------
-    reads : Reads
-        What else the trace reads.
-    lending : Deferral, optional
-        Whether arrays may be lent, and where is noted that some are.
+    :param reads: What else the trace reads.
+    :param lending: Whether arrays may be lent, and where is noted that some are.
     """
 
     def __init__(self, reads: Any, lending: Any = None) -> None:

@@ -118,10 +118,7 @@ class PlaceTable:
         """Return the arrays whose elements each call compares; those that are ``used`` as memory
         are read where they are then.
 
-        Raises
-        ------
-        OnlyEagerError
-            If code itself reads elements of one that is too large for that.
+        :raises OnlyEagerError: If code itself reads elements of one that is too large for that.
         """
         bytes_left = _MAX_HELD_BYTES
         for key, place in self.arrays.items():

@@ -50,8 +50,6 @@ PLAIN = (int, str, bytes, bool, type(None))
 def same(a: Any, b: Any) -> bool:
     """Return whether code that was made for one value serves for the other: never by ``==`` alone.
 
-    Examples
-    --------
     >>> from agnesi.compiler.tracing.places import same
     >>> same((1, "a"), (1, "a")), same(0.0, -0.0), same(1, True), same(float("nan"), float("nan"))
     (True, False, False, True)

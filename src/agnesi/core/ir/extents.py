@@ -32,14 +32,10 @@ class SmallSizeError(UnknownSizeError):
 class Extent(Dim):
     """A size that every call brings along.
 
-    Attributes
-    ----------
-    guess : int
-        A typical value, for decisions that only matter for speed.
-    terms : tuple
-        The polynomial: pairs of a monomial (a sorted tuple of indivisible extents) and its factor.
-    turns : list of int
-        Of a size of its own: the values up to which something undecided had one answer.
+    :ivar guess: A typical value, for decisions that only matter for speed.
+    :ivar terms: The polynomial: pairs of a monomial (a sorted tuple of indivisible extents) and its
+        factor.
+    :ivar turns: Of a size of its own: the values up to which something undecided had one answer.
     """
 
     __slots__ = ("ends", "guess", "hashed", "terms", "text", "turns")

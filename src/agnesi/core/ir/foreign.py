@@ -47,36 +47,25 @@ class Call:
     Operands, results and scratch memory are row-major.  Of operands and results, call number ``i``
     of ``batch`` gets the i-th of as many equal parts.
 
-    Attributes
-    ----------
-    symbol : str
-        ``library:function``; the library is one of :data:`RESOLVERS`.
-    arguments : tuple of Argument
-        What the function takes.
-    batch : int or Extent
-        How many times it is called.
-    copies : tuple of (int, int)
-        Results that are an operand's copy at first, which the function works on: (result, operand).
-    scratch : tuple of (int or Extent)
-        Bytes of memory that the function uses up, the same for all calls.
-    status : bool
-        Whether it returns an int32, which is not 0 where it failed.
-    error : str
-        The error's type then; :data:`REASONS` may know why.
-    units : int
-        If not 0, the function is called as kernels are, ``(table, begin, end, thread)``: it does
-        the units of work from ``begin`` to ``end``, of so many; the arguments are in the table.
-        Threads share them.
-    over : int, optional
-        The operand with which the result is initialized.
-    tells : BoundsCheck, optional
-        The check of indices that it makes itself
+    :ivar symbol: ``library:function``; the library is one of :data:`RESOLVERS`.
+    :ivar arguments: What the function takes.
+    :ivar batch: How many times it is called.
+    :ivar copies: Results that are an operand's copy at first, which the function works on: (result,
+        operand).
+    :ivar scratch: Bytes of memory that the function uses up, the same for all calls.
+    :ivar status: Whether it returns an int32, which is not 0 where it failed.
+    :ivar error: The error's type then; :data:`REASONS` may know why.
+    :ivar units: If not 0, the function is called as kernels are, ``(table, begin, end, thread)``:
+        it does the units of work from ``begin`` to ``end``, of so many; the arguments are in the
+        table. Threads share them.
+    :ivar over: The operand with which the result is initialized.
+    :ivar tells: The check of indices that it makes itself
         (``schedule/transforms/bounds_checks.py``).
-    when : {"", "early", "late"}
-        "early" starts work that goes on beside the program: it runs as soon as its operands are
-        there.  "late" waits for such work: all that does not need its results runs before it.
-    leave : str
-        ``library:function`` without arguments, which is called if the program stops at any place.
+    :ivar when: {"", "early", "late"}: "early" starts work that goes on beside the program: it runs
+        as soon as its operands are there.  "late" waits for such work: all that does not need its
+        results runs before it.
+    :ivar leave: ``library:function`` without arguments, which is called if the program stops at any
+        place.
     """
 
     symbol: str
@@ -104,14 +93,9 @@ class Walk:
 
     Operands broadcast; each call gets some elements along one axis (``core.ir.calls.ufuncs``).
 
-    Attributes
-    ----------
-    name : str
-        The function as ``module.name``.
-    types : str
-        Characters of the loop's dtypes, as in ``dd->d``; others are converted.
-    output : int
-        The result that is wanted, of several.
+    :ivar name: The function as ``module.name``.
+    :ivar types: Characters of the loop's dtypes, as in ``dd->d``; others are converted.
+    :ivar output: The result that is wanted, of several.
     """
 
     name: str

@@ -365,22 +365,15 @@ class Carry:
 class Loop(Kernel):
     """Runs a block again and again.
 
-    Attributes
-    ----------
-    length : int, Extent or None
-        Turns at most; None where ``condition`` alone decides.
-    rows : list of (Buffer, Source)
-        What turn ``t`` wrote to the buffer of the block belongs at ``t`` steps in the source.
-    count : Source, optional
-        Holds the number of turns, where it is less than ``length``.
-    stop : Buffer, optional
-        Of the block: whether this turn was the last.  The rows that follow repeat the last one.
-    done : Buffer, optional
-        Takes the number of turns.
-    condition : Block, optional
-        Fills ``goes_on`` before every turn; it reads the carries through ``asks``.
-    scratch : Buffer
-        Room for what the blocks keep to themselves.
+    :ivar length: Turns at most; None where ``condition`` alone decides.
+    :ivar rows: What turn ``t`` wrote to the buffer of the block belongs at ``t`` steps in the
+        source.
+    :ivar count: Holds the number of turns, where it is less than ``length``.
+    :ivar stop: Of the block: whether this turn was the last.  The rows that follow repeat the last
+        one.
+    :ivar done: Takes the number of turns.
+    :ivar condition: Fills ``goes_on`` before every turn; it reads the carries through ``asks``.
+    :ivar scratch: Room for what the blocks keep to themselves.
     """
 
     length: Size | None = None

@@ -22,32 +22,18 @@ next_serial = itertools.count(1).__next__
 class Node:
     """One value of a graph.
 
-    Attributes
-    ----------
-    op : Op or None
-        The operation that makes the value; None for a leaf.
-    inputs : tuple of Node
-        What the operation reads.
-    shape, dtype : tuple, numpy.dtype
-        Type of the value; sizes may be :class:`Dim`.
-    weak : bool
-        Whether the value came from Python scalars only and does not decide over dtypes.
-    requires_grad : bool
-        Whether gradients flow through this node.
-    value : numpy.ndarray or None
-        The value, where a gradient rule needs it, or the value of a leaf.
-    version : list or None
-        The counter of changes of the memory in which ``value`` lies.
-    handle : callable or None
-        Returns the tensor that a leaf (or a retained node) stands for, or None.
-    name : str or None
-        The user's name for it.
-    where : tuple or None
-        The user's line that wrote it (see ``core.support.errors.location``).
-    outputs : tuple of (shape, dtype), or None
-        Types of the results of an operation with several; ``Item`` nodes pick them.
-    serial : int
-        Nodes are numbered as they are made; the numbers of eager operations are negative.
+    :ivar op: The operation that makes the value; None for a leaf.
+    :ivar inputs: What the operation reads.
+    :ivar shape, dtype: Type of the value; sizes may be :class:`Dim`.
+    :ivar weak: Whether the value came from Python scalars only and does not decide over dtypes.
+    :ivar requires_grad: Whether gradients flow through this node.
+    :ivar value: The value, where a gradient rule needs it, or the value of a leaf.
+    :ivar version: The counter of changes of the memory in which ``value`` lies.
+    :ivar handle: Returns the tensor that a leaf (or a retained node) stands for, or None.
+    :ivar name: The user's name for it.
+    :ivar where: The user's line that wrote it (see ``core.support.errors.location``).
+    :ivar outputs: Types of the results of an operation with several; ``Item`` nodes pick them.
+    :ivar serial: Nodes are numbered as they are made; the numbers of eager operations are negative.
     """
 
     __slots__ = (

@@ -82,58 +82,45 @@ class Config:
     made in it, but not for threads that are started in it.  Within a block, an assignment changes
     what the block set, and its end undoes both.
 
-    Attributes
-    ----------
-    default_float : str
-        dtype of Python floats and of creation functions ("float32"; also "float16", "float64").
-    symbolic_float : str
-        dtype of symbolic variables that name none, as in ``T.matrix()`` ("float64", as in Theano).
-    optimizer : str
-        Rewrite preset of compiled functions: "fast_run", "fast_compile" or "None".
-    algebra : str
-        What rewrite rules of ``ag.jit`` take for granted: "exact" keeps NaN, infinities and signs
-        of zero as the Python computes them, but where a result nearer to the exact one exists;
-        "real" simplifies as with real numbers, so that ``x / x`` is 1.
-    save_dtype : str
-        Type in which compiled functions keep large values that lie idle while memory is short:
-        activations, mostly, between forward and backward pass.  "float16" halves that memory and
-        rounds gradients; values above 65504 overflow.  "" keeps them as they are.
-    compile : bool
-        False runs functions of ``ag.jit`` as the Python that they are, where ``print`` and a
-        debugger see values, and those of ``ag.function`` on the NumPy interpreter.
-    verify : bool
-        True checks the program after each pass of the scheduler, and that it computes little twice:
-        for tests of the compiler, which take some longer then.
-    cache, cache_dir : bool, str
-        Use of the compile cache on disk, and its folder, with ``~`` for the home folder ("" means
-        ``agnesi`` in XDG_CACHE_HOME or the platform's folder of caches).  The code in it runs as
-        your own, so a folder or file that others may write is not read: ``python -m agnesi cache
-        show`` tells.
-    conv_algorithm : str
-        How convolutions are computed: "auto", "implicit_gemm", "direct", "unfold", "fft",
-        "reference", or a policy: "guess_once", "guess_on_shape_change", "time_once",
-        "time_on_shape_change" (see :func:`agnesi.conv2d`).
-    conv_forward, conv_input, conv_weight : str
-        The same for the convolution itself and for its gradients alone.
-    conv_exclude : str
-        Names of algorithms, with commas between them, that are not used.
-    lapack : str
-        Where linear algebra finds BLAS and LAPACK: "" is the library that NumPy has loaded, a file
-        another one, "none" none (see ``agnesi.linalg.backend``).
-    target : str
-        What functions that are compiled from now on are made for: "native", the processor with its
-        vectors and threads, or "scalar", the same with one lane and one thread, and loops in the
-        place of tiles: many times slower, a reference when compiled results are in doubt.
-    seed : int or None
-        Where the default generator of random numbers begins, if it is set before the first draw;
-        None takes the system's entropy.
-    threads : int
-        The most threads that compiled code uses, from the next call on; 0 means as many as there
-        are cores, which is the most it can name.  ``ag.set_num_threads`` may ask for more.  The
-        threads are the process's: blocks in several threads bound them for all, the last one does.
+    :ivar default_float: (str) dtype of Python floats and of creation functions ("float32"; also
+        "float16", "float64").
+    :ivar symbolic_float: (str) dtype of symbolic variables that name none, as in ``T.matrix()``
+        ("float64", as in Theano).
+    :ivar optimizer: (str) Rewrite preset of compiled functions: "fast_run", "fast_compile" or
+        "None".
+    :ivar algebra: (str) What rewrite rules of ``ag.jit`` take for granted: "exact" keeps NaN,
+        infinities and signs of zero as the Python computes them, but where a result nearer to the
+        exact one exists; "real" simplifies as with real numbers, so that ``x / x`` is 1.
+    :ivar save_dtype: (str) Type in which compiled functions keep large values that lie idle while
+        memory is short: activations, mostly, between forward and backward pass.  "float16" halves
+        that memory and rounds gradients; values above 65504 overflow.  "" keeps them as they are.
+    :ivar compile: (bool) False runs functions of ``ag.jit`` as the Python that they are, where
+        ``print`` and a debugger see values, and those of ``ag.function`` on the NumPy interpreter.
+    :ivar verify: (bool) True checks the program after each pass of the scheduler, and that it
+        computes little twice: for tests of the compiler, which take some longer then.
+    :ivar cache, cache_dir: (bool, str) Use of the compile cache on disk, and its folder, with ``~``
+        for the home folder ("" means ``agnesi`` in XDG_CACHE_HOME or the platform's folder of
+        caches).  The code in it runs as your own, so a folder or file that others may write is not
+        read: ``python -m agnesi cache show`` tells.
+    :ivar conv_algorithm: (str) How convolutions are computed: "auto", "implicit_gemm", "direct",
+        "unfold", "fft", "reference", or a policy: "guess_once", "guess_on_shape_change",
+        "time_once", "time_on_shape_change" (see :func:`agnesi.conv2d`).
+    :ivar conv_forward, conv_input, conv_weight: (str) The same for the convolution itself and for
+        its gradients alone.
+    :ivar conv_exclude: (str) Names of algorithms, with commas between them, that are not used.
+    :ivar lapack: (str) Where linear algebra finds BLAS and LAPACK: "" is the library that NumPy has
+        loaded, a file another one, "none" none (see ``agnesi.linalg.backend``).
+    :ivar target: (str) What functions that are compiled from now on are made for: "native", the
+        processor with its vectors and threads, or "scalar", the same with one lane and one thread,
+        and loops in the place of tiles: many times slower, a reference when compiled results are in
+        doubt.
+    :ivar seed: (int or None) Where the default generator of random numbers begins, if it is set
+        before the first draw; None takes the system's entropy.
+    :ivar threads: (int) The most threads that compiled code uses, from the next call on; 0 means as
+        many as there are cores, which is the most it can name.  ``ag.set_num_threads`` may ask for
+        more.  The threads are the process's: blocks in several threads bound them for all, the last
+        one does.
 
-    Examples
-    --------
     >>> import agnesi as ag
     >>> with ag.config(default_float="float64"):
     ...     print(ag.ones(2).dtype)

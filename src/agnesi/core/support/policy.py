@@ -16,40 +16,28 @@ from agnesi.core.support.record import record, replace
 class CompilePolicy:
     """The decisions between fast code and a fast compile.
 
-    Attributes
-    ----------
-    optimizer : str
-        The name by which users choose it.
-    stages : tuple of str
-        Stages and tags of the rewrite rules that run.
-    opt_level : int
-        LLVM's level for the code; 0 is its quickest.
-    library_products : bool
-        Whether the BLAS that NumPy has loaded evaluates matrix products.
-    shared_kernels : bool
-        Whether convolutions call functions that they share, which find their numbers in tables.
-    shared_functions : bool
-        Whether costly functions are called, and not written where they are needed.
-    code_weight : float
-        Penalty for the size of a product's code, per accumulator: a fraction of its run time.
-    short_epilogues : bool
-        Whether what follows a product is always written once for a tile, in a loop.
-    few_rows : bool
-        Whether products of run-time sizes have code of their own for few rows.
-    transposed_blocks : bool
-        Whether operands that are strided along the vector axis are transposed in blocks.
-    row_sums : bool
-        Whether sums over rows that are far apart in memory are taken row by row.
-    wide_iterations : bool
-        Whether an iteration of a loop fills several vector registers.
-    masked_loops : bool
-        Whether one masked loop replaces a main loop and its remainder, where that costs little.
-    lane_sums : bool
-        Whether LLVM's own functions sum up the lanes of a vector.
-    straight_steps : int
-        Kernels in a row that are called one by one; more are run from tables.
-    profiled : bool
-        Whether the time of each kernel is measured.
+    :ivar optimizer: The name by which users choose it.
+    :ivar stages: Stages and tags of the rewrite rules that run.
+    :ivar opt_level: LLVM's level for the code; 0 is its quickest.
+    :ivar library_products: Whether the BLAS that NumPy has loaded evaluates matrix products.
+    :ivar shared_kernels: Whether convolutions call functions that they share, which find their
+        numbers in tables.
+    :ivar shared_functions: Whether costly functions are called, and not written where they are
+        needed.
+    :ivar code_weight: Penalty for the size of a product's code, per accumulator: a fraction of its
+        run time.
+    :ivar short_epilogues: Whether what follows a product is always written once for a tile, in a
+        loop.
+    :ivar few_rows: Whether products of run-time sizes have code of their own for few rows.
+    :ivar transposed_blocks: Whether operands that are strided along the vector axis are transposed
+        in blocks.
+    :ivar row_sums: Whether sums over rows that are far apart in memory are taken row by row.
+    :ivar wide_iterations: Whether an iteration of a loop fills several vector registers.
+    :ivar masked_loops: Whether one masked loop replaces a main loop and its remainder, where that
+        costs little.
+    :ivar lane_sums: Whether LLVM's own functions sum up the lanes of a vector.
+    :ivar straight_steps: Kernels in a row that are called one by one; more are run from tables.
+    :ivar profiled: Whether the time of each kernel is measured.
     """
 
     optimizer: str

@@ -153,8 +153,6 @@ def record(cls: C) -> C:
     Records are immutable, and equal (with equal hashes) when their fields are.  A class attribute
     of a field's name is its default.
 
-    Examples
-    --------
     >>> from agnesi.core.support.record import record
     >>> @record
     ... class Scale:
@@ -170,8 +168,6 @@ def record(cls: C) -> C:
 def struct(cls: C) -> C:
     """A class decorator like :func:`record` for objects that change, and so have no hash.
 
-    Examples
-    --------
     >>> from agnesi.core.support.record import field, struct
     >>> @struct
     ... class Basket:
@@ -188,8 +184,6 @@ def struct(cls: C) -> C:
 def handle(cls: C) -> C:
     """A class decorator like :func:`record` for objects that are equal to themselves only.
 
-    Examples
-    --------
     >>> from agnesi.core.support.record import handle
     >>> @handle
     ... class Ticket:

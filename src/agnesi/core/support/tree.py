@@ -23,8 +23,6 @@ Build = Callable[[Any, Iterable[Any]], Any]
 def exact(value: Any) -> Any:
     """A key that is equal for the same value only: 1, 1.0 and True differ, 0.0 and -0.0, too.
 
-    Examples
-    --------
     >>> from agnesi.core.support.tree import exact
     >>> exact((1, -0.0)) == exact((1, 0.0)), exact(frozenset({1})) == exact(frozenset({True}))
     (False, False)
@@ -50,16 +48,10 @@ class Tree:
 
     Nests may be of any depth: nothing here calls itself.
 
-    Attributes
-    ----------
-    kind : type or None
-        Class of the container; None for a leaf.
-    extra : hashable
-        What its class needs beside the children (keys of a dict, names of fields).
-    children : tuple of Tree
-        The nests inside.
-    leaves, depth : int
-        How many leaves it has, and how many containers lie in each other at most.
+    :ivar kind: Class of the container; None for a leaf.
+    :ivar extra: What its class needs beside the children (keys of a dict, names of fields).
+    :ivar children: The nests inside.
+    :ivar leaves, depth: How many leaves it has, and how many containers lie in each other at most.
     """
 
     __slots__ = ("_hash", "children", "depth", "extra", "kind", "leaves")
@@ -331,8 +323,6 @@ def check_ends(outer: Iterable[Any]) -> None:
 def nested_beyond(nest: Any, levels: int) -> bool:
     """Return whether lists and tuples lie in each other more than ``levels`` deep; dicts, too.
 
-    Examples
-    --------
     >>> from agnesi.core.support.tree import nested_beyond
     >>> nested_beyond([[1, [2]]], 3), nested_beyond([[1, [2]]], 2)
     (False, True)

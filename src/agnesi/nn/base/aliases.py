@@ -8,8 +8,6 @@ from typing import Any
 def also(ours: str) -> Any:
     """An attribute that is read, set and deleted as the one that we call ``ours``.
 
-    Examples
-    --------
     >>> from agnesi import nn
     >>> pool = nn.MaxPool2d(2)
     >>> pool.ceil_mode = True

@@ -27,19 +27,10 @@ from agnesi.ops.base.creation import empty
 class LossAndOutput(NamedTuple):
     """The result of :class:`AdaptiveLogSoftmaxWithLoss`.
 
-    Parameters
-    ----------
-    output : Tensor
-        The log-probability of each target.
-    loss : Tensor
-        The mean of its negative.
+    :param output: The log-probability of each target.
+    :param loss: The mean of its negative.
+    :see: nn.AdaptiveLogSoftmaxWithLoss
 
-    See Also
-    --------
-    nn.AdaptiveLogSoftmaxWithLoss
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> layer = ag.nn.AdaptiveLogSoftmaxWithLoss(4, 10, [2, 5])
     >>> output, loss = layer(ag.ones((3, 4)), [0, 4, 9])

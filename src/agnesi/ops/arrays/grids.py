@@ -40,8 +40,6 @@ class _Grid:
     ``mgrid`` gives one array with full coordinates, ``ogrid`` one for each slice, with size 1 along
     the other axes.  An imaginary step is a count, both ends included.
 
-    Examples
-    --------
     >>> import agnesi as ag
     >>> ag.mgrid[0:2, 0:3].shape
     (2, 2, 3)

@@ -142,8 +142,6 @@ def key_expressions(z: Expr) -> list[Expr]:
 def stable_order_of(x: np.ndarray, descending: bool) -> np.ndarray:
     """Indices that put the last axis of complex numbers in order, as ``order.stable_order``.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.ops.base.complex_order import stable_order_of
     >>> stable_order_of(np.array([1 + 2j, 1 + 1j, 0j]), True)

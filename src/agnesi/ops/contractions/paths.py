@@ -18,8 +18,6 @@ _MAX_EXHAUSTIVE_TERMS = 8
 def cost(labels: Labels, sizes: Sizes) -> int:
     """Multiplications of a product over these labels.
 
-    Examples
-    --------
     >>> from agnesi.ops.contractions.paths import cost
     >>> cost(frozenset("ijk"), {"i": 2, "j": 3, "k": 4})
     24
@@ -30,8 +28,6 @@ def cost(labels: Labels, sizes: Sizes) -> int:
 def best_path(terms: Sequence[Labels], result: Labels, sizes: Sizes) -> Path:
     """The path of least cost for a few terms, else one found step by step.
 
-    Examples
-    --------
     >>> from agnesi.ops.contractions.paths import best_path
     >>> a, b, c = frozenset("ij"), frozenset("jk"), frozenset("k")
     >>> best_path([a, b, c], frozenset("i"), {"i": 9, "j": 9, "k": 9})
@@ -44,8 +40,6 @@ def best_path(terms: Sequence[Labels], result: Labels, sizes: Sizes) -> Path:
 def path_cost(path: Path, terms: Sequence[Labels], result: Labels, sizes: Sizes) -> int:
     """Multiplications along a path.
 
-    Examples
-    --------
     >>> from agnesi.ops.contractions.paths import path_cost
     >>> path_cost([(0, 1)], [frozenset("ij"), frozenset("j")], frozenset("i"), {"i": 2, "j": 3})
     6
@@ -64,8 +58,6 @@ def path_cost(path: Path, terms: Sequence[Labels], result: Labels, sizes: Sizes)
 def greedy_path(terms: Sequence[Labels], result: Labels, sizes: Sizes) -> Path:
     """First the pair whose product is smallest beside its factors, and so on.
 
-    Examples
-    --------
     >>> from agnesi.ops.contractions.paths import greedy_path
     >>> a, b, c = frozenset("ij"), frozenset("jk"), frozenset("k")
     >>> greedy_path([a, b, c], frozenset("i"), {"i": 9, "j": 9, "k": 9})
@@ -89,8 +81,6 @@ def greedy_path(terms: Sequence[Labels], result: Labels, sizes: Sizes) -> Path:
 def optimal_path(terms: Sequence[Labels], result: Labels, sizes: Sizes) -> Path:
     """The path of least cost among all, by the best way to each set of terms.
 
-    Examples
-    --------
     >>> from agnesi.ops.contractions.paths import optimal_path
     >>> a, b, c = frozenset("ij"), frozenset("jk"), frozenset("k")
     >>> optimal_path([a, b, c], frozenset("i"), {"i": 9, "j": 9, "k": 9})

@@ -26,10 +26,7 @@ class Body:
     Whether gradients flow inside follows from its operations alone, so it can be put into another
     graph, and be differentiated there, at any time.
 
-    Attributes
-    ----------
-    graph : FunctionGraph
-        Inputs and outputs in a fixed order, which the operation explains.
+    :ivar graph: Inputs and outputs in a fixed order, which the operation explains.
     """
 
     __slots__ = ("_hash", "_key", "_runner", "graph")

@@ -341,8 +341,6 @@ def _special(function: Function) -> Function:
 def spread_alike(*arrays: np.ndarray) -> list[np.ndarray]:
     """Arrays of one shape, of any number of axes: NumPy's function for it takes 32.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.ops.elementwise.formula import spread_alike
     >>> [x.shape for x in spread_alike(np.ones(2), np.ones((3, 1)))]

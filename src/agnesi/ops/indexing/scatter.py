@@ -472,10 +472,8 @@ def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike, axis:
 def corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
     """Like ``along``, over the region from the origin that an index smaller than ``x`` covers.
 
-    Raises
-    ------
-    ShapeError
-        If the index has another number of axes, or is longer than ``x`` on one besides ``axis``.
+    :raises ShapeError: If the index has another number of axes, or is longer than ``x`` on one
+        besides ``axis``.
     """
     longer = [a for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=False))
               if a != axis and is_settled((n, m)) and n > m]

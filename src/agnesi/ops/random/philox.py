@@ -35,8 +35,6 @@ _UINT32 = dtypes.uint32
 def philox(key: Any, counter: Any) -> list[np.ndarray]:
     """Four words of each block: Philox4x32-10 of a key of two words and counters of four.
 
-    Examples
-    --------
     >>> from agnesi.ops.random.philox import philox
     >>> [hex(int(word)) for word in philox((0, 0), (0, 0, 0, 0))]
     ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']

@@ -157,8 +157,6 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Exponentially distributed numbers with mean ``scale``.
 
-    Examples
-    --------
     >>> from agnesi.ops.random.random import exponential
     >>> bool((exponential(9) >= 0).all())
     True
@@ -173,8 +171,6 @@ def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = No
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Gumbel numbers; the argmax of logits plus standard ones is a draw of their softmax.
 
-    Examples
-    --------
     >>> from agnesi.ops.random.random import gumbel
     >>> gumbel(3).shape
     (3,)

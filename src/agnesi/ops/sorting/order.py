@@ -10,8 +10,6 @@ from agnesi.ops.base.complex_order import stable_order_of
 def comparable(x: np.ndarray) -> np.ndarray:
     """Numbers in a dtype that NumPy orders with NaN last: bfloat16 as float32, which is exact.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.ops.sorting.order import comparable
     >>> comparable(np.arange(2, dtype="int8")).dtype
@@ -23,8 +21,6 @@ def comparable(x: np.ndarray) -> np.ndarray:
 def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
     """The elements of the last axis in order; NaN comes last, in descending order too.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.ops.sorting.order import sorted_rows
     >>> sorted_rows(np.array([2.0, np.nan, 1.0]))
@@ -40,8 +36,6 @@ def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
 def stable_order(x: np.ndarray, descending: bool) -> np.ndarray:
     """Indices (int64) that put the last axis in order; NaN comes last, equal ones stay as they are.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.ops.sorting.order import stable_order
     >>> stable_order(np.array([2.0, np.nan, 1.0, 2.0]), True)
@@ -56,8 +50,6 @@ def stable_order(x: np.ndarray, descending: bool) -> np.ndarray:
 def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
     """The first ``k`` of these indices; None where nothing is gained over all of them.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from agnesi.ops.sorting.order import first_places
     >>> first_places(np.arange(10000.0), 2, True)

@@ -34,14 +34,10 @@ Arrays = Mapping[str, np.ndarray]
 class Reader:
     """Nodes of a graph by the numbers of their rows.
 
-    Attributes
-    ----------
-    nodes : list of Node
-        One for each row.
-    inputs : list of Node
-        Those of declared inputs.
-    parameters : dict
-        Nodes of parameters by name; those with a value belong to a variable in ``variables``.
+    :ivar nodes: One for each row.
+    :ivar inputs: Those of declared inputs.
+    :ivar parameters: Nodes of parameters by name; those with a value belong to a variable in
+        ``variables``.
     """
 
     def __init__(self, sizes: Any, arrays: Arrays, weights: Arrays,

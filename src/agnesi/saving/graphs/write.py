@@ -31,12 +31,8 @@ Row = dict[str, Any]
 class Writer:
     """Rows, sizes and arrays of a graph.
 
-    Attributes
-    ----------
-    rows, sizes : list
-        What the file tells.
-    arrays : dict
-        Constants, and with ``weights`` the values of parameters.
+    :ivar rows, sizes: What the file tells.
+    :ivar arrays: Constants, and with ``weights`` the values of parameters.
     """
 
     def __init__(self, weights: bool, free: Iterable[Node] = ()) -> None:

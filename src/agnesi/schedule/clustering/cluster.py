@@ -121,11 +121,8 @@ def present(users: set[Cluster]) -> set[Cluster]:
 class Order:
     """Keeps the ranks of clusters in order while more of them use each other and become one.
 
-    Attributes
-    ----------
-    looks : int
-        Clusters that may still be looked at; each new cluster brings some.  Without any left,
-        what cannot be told from ranks counts as a dependence.
+    :ivar looks: Clusters that may still be looked at; each new cluster brings some.  Without any
+        left, what cannot be told from ranks counts as a dependence.
     """
 
     def __init__(self) -> None:

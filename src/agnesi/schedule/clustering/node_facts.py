@@ -97,12 +97,8 @@ def _moves(node: Node) -> bool:
 class NodeFacts:
     """Facts about a node that planning asks for many times.
 
-    Attributes
-    ----------
-    weight, lowers, product, movement, source
-        What the functions of this file say.
-    axes : tuple of int
-        Those that it reduces over.
+    :ivar weight, lowers, product, movement, source: What the functions of this file say.
+    :ivar axes: Those that it reduces over.
     """
 
     __slots__ = ("axes", "lowers", "movement", "product", "source", "weight")

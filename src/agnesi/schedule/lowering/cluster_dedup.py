@@ -23,14 +23,9 @@ class _Signature:
 
     Whatever else is asked about a cluster, or about nodes behind what it reads, belongs in its key.
 
-    Attributes
-    ----------
-    key : int or None
-        The same for clusters of equal kernels; None where that cannot be said.
-    buffers : list of Buffer
-        Those that the kernels work on, in an order that the key knows.
-    nodes : list of Node
-        Those that kernels may name, in such an order.
+    :ivar key: The same for clusters of equal kernels; None where that cannot be said.
+    :ivar buffers: Those that the kernels work on, in an order that the key knows.
+    :ivar nodes: Those that kernels may name, in such an order.
     """
 
     def __init__(self, repeats: Repeats, roots: Sequence[Node], product: Node | None) -> None:

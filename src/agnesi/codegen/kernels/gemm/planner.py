@@ -87,8 +87,6 @@ def plan(
     written out once for each panel and not once for each accumulator; a ``policy`` may ask for
     that in any case.
 
-    Examples
-    --------
     >>> from agnesi.codegen.kernels.gemm import GemmSpec, plan
     >>> from agnesi.core.target import Target
     >>> chosen = plan(GemmSpec(60, 500, 784), Target(512))

@@ -36,14 +36,10 @@ _WRAPPER = entry.Wrapper(
 class Bound:
     """Machine code bound to the present memory of its live tensors.
 
-    Attributes
-    ----------
-    launch : builtin function
-        For arguments that Python has made ready; anything else is an error.
-    direct : builtin function or None
-        For the user's own calls: looks at the guards, and hands what does not fit to ``slow``.
-    asked : builtin function or None
-        The same, which answers ``MISSED`` to what does not fit.
+    :ivar launch: For arguments that Python has made ready; anything else is an error.
+    :ivar direct: For the user's own calls: looks at the guards, and hands what does not fit to
+        ``slow``.
+    :ivar asked: The same, which answers ``MISSED`` to what does not fit.
     """
 
     def __init__(self, code: Code, call: Call) -> None:

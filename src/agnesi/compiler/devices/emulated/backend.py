@@ -28,10 +28,7 @@ _Kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 class Grid:
     """The device: its memory, and what was launched and has not run yet.
 
-    Attributes
-    ----------
-    order : int
-        0: blocks and their threads run from the first one on; 1: from the last one.
+    :ivar order: 0: blocks and their threads run from the first one on; 1: from the last one.
     """
 
     def __init__(self) -> None:

@@ -141,10 +141,7 @@ def answers(module: Any, names: frozenset[str], local: bool = False
     """What code of some names asks through a module: keys and places; ``local`` where no name of
     its own module is that.
 
-    Raises
-    ------
-    OnlyEagerError
-        If each call has another answer.
+    :raises OnlyEagerError: If each call has another answer.
     """
     name = getattr(module, "__name__", "")
     name = _ALIASES.get(name, name)

@@ -23,14 +23,10 @@ HOLD, RELEASE = "blas:hold", "blas:release"
 class Library:
     """Functions for matrix products, by dtype, and by how many threads they are called.
 
-    Attributes
-    ----------
-    symbols : mapping
-        Names of functions; where there is none, code is generated.
-    threads : int
-        How many threads of ours share a product.  From two on, the library is told to work in the
-        thread that calls it.  0 where we have several but it cannot be told: it has its own then,
-        and those of both wait for each other busily.
+    :ivar symbols: Names of functions; where there is none, code is generated.
+    :ivar threads: How many threads of ours share a product.  From two on, the library is told to
+        work in the thread that calls it.  0 where we have several but it cannot be told: it has its
+        own then, and those of both wait for each other busily.
     """
 
     symbols: Mapping[str, str] = MappingProxyType({})
