@@ -66,7 +66,11 @@ def test_twenty_steps_are_pytorchs(name: str, options: Any, second: Any) -> None
     one = getattr(ag.optim, name)(groups(ours, second), **options)
     two = getattr(torch.optim, name)(groups(theirs, second), **options)
     with torch.enable_grad():
-        for _ in range(20):
+        for step in range(20):
+            if step == 10:  # another one goes on from PyTorch's state
+                one = getattr(ag.optim, name)(groups(ours, second), **options)
+                one.load_state_dict(two.state_dict())
+                assert one.state_dict()["state"].keys() == two.state_dict()["state"].keys()
             one.step(closure_of(ours, one, ag.tensor(x), ag.tensor(y)))
             two.step(closure_of(theirs, two, torch.from_numpy(x), torch.from_numpy(y)))
     for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):

@@ -106,16 +106,74 @@ def test_the_state_of_all_groups_is_saved() -> None:
     _, ((tool,), step) = problem(make)
     step()
     state = tool.state_dict()
-    assert {"lr", "momentum.0", "group1.lr", "group1.momentum.0"} <= state.keys()
+    assert len(state["param_groups"]) == 2 and [*state["state"]] == [0, 1]
+    assert [g["params"] for g in state["param_groups"]] == [[0], [1]]
     _, ((other,), _) = problem(make)
     other.load_state_dict(state)
-    for name, value in other.state_dict().items():
-        np.testing.assert_array_equal(value, state[name])
-    wrong = {**state, "group1.lr": -1.0}
+    assert str(other.state_dict()) == str(state)
+    wrong = copy.deepcopy(state)
+    wrong["param_groups"][1]["lr"] = -1.0
     with pytest.raises(ValueError, match="lr"):
         other.load_state_dict(wrong)
     assert other.param_groups[1]["lr"] == 0.5
     assert copy.deepcopy(tool).param_groups[1]["lr"] == 0.5
+
+
+def _one(tool: Any) -> Any:
+    return tool([ag.tensor([1.0, 2.0], requires_grad=True)])
+
+
+def test_states_are_edited_as_in_pytorch() -> None:
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+    tool = optim.Adam([{"params": [w], "name": "all"}], lr=0.1)
+    (w * w).sum().backward()
+    tool.step()
+    state = tool.state_dict()
+    assert {k: v.tolist() for k, v in state["state"][0].items() if k == "step"} == {"step": 1}
+    group = state["param_groups"][0]
+    assert group["name"] == "all" and group["betas"] == (0.9, 0.999) and not group["amsgrad"]
+    group["lr"], group["initial_lr"], group["betas"] = 0.01, 0.5, [0.8, 0.9]
+    state["state"][0]["exp_avg"] = state["state"][0]["exp_avg"] * 2
+    other = optim.Adam([ag.zeros(2, requires_grad=True)])
+    other.load_state_dict(state)
+    assert other.lr == 0.01 and other.param_groups[0]["betas"] == (0.8, 0.9)
+    assert other.param_groups[0]["initial_lr"] == 0.5 and other.param_groups[0]["name"] == "all"
+    assert other.slots["mean"][0].tolist() == pytest.approx((2 * tool.slots["mean"][0]).tolist())
+    other.load_state_dict({**state, "state": {}})  # which begins anew
+    assert other.slots["mean"][0].tolist() == [0, 0]
+    assert other.state_dict()["state"][0]["step"] == 0
+    grown = optim.Adagrad([ag.zeros(2, requires_grad=True)], initial_accumulator_value=0.5)
+    before = grown.state_dict()
+    grown.slots["total"][0].zero_()
+    grown.load_state_dict({**before, "state": {}})
+    assert grown.state_dict()["state"][0]["sum"].tolist() == [0.5, 0.5]
+
+
+def test_states_that_do_not_fit_are_told() -> None:
+    tool = _one(optim.Adam)
+    tool.add_param_group({"params": [ag.zeros(3, requires_grad=True)]})
+    before = tool.state_dict()
+
+    def refused(kind: type[Exception], text: str, edit: Any) -> None:
+        state = copy.deepcopy(before)
+        state = edit(state) or state
+        with pytest.raises(kind, match=text):
+            tool.load_state_dict(state)
+        assert str(tool.state_dict()) == str(before)
+
+    refused(ValueError, "the state has 1 groups of parameters, this Adam has 2",
+            lambda s: {**s, "param_groups": s["param_groups"][:1]})
+    refused(ValueError, "group 1 of the state has 2 parameters, that of this Adam 1",
+            lambda s: s["param_groups"][1]["params"].append(2))
+    refused(ValueError, "amsgrad=True, .* make the optimizer with amsgrad=True",
+            lambda s: s["param_groups"][1].update(amsgrad=True))
+    refused(KeyError, r"\['momentum_buffer'\] of parameters",
+            lambda s: s["state"][1].update(momentum_buffer=1))
+    refused(ValueError, "shape", lambda s: s["state"][1].update(exp_avg=ag.zeros(2)))
+    tool.add_param_group({"params": [ag.zeros(3, requires_grad=True) for _ in range(2)]})
+    before = tool.state_dict()
+    refused(ValueError, "one group have other 'step'",
+            lambda s: s["state"][3].update(step=ag.tensor(5)))
 
 
 def test_schedules_steer_each_group_from_its_own_rate() -> None:

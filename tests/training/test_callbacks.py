@@ -11,6 +11,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import metrics, nn, optim, saving, training
+from agnesi.saving.checkpoints import live_state
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((48, 4)).astype(np.float32)
@@ -183,13 +184,13 @@ def test_the_rate_finder_changes_nothing():
     before = [
         np.asarray(getattr(v, "array", v)).tobytes()
         for part in (ours.model, ours.optimizer, generator)
-        for v in part.state_dict().values()
+        for v in live_state(part).values()
     ]
     found = training.find_lr(ours, (X, Y), low=1e-4, high=1e4, steps=60, batch_size=12)
     after = [
         np.asarray(getattr(v, "array", v)).tobytes()
         for part in (ours.model, ours.optimizer, generator)
-        for v in part.state_dict().values()
+        for v in live_state(part).values()
     ]
     assert before == after and ours.optimizer.lr == 0.3 and ours.step == 2
     assert found.rates == sorted(found.rates) and len(found.rates) == len(found.losses) <= 60

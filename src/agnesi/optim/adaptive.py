@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class Adagrad(Decaying):
     """
 
     slot_names = ("total",)
+    slot_words: Mapping[str, str] = {"total": "sum"}
     lr_decay, eps = Hyper(optional=True), Hyper()
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, lr_decay: NotNegative = 0.0,
@@ -101,6 +103,7 @@ class Adadelta(Decaying):
     """
 
     slot_names = ("mean_square", "mean_step")
+    slot_words: Mapping[str, str] = {"mean_square": "square_avg", "mean_step": "acc_delta"}
     rho, eps = Hyper(below=1.0), Hyper()
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 1.0, rho: Share = 0.9,
@@ -142,6 +145,8 @@ class RMSprop(Decaying):
     tensor([0.5], requires_grad=True)
     """
 
+    slot_words: Mapping[str, str] = {"mean_square": "square_avg", "mean": "grad_avg",
+                                     "momentum": "momentum_buffer"}
     alpha, eps = Hyper(below=1.0), Hyper()
     momentum = Hyper(optional=True)
 
@@ -193,6 +198,7 @@ class Rprop(Decaying):
     """
 
     slot_names = ("before", "size")
+    slot_words: Mapping[str, str] = {"before": "prev", "size": "step_size"}
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2,
                  etas: tuple[Positive, Positive] = (0.5, 1.2),

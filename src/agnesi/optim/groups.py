@@ -89,7 +89,7 @@ def _is_number(part: Any, name: str) -> bool:
 
 
 #: Keywords of PyTorch's optimizers that say how a step is computed; the compiler sees to it.
-_IDLE = frozenset(("foreach", "fused", "capturable"))
+IDLE = frozenset(("foreach", "fused", "capturable"))
 
 
 def in_our_words(keywords: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def in_our_words(keywords: dict[str, Any]) -> dict[str, Any]:
                             "with with_parameters and ag.grad, not through an optimizer"))
     names = {"params": "parameters"}
     return {names.get(word, word): value for word, value in keywords.items()
-            if word not in _IDLE and word != "differentiable"}
+            if word not in IDLE and word != "differentiable"}
 
 
 def grouped(init: Callable[..., None]) -> Callable[..., None]:

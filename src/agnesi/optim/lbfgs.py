@@ -13,11 +13,18 @@ from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegative
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import wrap
+from agnesi.ops.arrays.loading import check_state
 from agnesi.ops.sparse.coordinates import dense
 from agnesi.optim.flat.descent import Memory
 from agnesi.optim.flat.search import Point, evaluated, strong_wolfe
 from agnesi.optim.groups import Parameters
 from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.states import is_worded
+
+#: What is kept, and what PyTorch calls it.
+_WORDS = {"steps": "n_iter", "direction": "d", "length": "t", "gradient": "prev_flat_grad",
+          "scale": "H_diag", "moves": "old_stps", "turns": "old_dirs"}
 
 
 class LBFGS(Optimizer):
@@ -152,28 +159,36 @@ class LBFGS(Optimizer):
             p.copy_(part.reshape(p.array.shape))
             begin += p.array.size
 
-    def state_dict(self, copy: bool = True) -> dict[str, np.ndarray]:
+    def state_dict(self, copy: bool = True) -> dict[str, Any]:
         size = sum(p.array.size for p in self.own_parameters)
         d, t, g = (np.zeros(size), 0.0, np.zeros(size)) if self.last is None else self.last
         memory = self.memory
-        return super().state_dict(copy) | {
-            "steps": np.array(self.steps), "direction": d.copy(), "length": np.array(t),
-            "gradient": g.copy(), "scale": np.array(memory.scale),
-            "moves": np.array(memory.moves).reshape(-1, size),
+        own = {
+            "steps": self.steps, "direction": d, "length": t, "gradient": g,
+            "scale": memory.scale, "moves": np.array(memory.moves).reshape(-1, size),
             "turns": np.array(memory.turns).reshape(-1, size),
         }
+        return {**super().state_dict(copy),
+                "state": {0: {word: wrap(np.array(own[name])) for name, word in _WORDS.items()}}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        own = self.state_dict()
-        if not isinstance(state, Mapping) or state.keys() != own.keys():
+        check_state("LBFGS", state)
+        has_words = is_worded(state)
+        entry = state["state"].get(0, {}) if has_words else state
+        found = {name: np.asarray(entry[key]) for name, word in _WORDS.items()
+                 if (key := word if has_words else name) in entry}
+        if entry and found.keys() != _WORDS.keys():
             raise StateError(at("the state is not one of this LBFGS"))
-        size, dtype = len(own["direction"]), self._vector().dtype
-        arrays = {n: np.array(v) for n, v in state.items()}
-        if any(arrays[n].shape[-1:] != (size,) for n in ("direction", "gradient", "moves")):
+        size, dtype = sum(p.array.size for p in self.own_parameters), self._vector().dtype
+        vectors = [v for v in found.values() if v.ndim and v.size]
+        if any(v.shape[-1] != size for v in vectors):
             raise ValueError(at(f"LBFGS has {size} numbers to optimise, the state another many"))
-        super().load_state_dict({n: arrays[n] for n in super().state_dict()})
-        self.steps, self.memory.scale = int(arrays["steps"]), float(arrays["scale"])
-        self.memory.moves = [v.astype(dtype) for v in arrays["moves"]]
-        self.memory.turns = [v.astype(dtype) for v in arrays["turns"]]
-        self.last = (arrays["direction"].astype(dtype), float(arrays["length"]),
-                     arrays["gradient"].astype(dtype)) if self.steps else None
+        super().load_state_dict({**state, "state": {}} if has_words else {
+            n: v for n, v in state.items() if n not in _WORDS})
+        self.steps, self.last = int(found.get("steps", 0)), None
+        self.memory.scale = float(found.get("scale", 1.0))
+        self.memory.moves = [v.astype(dtype) for v in found.get("moves", ())]
+        self.memory.turns = [v.astype(dtype) for v in found.get("turns", ())]
+        if self.steps:
+            self.last = (found["direction"].astype(dtype), float(found["length"]),
+                         found["gradient"].astype(dtype))

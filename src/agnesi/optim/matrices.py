@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -52,6 +53,7 @@ class Adafactor(Decaying):
     """
 
     slot_names = ("rows", "columns")
+    slot_words: Mapping[str, str] = {"rows": "row_var", "columns": "col_var"}
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[NotNegative | None, NotNegative] = (None, 1e-3), d: Positive = 1.0,
@@ -66,6 +68,9 @@ class Adafactor(Decaying):
         self.eps: tuple[float | None, float] = (eps[0], float(eps[1]))
         self.beta2_decay, self.d = float(beta2_decay), float(d)
         self._steps = wrap(np.array(0))
+
+    def slot_word(self, name: str, p: Any) -> str:
+        return super().slot_word(name, p) if p.ndim > 1 else "variance"
 
     def slot_shape(self, name: str, p: Any) -> tuple[int, ...]:
         if p.ndim < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class Adamax(Adam):
     >>> w
     tensor([0.5], requires_grad=True)
     """
+
+    slot_words: Mapping[str, str] = {"mean": "exp_avg", "mean_square": "exp_inf"}
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 2e-3,
                  betas: tuple[Decay, Decay] = (0.9, 0.999), eps: NotNegative = 1e-8,
@@ -277,6 +280,7 @@ class ASGD(Decaying):
     """
 
     slot_names = ("average",)
+    slot_words: Mapping[str, str] = {"average": "ax"}
 
     def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, lambd: NotNegative = 1e-4,
                  alpha: float = 0.75, t0: NotNegativeBound = 1e6, weight_decay: NotNegative = 0.0,

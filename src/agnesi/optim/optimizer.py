@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -15,10 +15,10 @@ from agnesi.core.options import NotNegative
 from agnesi.core.public import check_call
 from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import StateError, at, no_attribute, warn
+from agnesi.core.support.errors import at, no_attribute, warn
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.arrays.loading import check_state, write_all
+from agnesi.ops.arrays.loading import check_state
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.complexes import view_as_real
@@ -33,6 +33,7 @@ from agnesi.optim.groups import (
     no_parameter,
 )
 from agnesi.optim.hyper import Hyper
+from agnesi.optim.states import is_worded, load_flat, load_worded, worded
 
 #: Steps on a parameter of this many elements are compiled in eager programs at once: one pass over
 #: memory, where NumPy would make several.  Those on smaller ones are after so many steps.
@@ -98,6 +99,9 @@ class Optimizer:
     lr = Hyper()
     #: Names of the tensors that are kept for each parameter, of its shape and dtype.
     slot_names: tuple[str, ...] = ()
+    #: What PyTorch calls them.
+    slot_words: Mapping[str, str] = {"mean": "exp_avg", "mean_square": "exp_avg_sq",
+                                     "largest": "max_exp_avg_sq", "momentum": "momentum_buffer"}
     #: The optimizer itself, which steps for the first group, and one for each other group.
     parts: list[Optimizer]
     #: The constructor's options by name, those of the first group, and what else users noted there.
@@ -248,6 +252,15 @@ class Optimizer:
         """
         return tuple(p.shape)
 
+    def slot_word(self, name: str, p: Tensor) -> str:
+        """What PyTorch calls a slot of a parameter.
+
+        :param name: Of the slot.
+        :param p: The parameter.
+        :returns: By default as ``slot_words`` says.
+        """
+        return self.slot_words.get(name, name)
+
     def begin(self) -> tuple[Any, ...]:
         """Return values that the updates of one step share, computed once for all parameters.
 
@@ -375,61 +388,43 @@ class Optimizer:
                 p.grad.zero_()
 
     # -- saving ---------------------------------------------------------------------------
-    def _cells(self) -> dict[str, Tensor]:
-        """Everything that a step reads or changes besides parameters and gradients."""
-        cells = {name[1:]: t for name, t in vars(self).items() if isinstance(t, Tensor)}
-        for name, tensors in self.own_slots.items():
-            cells.update((f"{name}.{i}", t) for i, t in enumerate(tensors))
-        cells.update((f"master.{i}", t) for i, t in self.masters.items())
-        return cells
+    def state_dict(self, copy: bool = True) -> dict[str, Any]:
+        """All that the next step needs besides parameters, as PyTorch has it.
 
-    def _of_all(self) -> Iterator[tuple[str, Optimizer, str, Tensor]]:
-        """The cells of all groups: name in the state, group, name there, tensor."""
-        for k, part in enumerate(self.parts):
-            for name, t in part._cells().items():
-                yield f"group{k}.{name}" if k else name, part, name, t
+        ``"state"`` has the tensors of each parameter by its number, ``"param_groups"`` the options
+        of each group, which may be edited before they are loaded.
 
-    def state_dict(self, copy: bool = True) -> dict[str, np.ndarray]:
-        """All slots, counters and hyper-parameters, by name.
-
-        Names of the second group begin with ``group1.``, and so on.
-
-        :param copy: Whether they are copies, which stay as they are; else they are the optimizer's
-            own.
+        :param copy: Whether tensors are copies, which stay as they are; else they are the
+            optimizer's own.
         :returns: Copies share no memory with the optimizer.
-        :rtype: dict of str to numpy.ndarray
+        :rtype: dict
 
         >>> w = ag.zeros(2, requires_grad=True)
-        >>> ag.optim.SGD([w], lr=0.1, momentum=0.9).state_dict()["momentum.0"]
-        array([0., 0.], dtype=float32)
+        >>> state = ag.optim.SGD([w], lr=0.1, momentum=0.9).state_dict()
+        >>> state["state"], state["param_groups"][0]["lr"]
+        ({0: {'momentum_buffer': tensor([0., 0.])}}, 0.1)
         """
-        return {name: np.array(t.array, copy=copy or None) for name, _, _, t in self._of_all()}
+        return worded(self, copy)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what :meth:`state_dict` gave, in place.
+        """Take over what :meth:`state_dict` gave, in place; also what PyTorch's optimizers give.
+
+        Tensors that the state lacks begin anew, numbers stay as they are.
 
         :param state: As :meth:`state_dict` gives it.
         :raises KeyError, ValueError, TypeError: If names, shapes or kinds of values differ; nothing
             is changed then.
+
+        >>> w = ag.zeros(2, requires_grad=True)
+        >>> optimizer = ag.optim.Adam([w], lr=0.1)
+        >>> state = optimizer.state_dict()
+        >>> state["param_groups"][0]["lr"] = 0.01
+        >>> optimizer.load_state_dict(state)
+        >>> optimizer.lr
+        0.01
         """
         check_state(type(self).__name__, state)
-        cells = {name: t for name, _, _, t in self._of_all()}
-        if cells.keys() != state.keys():
-            differ = sorted(cells.keys() ^ state.keys())
-            raise StateError(
-                at(f"the state is not one of this {type(self).__name__}: {differ} differ")
-            )
-        hypers = {name: (part, own) for name, part, own, _ in self._of_all()
-                  if isinstance(getattr(type(self), own, None), Hyper)}
-        before = {name: getattr(part, own) for name, (part, own) in hypers.items()}
-        try:
-            for name, (part, own) in hypers.items():
-                Hyper.put(part, own, float(np.asarray(state[name])))
-            write_all(cells, {n: v for n, v in state.items() if n not in before})
-        except (TypeError, ValueError):
-            for name, (part, own) in hypers.items():
-                Hyper.put(part, own, before[name])
-            raise
+        (load_worded if is_worded(state) else load_flat)(self, state)
 
     def __repr__(self) -> str:
         names = [n for n in dir(type(self)) if isinstance(getattr(type(self), n), Hyper)]

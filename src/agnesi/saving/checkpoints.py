@@ -16,6 +16,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.arrays.loading import Stored
 from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.states import flat_state
 from agnesi.saving.files import Path_, TensorFile, save_file
 from agnesi.saving.header import OLDER, OWN, SUMS, refusal
 from agnesi.saving.nested import put_together, taken_apart
@@ -113,7 +114,9 @@ def is_large(part: Any) -> bool:
 
 def live_state(part: Any) -> Any:
     """The state of an object, without copies of tensors where it has many."""
-    return part.state_dict(copy=False) if is_large(part) else part.state_dict()
+    if not is_large(part):
+        return part.state_dict()
+    return flat_state(part) if isinstance(part, Optimizer) else part.state_dict(copy=False)
 
 
 def _has_state(part: Any) -> bool:

@@ -150,8 +150,8 @@ def test_networks_train_with_masters_in_float32(dtype, compiled):
     losses = [float(run()) for _ in range(60)]
     assert losses[-1] < 0.5 * losses[0]
     assert {p.dtype.name for p in model.parameters()} == {dtype}
-    state = optimizer.state_dict()
-    assert state["master.0"].dtype == state["mean.0"].dtype == "float32"
+    state = optimizer.state_dict()["state"][0]
+    assert state["master"].dtype == state["exp_avg"].dtype == "float32"
 
 
 def test_steps_smaller_than_a_digit_add_up():

@@ -1,0 +1,200 @@
+"""States of optimizers: as PyTorch's users read and edit them, and flat by name, as files hold
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.support.errors import StateError, at
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arrays.loading import write_all
+from agnesi.optim.groups import IDLE, begin
+from agnesi.optim.hyper import Hyper
+
+#: What PyTorch calls our counters, which all parameters of a group share, and copies in float32.
+_SHARED = {"steps": "step", "product": "mu_product"}
+_MASTER = "master"
+#: What PyTorch keeps, and is computed here.
+_COMPUTED = frozenset(("eta", "mu"))
+
+
+def is_worded(state: Mapping[str, Any]) -> bool:
+    """Return whether a state is in PyTorch's words, not flat."""
+    return state.keys() == {"state", "param_groups"}
+
+
+# -- flat ---------------------------------------------------------------------------------------
+def cells(part: Any) -> dict[str, Tensor]:
+    """Everything that a step reads or changes besides parameters and gradients."""
+    found = {name[1:]: t for name, t in vars(part).items() if isinstance(t, Tensor)}
+    for name, tensors in part.own_slots.items():
+        found.update((f"{name}.{i}", t) for i, t in enumerate(tensors))
+    found.update((f"{_MASTER}.{i}", t) for i, t in part.masters.items())
+    return found
+
+
+def _of_all(optimizer: Any) -> Iterator[tuple[str, Any, str, Tensor]]:
+    """The cells of all groups: name in the state, group, name there, tensor."""
+    for k, part in enumerate(optimizer.parts):
+        for name, t in cells(part).items():
+            yield f"group{k}.{name}" if k else name, part, name, t
+
+
+def flat_state(optimizer: Any) -> dict[str, Tensor]:
+    """An optimizer's own tensors by flat names, as files hold them."""
+    return {name: t for name, _, _, t in _of_all(optimizer)}
+
+
+def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
+    """Copy values into an optimizer's tensors: into all, or into none."""
+    mine = flat_state(optimizer)
+    if mine.keys() != state.keys():
+        differ = sorted(map(str, mine.keys() ^ state.keys()))
+        raise StateError(
+            at(f"the state is not one of this {type(optimizer).__name__}: {differ} differ")
+        )
+    hypers = {name: (part, own) for name, part, own, _ in _of_all(optimizer)
+              if isinstance(getattr(type(part), own, None), Hyper)}
+    before = {name: getattr(part, own) for name, (part, own) in hypers.items()}
+    try:
+        for name, (part, own) in hypers.items():
+            Hyper.put(part, own, float(np.asarray(state[name])))
+        write_all(mine, {n: v for n, v in state.items() if n not in before})
+    except (TypeError, ValueError):
+        for name, (part, own) in hypers.items():
+            Hyper.put(part, own, before[name])
+        raise
+
+
+# -- in PyTorch's words -------------------------------------------------------------------------
+def worded(optimizer: Any, copy: bool) -> dict[str, Any]:
+    """The state as PyTorch has it: tensors of each parameter by number, and groups of options."""
+
+    def kept(t: Tensor) -> Tensor:
+        return wrap(np.array(t.array)) if copy else t
+
+    state: dict[int, dict[str, Tensor]] = {}
+    groups = []
+    first = 0
+    for part, group in zip(optimizer.parts, optimizer.param_groups, strict=True):
+        places = range(first, first + len(part.own_parameters))
+        first = places.stop
+        for name, word, i, t in _tensors(part):
+            if name not in _SHARED or part.own_slots:
+                state.setdefault(places[i], {})[word] = kept(t)
+        groups.append({**{name: group[name] for name in group if name != "params"},
+                       "params": list(places)})
+    return {"state": dict(sorted(state.items())), "param_groups": groups}
+
+
+def _tensors(part: Any) -> Iterator[tuple[str, str, int, Tensor]]:
+    """What is kept for each parameter of a group: name here, PyTorch's word, its place, tensor."""
+    for name, word in _SHARED.items():
+        shared = vars(part).get(f"_{name}")
+        for i in range(len(part.own_parameters)) if shared is not None else ():
+            yield name, word, i, shared
+    for name, tensors in part.own_slots.items():
+        for i, (t, p) in enumerate(zip(tensors, part.own_parameters, strict=True)):
+            if t.array.size or not p.array.size:
+                yield f"{name}.{i}", part.slot_word(name, p), i, t
+    for i, t in part.masters.items():
+        yield f"{_MASTER}.{i}", _MASTER, i, t
+
+
+def load_worded(optimizer: Any, state: Mapping[str, Any]) -> None:
+    """Take over a state in PyTorch's words, or nothing of it."""
+    kind, groups = type(optimizer).__name__, state["param_groups"]
+    if len(groups) != len(optimizer.parts):
+        raise ValueError(at(f"{kind}.load_state_dict: the state has {len(groups)} groups of "
+                            f"parameters, this {kind} has {len(optimizer.parts)}"))
+    flat: dict[str, Any] = {}
+    labels = []
+    for k, (part, group) in enumerate(zip(optimizer.parts, groups, strict=True)):
+        if len(group["params"]) != len(part.own_parameters):
+            raise ValueError(at(f"{kind}.load_state_dict: group {k} of the state has "
+                                f"{len(group['params'])} parameters, that of this {kind} "
+                                f"{len(part.own_parameters)}"))
+        labels.append(_labels(kind, k, part, group))
+        each = [state["state"].get(n, {}) for n in group["params"]]
+        found = {**_numbers(part, group), **_kept(kind, part, each)}
+        flat.update((f"group{k}.{name}" if k else name, v) for name, v in found.items())
+    load_flat(optimizer, flat)
+    for part, own in zip(optimizer.parts, labels, strict=True):
+        part.labels.update(own)
+
+
+def _labels(kind: str, k: int, part: Any, group: Mapping[str, Any]) -> dict[str, Any]:
+    """What a group notes besides options; options that are no numbers must be those here."""
+    labels = {}
+    for name, value in group.items():
+        if name == "betas" or name == "params" or name in IDLE:
+            continue
+        if name not in part.options:
+            labels[name] = value
+        elif (not isinstance(getattr(type(part), name, None), Hyper)
+              and _plain(value) not in (_plain(part.options[name]),
+                                        _plain(vars(part).get(name)))):
+            raise ValueError(at(
+                f"{kind}.load_state_dict: group {k} of the state has {name}={value!r}, this {kind} "
+                f"{name}={part.options[name]!r}, which cannot change: make the optimizer with "
+                f"{name}={value!r}"))
+    return labels
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        value = np.asarray(value).tolist()
+    return tuple(map(_plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _numbers(part: Any, group: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of a group by name; those that the state lacks are as they are."""
+    kind = type(part)
+    found = {name: getattr(part, name) for name in dir(kind)
+             if isinstance(getattr(kind, name), Hyper) and f"_{name}" in vars(part)}
+    found.update((name, v) for name, v in group.items() if name in found)
+    if "betas" in group and "beta1" in found:
+        found["beta1"], found["beta2"] = group["betas"]
+    return found
+
+
+def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """The tensors of a group by their flat names; what the state lacks begins anew."""
+    fresh: Any = None
+    found: dict[str, Any] = {}
+    for name, word, i, t in _tensors(part):
+        value = each[i].get(word)
+        if value is None and name not in _SHARED:
+            if name.startswith(f"{_MASTER}."):
+                value = part.own_parameters[i].array.astype(np.float32)
+            else:
+                fresh = fresh or _anew(part)
+                value = cells(fresh)[name]
+        if value is not None and name in _SHARED:
+            value = np.asarray(value, t.dtype).reshape(())
+            if not np.array_equal(found.get(name, value), value):
+                raise ValueError(at(f"{kind}.load_state_dict: parameters of one group have other "
+                                    f"{word!r} in the state, and share one here: put them into "
+                                    "groups of their own"))
+        if value is not None:
+            found[name] = value
+    for name in cells(part).keys() - found.keys() - _numbers(part, {}).keys():
+        fresh = fresh or _anew(part)  # counters, and what is empty
+        found[name] = cells(fresh)[name]
+    known = {word for _, word, _, _ in _tensors(part)}
+    others = {word for entry in each for word, v in entry.items() if v is not None} - known
+    if others - _COMPUTED - {*_SHARED.values()}:
+        raise StateError(at(f"{kind}.load_state_dict: the state has {sorted(map(str, others))} of "
+                            f"parameters, this {kind} keeps {sorted(known) or 'nothing'}"))
+    return found
+
+
+def _anew(part: Any) -> Any:
+    """The optimizer of a group as it was made."""
+    kind: Any = type(part)
+    made = kind.__new__(kind)
+    begin(made, {"params": part.own_parameters, **part.options}, part.defaults)
+    return made
