@@ -121,6 +121,10 @@ def test_a_file_that_is_cut_off_while_it_is_read(tmp_path):
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3])
 def test_checksums_tell_damage_of_words_rows_and_length(rows):
+    _check_sums(rows)
+
+
+def _check_sums(rows):
     size = 4 * sums.LANES
     data = np.random.default_rng(0).integers(0, 256, rows * size + 7, np.uint8)
     want = sums.lanes(memoryview(data))
@@ -135,6 +139,13 @@ def test_checksums_tell_damage_of_words_rows_and_length(rows):
     if rows > 1:
         damaged.append(np.concatenate([data[size : 2 * size], data[:size], data[2 * size :]]))
     assert want not in {sums.lanes(memoryview(np.ascontiguousarray(d))) for d in damaged}
+    return want
+
+
+def test_compiled_checksums_are_those_of_numpy(monkeypatch):
+    by_numpy = _check_sums(9)
+    monkeypatch.setattr(sums, "_WAITING_STEPS", 0)
+    assert _check_sums(9) == by_numpy
 
 
 def test_tensors_are_read_straight_into_modules(tmp_path):
