@@ -155,7 +155,7 @@ CASES = [
     (assigned("shape", (1, 3)), AttributeError,
      "shape of float32[3] cannot be set: write x = x.reshape(shape)"),
     (assigned("is_cpu", False), AttributeError, "is_cpu of float32[3] cannot be set"),
-    (assigned("data", 3), TypeError, "set_data(float32[3], 3): x.data of float32[3] is a tensor, "
+    (assigned("data", 3), TypeError, "data(float32[3], 3): x.data of float32[3] is a tensor, "
      "not 3; x.data.fill_(value) writes one number everywhere"),
     (assigned("name", 3), TypeError, "the name of float32[3] must be a string or None, not 3"),
     (lambda: ag.vmap(lambda x: {0: 1}[x])(V), ag.TraceError, "a dict has no key float32[]: tensors "

@@ -263,6 +263,15 @@ def _returned(y: Any, has_aux: bool) -> str:
     return ""
 
 
+def _one(f: Function, cotangents: tuple[Any, ...]) -> Any:
+    """The cotangent that a pullback was given."""
+    if len(cotangents) != 1:
+        raise TypeError(at("vjp: the pullback takes one cotangent, which is like what "
+                           f"{name_of(f)} returned, not {len(cotangents)}: those of several "
+                           "results are one tuple"))
+    return cotangents[0]
+
+
 def listed(shape: tree.Tree, name: str) -> str:
     """The leaves of a nest by their paths."""
     return ", ".join(shape.paths(name)) or "nothing"
@@ -415,7 +424,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     ys, shape = tensors_of(f, value, "vjp")
     keep = inputs.outer(ys)
 
-    def pullback(cotangent: Any) -> tuple[Any, ...]:
+    def pullback(*cotangents: Any) -> tuple[Any, ...]:
+        cotangent = _one(f, cotangents)
         gs, its_shape = tree.flatten(cotangent)
         if its_shape != shape:
             raise ValueError(

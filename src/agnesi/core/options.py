@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -432,3 +433,61 @@ def arguments(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     """The arguments of a call by the names of their parameters; the rest has none."""
     code = inspect.unwrap(function).__code__
     return (*zip(code.co_varnames[: code.co_argcount], args, strict=False), *keywords.items())
+
+
+# -- attributes ---------------------------------------------------------------------------------
+#: Rules of the attributes of each class that was met.
+_ATTRIBUTES: WeakKeyDictionary[type, dict[str, tuple[Rule, ...]]] = WeakKeyDictionary()
+
+
+def check_written(owner: Any, name: str, held: Any, value: Any) -> None:
+    """Refuse a value for an attribute that is nothing of what the constructor's parameter of that
+    name may be, where what is held is: an attribute may be made of something else.
+
+    :raises TypeError, ValueError: As the constructor would.
+    """
+    kind = type(owner)
+    known = _ATTRIBUTES.get(kind)
+    if known is None:
+        known = _ATTRIBUTES[kind] = _written(kind)
+    rules = known.get(name)
+    if rules is None or (error := refusal(name, rules, value)) is None:
+        return
+    if refusal(name, rules, held) is None:
+        raise type(error)(at(f"{kind.__name__}.{error}"))
+
+
+def _written(kind: type) -> dict[str, tuple[Rule, ...]]:
+    """What the parameters of a class's constructors may be, as far as those are ours."""
+    found = {}
+    for base in reversed(kind.__mro__):
+        init = inspect.unwrap(vars(base).get("__init__", _written))
+        if getattr(init, "__name__", "") == "__init__" and hasattr(init, "__code__"):
+            found.update(declared(init))
+    return found
+
+
+def set_or_tell(owner: Any, name: str, value: Any) -> None:
+    """Set an attribute.
+
+    :raises AttributeError: If it is a property that only computes something, which is told.
+    """
+    try:
+        object.__setattr__(owner, name, value)
+    except AttributeError:
+        found = getattr(type(owner), name, None)
+        if not isinstance(found, property) or found.fset is not None:
+            raise
+        told = (found.__doc__ or "").partition("\n")[0].partition(": ")[0].rstrip(".")
+        raise AttributeError(at(f"{type(owner).__name__}.{name} cannot be set: it is computed: "
+                                f"{told[:1].lower()}{told[1:]}")) from None
+
+
+class Written:
+    """Base of objects whose attributes are checked when they are written again."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        held = object.__getattribute__(self, "__dict__").get(name, self)
+        if held is not self:
+            check_written(self, name, held, value)
+        set_or_tell(self, name, value)

@@ -7,6 +7,7 @@ sizes that results of deferred calls bring along (``autodiff/deferred.py``) are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
@@ -87,7 +88,7 @@ def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]
         op = op.resolve(known)
         types = op.infer(*xs)
     except (ValueError, TypeError, IndexError) as error:
-        raise explain(error, name_at(op.name, node.where), inputs, node.where) from None
+        raise _told(error, node, inputs) from None
     several = op.outputs > 1
     shape, dtype = types[0] if several else types
     new = Node(
@@ -95,6 +96,26 @@ def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]
     )
     new.outputs = tuple(types) if several else None
     return new
+
+
+def _told(error: Exception, node: Node, inputs: tuple[Node, ...]) -> Exception:
+    """The error with the operands as the user gave them: vectors, where the function that the
+    user called has made rows and columns of them."""
+    given = [_as_given(n, node) for n in inputs]
+    reason = error.args[0] if error.args else None
+    for n, old in zip(inputs, given, strict=True):
+        if isinstance(reason, str) and old is not n:
+            reason = re.sub(rf"(last axis|axis -?\d) of {re.escape(str(n.shape))}",
+                            f"of {old.shape}", reason)
+            error.args = reason, *error.args[1:]
+    return explain(error, name_at(node.op.name, node.where), tuple(given), node.where)
+
+
+def _as_given(n: Node, node: Node) -> Node:
+    if n.op is None or n.op.name != "reshape" or n.where != node.where:
+        return n
+    vector = n.inputs[0]
+    return vector if n.shape in ((1, *vector.shape), (*vector.shape, 1)) else n
 
 
 def born(old: Node, new: Node, known: dict[Dim, Size]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.core.op import typed
-from agnesi.core.options import Count, NotNegativeBound, Size
+from agnesi.core.options import Count, NotNegativeBound, Size, Written
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
@@ -20,8 +20,12 @@ from agnesi.data.threads import in_threads
 from agnesi.ops.arrays.loading import check_state
 from agnesi.ops.random.generators import Generator, default_generator
 
+#: Options that decide how a loader is made.
+_FIXED = frozenset(("batch_sampler", "batch_size", "collate_fn", "dataset", "drop_last", "sampler",
+                    "shuffle"))
 
-class DataLoader:
+
+class DataLoader(Written):
     """Batches of a dataset, for each epoch anew.
 
     Batches of arrays are taken at once: in order they are read-only views, shuffled ones one gather
@@ -143,6 +147,12 @@ class DataLoader:
         if self.is_stream and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(at("DataLoader: a stream comes in its own order; shuffle and samplers "
                                 "need a dataset with len and []"))
+        try:
+            _ = 0 if self.is_stream else len(self.dataset)
+        except TypeError as error:
+            raise TypeError(at(f"DataLoader: len() of the dataset, {typed(self.dataset)}, fails: "
+                               f"{error}; its __len__ returns how many samples there are")
+                            ) from error
         if shuffle and sampler is not None:
             raise ValueError(at("DataLoader: give shuffle or sampler, not both"))
         if batch_sampler is not None and (self.batch_size != 1 or shuffle or sampler is not None
@@ -152,6 +162,12 @@ class DataLoader:
         if not (self.generator is None or isinstance(self.generator, Generator)):
             raise TypeError(at("DataLoader: generator must be an agnesi.random.Generator or a "
                                f"seed, not {typed(self.generator)}"))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_workers" in vars(self) and name in _FIXED:
+            raise AttributeError(at(f"DataLoader.{name} was used when the loader was made, and "
+                                    f"cannot be set: make another one, with {name}=..."))
+        super().__setattr__(name, value)
 
     def __len__(self) -> int:
         if self.is_stream:

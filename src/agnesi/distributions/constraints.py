@@ -42,6 +42,12 @@ def _whole(x: Tensor) -> Tensor:
     return F.floor(x) == x
 
 
+def _range(told: str, low: Any, high: Any) -> str:
+    """Two bounds in words, where they are numbers."""
+    plain = isinstance(low, (int, float)) and isinstance(high, (int, float))
+    return f"in [{low}, {high}]" if plain else told
+
+
 def _between(told: str, check: Callable[[Tensor], Tensor], low: Any, high: Any) -> Constraint:
     found = Constraint(told, check)
     found.bounds = (low, high)
@@ -94,7 +100,8 @@ def interval(low: Any, high: Any) -> Constraint:
     >>> ag.distributions.constraints.interval(0, 2).check(ag.tensor(3.0))
     tensor(False)
     """
-    return _between("within its bounds", lambda x: (x >= low) & (x <= high), low, high)
+    return _between(_range("within its bounds", low, high),
+                    lambda x: (x >= low) & (x <= high), low, high)
 
 
 def half_open_interval(low: Any, high: Any) -> Constraint:
@@ -122,7 +129,7 @@ def integer_interval(low: Any, high: Any) -> Constraint:
     >>> ag.distributions.constraints.integer_interval(0, 2).check(ag.tensor(1.5))
     tensor(False)
     """
-    return Constraint("a whole number within its bounds",
+    return Constraint(f"a whole number {_range('within its bounds', low, high)}",
                       lambda x: (x >= low) & (x <= high) & _whole(x))
 
 

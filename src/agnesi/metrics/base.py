@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
+from agnesi.core.options import Written
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import StateError, at, no_attribute
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import check_state, write_all
 
 
-class Metric:
+class Metric(Written):
     """Base of metrics: a subclass keeps sums in tensors, which :meth:`update` changes in place.
 
     Nothing is read while batches are added, so that a compiled step may add its own; only what

@@ -62,7 +62,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     """The standard deviation that keeps values, or gradients, at their size (He et al., 2015)."""
     if mode not in ("fan_in", "fan_out"):
-        raise ValueError(at(f"kaiming: mode must be 'fan_in' or 'fan_out', not {mode!r}"))
+        raise ValueError(at(f"mode must be 'fan_in' or 'fan_out', not {mode!r}"))
     fan = fans(tensor)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1))
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
-from agnesi.core.support.errors import at
-from agnesi.core.support.migration_hints import with_keyword
+from agnesi.core.support.errors import MissingKeyError, at
+from agnesi.core.support.migration_hints import meant
 from agnesi.core.tensor import Tensor
 from agnesi.optim.hyper import Hyper
 
@@ -73,6 +73,10 @@ class ParameterGroup(MutableMapping[str, Any]):
             kind = type(part).__name__
             raise ValueError(at(f"{kind}: {name!r} of a group cannot change; add_param_group makes "
                                 "another group, and another optimizer other options"))
+        elif name not in part.labels and (
+                told := meant(type(part).__name__, name, tuple(part.options))):
+            raise MissingKeyError(at(f"{type(part).__name__}: a group of parameters has no "
+                                     f"{name!r}{told}"))
         else:
             part.labels[name] = value
 
@@ -132,13 +136,14 @@ def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None
     given = {name: value for name, value in group.items() if name != "params"}
     options = {name: given.pop(name, value) for name, value in defaults.items()}
     for label in given:  # its owner's own, unless it is another word for an option
-        text = f"{type(part).__name__}() got an unexpected keyword argument {label!r}"
-        told = with_keyword(text, tuple(defaults))
-        if told.startswith((f"{text}; use", f"{text}; did you")):
-            raise TypeError(at(told.replace("()", ": a group of parameters", 1)))
+        kind = type(part).__name__
+        if told := meant(kind, label, tuple(defaults)):
+            raise TypeError(at(f"{kind}: a group of parameters got an unexpected keyword argument "
+                               f"{label!r}{told}"))
     part.defaults, part.options, part.labels, part.parts = defaults, options, given, [part]
     check_call(type(part), ((),), options)
     type(part).__init__.__wrapped__(part, group["params"], **options)
+    part._made = True
 
 
 def _groups(name: str, parameters: Any) -> list[dict[str, Any]]:

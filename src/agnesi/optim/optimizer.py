@@ -11,11 +11,16 @@ from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
 from agnesi.compiler.tracing.alike import Alike, kind_of, may_repeat
 from agnesi.core.op import typed
-from agnesi.core.options import NotNegative
+from agnesi.core.options import NotNegative, Written
 from agnesi.core.public import check_call
 from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support import dtypes
+<<<<<<< HEAD
 from agnesi.core.support.errors import at, no_attribute, warn
+=======
+from agnesi.core.support.errors import StateError, at, no_attribute, warn
+from agnesi.core.support.migration_hints import meant
+>>>>>>> 27f8487c (Attributes are checked when they are written, as constructors' parameters of their names; loaders' fixed options, modes of one module and vectors of declared graphs are told as they are)
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import check_state
@@ -48,7 +53,7 @@ def _computed(dtype: np.dtype) -> np.dtype:
     return dtypes.float32 if dtype in dtypes.HALVES else dtype
 
 
-class Optimizer:
+class Optimizer(Written):
     """Base of optimizers: a subclass says in :meth:`update` what happens to one parameter.
 
     Parameters
@@ -108,6 +113,7 @@ class Optimizer:
     defaults: dict[str, Any]
     options: dict[str, Any]
     labels: dict[str, Any]
+    _made: bool  # once __init__ is over
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, args, in_our_words(keywords))
@@ -162,6 +168,14 @@ class Optimizer:
                     f"{type(self).__name__} has no {name!r}: its __init__ must call "
                     "super().__init__(parameters, lr) first"))
             raise no_attribute("Optimizer", name, self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_made" in vars(self) and name not in vars(self) and not hasattr(type(self), name) and (
+                told := meant(type(self).__name__, name, tuple(self.options))):
+            told = "" if name in self.options else told
+            raise AttributeError(at(f"{type(self).__name__} has no attribute {name!r}{told}; "
+                                    "options are set in optimizer.param_groups, for each group"))
+        super().__setattr__(name, value)
 
     # -- groups ---------------------------------------------------------------------------
     @property

@@ -9,11 +9,16 @@ from agnesi.api.sparse.tensors import CSC, CSR
 from agnesi.api.symbolic import variable
 from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.ir.dims import Dim
+from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
 
 
 def _variable(kind: Any, name: str | None, dtype: Any, shape: Any) -> Any:
     """Symbolic parts, whose names are that of the matrix and their own."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a string or None, not {typed(name)}: it is a matrix to "
+                        f"come; {kind.__name__.lower()}_from_dense(x) makes one of a dense matrix, "
+                        "from_scipy(x) of one of SciPy's")
     count = Dim()
     lines, columns = shape[kind.major], shape[1 - kind.major]
     start = lines + 1 if isinstance(lines, int) else None
@@ -41,6 +46,7 @@ def csr_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLik
     :param shape: A number, a name or None for both axes.
     :type shape: sequence
     :returns: Symbolic.
+    :raises TypeError: If ``name`` is no string: a matrix is to come.
     :see: sparse.csc_matrix, symbolic.matrix, function
 
     >>> import agnesi as ag
@@ -64,6 +70,7 @@ def csc_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLik
     :param shape: A number, a name or None for both axes.
     :type shape: sequence
     :returns: Symbolic.
+    :raises TypeError: If ``name`` is no string: a matrix is to come.
     :see: sparse.csr_matrix, symbolic.matrix, function
 
     >>> ag.sparse.csc_matrix("A", "float32").format

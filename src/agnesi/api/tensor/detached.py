@@ -55,8 +55,7 @@ class Memory(Tensor):
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
 
-@explain_errors
-def set_data(self: Tensor, value: Any) -> None:
+def _set_data(self: Tensor, value: Any) -> None:
     """Change the value, see :func:`data`."""
     if not isinstance(value, (Tensor, np.ndarray)) and np.shape(value) != self.shape:
         raise TypeError(f"x.data of {typed(self)} is a tensor, not {typed(value)}; "
@@ -74,3 +73,7 @@ def set_data(self: Tensor, value: Any) -> None:
                             "and dtype of a state stay in compiled functions"))
     self.array = np.array(given.array)
     touch(self)
+
+
+_set_data.__name__ = "data"  # which errors tell
+set_data = explain_errors(_set_data)

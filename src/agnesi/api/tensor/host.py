@@ -169,8 +169,13 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     return function(list(given), self)(*given.values())
 
 
-def numpy(self: Tensor) -> np.ndarray:
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The NumPy array behind the tensor; no copy, so changes show in both.  No gradient flows.
+
+    Parameters
+    ----------
+    force : bool
+        For PyTorch's users; nothing keeps an array from being given.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from agnesi.compat.theano.variable import (
 )
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.convert import as_tensor
 
@@ -61,6 +61,8 @@ class TensorType:
 
     def __call__(self, name: str | None = None) -> Variable:
         """A new input of this type."""
+        if name is not None and not isinstance(name, str):
+            raise TypeError(at(f"{self}: name must be a string or None, not {typed(name)}"))
         return wrapped(variable(name, self.dtype, self.shape))
 
     make_variable = __call__

@@ -66,6 +66,8 @@ def oversize(error: OversizeError) -> str:
 def _as_written(text: str, where: Where) -> str:
     """Return a check's message with the name of the function that the user called."""
     name, bracket, rest = text.partition("(")
+    if name == "ensure" and where and where[2] not in ("", name):  # its operands are none of those
+        return f"{where[2]}: {rest.partition('): ')[2]}"
     return f"{where[2]}({rest}" if where and where[2] and bracket and name.isidentifier() else text
 
 

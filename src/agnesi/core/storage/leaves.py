@@ -106,6 +106,9 @@ def _renewed(x: Tensor, old: Node | None) -> Node:
     data: Any = x.array
     if old is not None and old.op is not None and x.requires_grad and old.requires_grad:
         node = Node(COPY, (old,), data.shape, data.dtype, requires_grad=True, value=data)
+    elif type(x.requires_grad) is not bool and not isinstance(x.requires_grad, np.bool_):
+        raise TypeError(at(f"requires_grad of {typed(x)} must be True or False, not "
+                           f"{typed(x.requires_grad)}"))
     elif x.requires_grad and data.dtype.kind not in "fcV":
         raise GradientError(
             at(f"only float and complex tensors can require grad, not {typed(x)}; convert it first")

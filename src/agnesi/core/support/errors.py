@@ -23,7 +23,7 @@ from agnesi.core.support.migration_hints import elsewhere, hint
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
-_OURS = (_ROOT, contextlib.__file__, functools.__file__)
+_OURS = (_ROOT, contextlib.__file__, functools.__file__, "<frozen ")
 #: Such files that were met, and the user's: every recorded operation asks for some ten.
 MET: set[str] = set()
 THEIRS: set[str] = set()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
+from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.lookups import check_name
@@ -20,6 +21,9 @@ def _begun(data: Any, requires_grad: bool = True) -> Tensor:
     found = as_tensor(data).detach()
     if found.array is not None and not found.array.flags.writeable:
         found = found.clone()
+    if requires_grad and not is_inexact(found.dtype):
+        raise TypeError(f"only float and complex tensors can require grad, not {typed(found)}; "
+                        "give floats, as in 3.0")
     return found.requires_grad_(requires_grad)
 
 

@@ -35,7 +35,8 @@ class Lookups:
     def _of(self, kind: str, known: dict[str, Any], target: str) -> Any:
         if target not in known:
             names = [name for name in known if name]
-            raise StateError(at(f"{type(self).__name__} has no {kind} {target!r}, but {names}"))
+            raise StateError(at(f"{type(self).__name__} has no {kind} {target!r}"
+                                + (f", but {names}" if names else f", and no {kind}s at all")))
         return known[target]
 
     def get_submodule(self, target: str) -> Any:

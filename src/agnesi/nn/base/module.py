@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
+from agnesi.core.options import set_or_tell
 from agnesi.core.public import as_dtype_of_target, check_call, is_device, on_host
 from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown
 from agnesi.core.support.tracing import current_reads, is_tracing
@@ -22,11 +23,13 @@ from agnesi.nn.base.lookups import Lookups, check_name
 from agnesi.nn.base.owned import (
     begins,
     by_place,
+    check_replaced,
     followed,
     in_our_words,
     is_owned,
     is_parameter,
     is_saved,
+    refuse_mode,
     refused,
 )
 from agnesi.nn.base.paths import with_layer_path
@@ -137,6 +140,11 @@ class Module(Hooked, Lookups):
         """Whether the module is in training mode; compiled functions follow a change."""
         return self._training
 
+    @training.setter
+    def training(self, mode: bool) -> None:
+        refuse_mode(self, mode)
+        self._training = bool(mode)
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name in Module.__slots__:
             whole.CHANGES.count += 1
@@ -146,6 +154,8 @@ class Module(Hooked, Lookups):
         before = object.__getattribute__(self, "__dict__").get(name, self)
         if begins(before) and not (value is None or begins(value) or isinstance(value, Module)):
             raise refused(self, name, before, value)
+        if before is not self and self._made:
+            check_replaced(self, name, before, value)
         if is_tracing() and isinstance(value, Tensor) and value.array is None:
             self._assign_traced(name, value)
             return
@@ -153,7 +163,7 @@ class Module(Hooked, Lookups):
             self._learned.discard(name)
         elif begins(value):
             self._learned.add(name)
-        object.__setattr__(self, name, value)
+        set_or_tell(self, name, value)
 
     def __delattr__(self, name: str) -> None:
         whole.CHANGES.count += 1

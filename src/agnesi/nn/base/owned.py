@@ -7,12 +7,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core.keywords import named
 from agnesi.core.op import EXPLAINED, in_user_code, typed
+from agnesi.core.options import check_written
 from agnesi.core.spellings import in_our_words as translated
 from agnesi.core.spellings import on_host
-from agnesi.core.support.errors import at, ours
+from agnesi.core.support.errors import PACKAGE, at, ours
 from agnesi.core.tensor import Tensor
 
 #: Reads what a module notes here; a trace that takes down which attributes are read need not know.
@@ -149,3 +152,27 @@ def refused(module: Any, name: str, held: Tensor, value: Any) -> TypeError:
             "value, assign a tensor made with requires_grad=True, or None"
         )
     )
+
+
+def check_replaced(module: Any, name: str, held: Any, value: Any) -> None:
+    """Refuse what cannot stand for what a module holds: for an option, a buffer or a layer."""
+    check_written(module, name, held, value)
+    kind = type(module)
+    right = isinstance(value, Tensor) if isinstance(held, Tensor) else callable(value)
+    if value is None or right:
+        return
+    if isinstance(held, Tensor):
+        if kind.__module__.startswith(PACKAGE) and name in _noted(module, "_owned"):
+            raise TypeError(at(f"{kind.__name__}.{name} is a buffer, {typed(held)}, and cannot "
+                               f"become {typed(value)}: assign a tensor, or None"))
+    elif hasattr(held, "_owned") and not isinstance(value, (list, tuple, dict)):
+        raise TypeError(at(f"{kind.__name__}.{name} is a layer, {typed(held)}, and cannot become "
+                           f"{typed(value)}: assign a module, or None"))
+
+
+def refuse_mode(module: Any, mode: Any) -> None:
+    """Refuse what is no mode of a module."""
+    if not isinstance(mode, (int, np.bool_)):
+        raise TypeError(at(f"{type(module).__name__}.training must be True or False, not "
+                           f"{typed(mode)}; module.train() and module.eval() set it of all modules "
+                           "inside, too"))

@@ -11,7 +11,7 @@ from agnesi.core.support.errors import PACKAGE, at, typed
 
 _PLACE = "\n  at "
 #: Python's words where a function's arguments do not fit its parameters.
-_UNBOUND = re.compile(r"forward\(\) (missing|takes|got)\b")
+_UNBOUND = re.compile(r"(forward|<lambda>|\w+)\(\) (missing|takes|got)\b")
 
 
 def with_layer_path(error: Exception, module: Any) -> Exception:
@@ -57,13 +57,23 @@ def _path(module: Any, layer: Any) -> str:
 
 def _is_unbound(error: Exception, module: Any) -> bool:
     """Return whether ``forward`` was not entered, as its arguments do not fit."""
-    if _UNBOUND.search(str(error)) is None:
+    found = _UNBOUND.search(str(error))
+    if found is None or found[1] != getattr(module.forward, "__name__", "forward"):
         return False
-    forward = getattr(type(module).forward, "__code__", None)
+    forward = _code(module)
     return all(f.f_code is not forward for f, _ in traceback.walk_tb(error.__traceback__))
 
 
+def _code(module: Any) -> Any:
+    """The code of ``forward``, which may be one that was assigned."""
+    return getattr(vars(module).get("forward", getattr(type(module), "forward", None)), "__code__",
+                   None)
+
+
 def _called(error: Exception, module: Any) -> str:
+    if "forward" in vars(module):
+        return ("the forward that was assigned does not take what the layer was called with: "
+                f"{error}")
     code = getattr(type(module).forward, "__code__", None)
     if code is not None and code.co_varnames[:1] != ("self",) and not code.co_argcount > 1:
         return f"{type(module).__name__}.forward is a method: it is defined as forward(self, ...)"

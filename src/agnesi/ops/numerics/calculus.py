@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir.dims import is_settled
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -47,6 +48,10 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis:
     width: Any = dx
     if x is not None:
         x = as_tensor(x)
+        sizes = y.shape[axis], x.shape[-1]
+        if x.ndim == 1 and sizes[0] != sizes[1] and is_settled(sizes) and 2 not in sizes:
+            raise ShapeError(f"there are {sizes[0]} samples on axis {axis} of y {y.shape}, and "
+                             f"{sizes[1]} places in x {x.shape}; give a place for each")
         width = diff(x, axis=axis) if x.ndim > 1 else \
             reshape(diff(x), tuple(-1 if a == axis else 1 for a in range(y.ndim)))
     front = (slice(None),) * axis

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from agnesi.core.op import typed
-from agnesi.core.options import Epoch
+from agnesi.core.options import Epoch, Written
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.compiled import anywhere
 
 
-class Scheduler:
+class Scheduler(Written):
     """Base of schedulers: sets the optimizer's ``lr`` for each epoch, in all groups.
 
     A subclass says in :meth:`rate` what it is, for one group at a time, whose rate ``base_lr`` is.

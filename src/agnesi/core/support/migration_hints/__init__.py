@@ -115,6 +115,13 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     return f"{reason}; it takes {', '.join(listed)}" if listed and "<" not in call else reason
 
 
+def meant(owner: str, name: str, known: tuple[str, ...]) -> str:
+    """That an attribute or option has another name, or nothing where it may be the user's own."""
+    text = f"{owner}() got an unexpected keyword argument {name!r}"
+    told = with_keyword(text, known)
+    return told[len(text):] if told.startswith((f"{text}; use", f"{text}; did you")) else ""
+
+
 def _called(call: str) -> str:
     """The name of a function, from the words before its parentheses."""
     return call.removesuffix("()").rpartition(" ")[2].rpartition(".")[2]
