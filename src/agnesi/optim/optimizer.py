@@ -15,12 +15,8 @@ from agnesi.core.options import NotNegative, Written
 from agnesi.core.public import check_call
 from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support import dtypes
-<<<<<<< HEAD
 from agnesi.core.support.errors import at, no_attribute, warn
-=======
-from agnesi.core.support.errors import StateError, at, no_attribute, warn
 from agnesi.core.support.migration_hints import meant
->>>>>>> 27f8487c (Attributes are checked when they are written, as constructors' parameters of their names; loaders' fixed options, modes of one module and vectors of declared graphs are told as they are)
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import check_state
