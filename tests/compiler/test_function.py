@@ -416,3 +416,12 @@ def test_two_new_values_for_one_variable_are_refused():
     for updates in ([(s, s + 1), (s, s + 2)], [(s, s + 1), (s, s + 1)]):
         with pytest.raises(ValueError, match=r"two new values; give one\n  at .*test_function"):
             ag.function([], s * 1, updates=updates)
+
+
+def test_sizes_of_what_is_no_input_are_asked_for_or_told_by_what_is():
+    w, v, x = T.dmatrix("w"), T.dvector("v"), T.dvector("x")
+    f = ag.function([v, x], T.Lop(x @ w, w, v))
+    np.testing.assert_array_equal(f(np.arange(2.0), np.ones(3)), [[0, 1]] * 3)
+    for found in (w.shape[0] * v, ag.broadcast_to(v, w.shape), ag.zeros(w.shape) + v):
+        with pytest.raises(ag.MissingInputError, match="depend on the shape of w"):
+            ag.function([v], found)(np.ones(2))

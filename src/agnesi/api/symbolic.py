@@ -47,7 +47,7 @@ from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.transforms import grad as grad
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.integers import is_integer
-from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.dims import Dim, declare
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.public import symbolic as in_symbolic
@@ -119,9 +119,9 @@ def variable(name: str | None, dtype: DTypeLike, shape: Sequence[int | str | Dim
     except TypeError as error:
         raise DTypeError(at(f"{name or 'a symbolic variable'}: {error}")) from None
     sizes = tuple(_size(n) for n in shape)
-    return symbol(
-        Node(None, (), sizes, kind, requires_grad=is_inexact(kind), where=user_where(), name=name)
-    )
+    node = Node(None, (), sizes, kind, requires_grad=is_inexact(kind), where=user_where(), name=name)
+    declare(sizes, node)
+    return symbol(node)
 
 
 def _size(n: int | str | Dim | None) -> int | Dim:

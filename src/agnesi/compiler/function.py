@@ -52,6 +52,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     shapes_of,
     sizes_of,
 )
+from agnesi.compiler.specialization.untold_sizes import refuse_untold, told_by_reshapes
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
@@ -118,6 +119,7 @@ class Function(Direct, Inspectable):
         told = substituted([d.node for d in valued], replaced)
         whole = FunctionGraph([*given, *map(carrier, self._sizes)], [*nodes, *told]).resolve(
             lambda n: size_with(n, same))
+        whole = told_by_reshapes(whole)
         self.source = FunctionGraph.of(whole.inputs, whole.outputs[: len(nodes)])
         #: The scalars of sizes that values tell.
         self._scalars = whole.outputs[len(nodes):]
@@ -326,6 +328,7 @@ class Function(Direct, Inspectable):
         shapes = {n: shape for n, (_, shape) in zip(self.source.inputs, types, strict=True)}
         fixed = self._fixes(sizes)
         graph = self._whole(fixed).specialise(shapes)
+        refuse_untold(graph)
         if graph.extents:
             check(graph)
         moved = [(t, i) for t, i in self._updates if graph.outputs[i].shape != t.shape]

@@ -24,6 +24,8 @@ _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _NUMBERS: set[type] = {int}
 #: Arithmetic of sizes that there is, by operation and operands.
 _ARITHMETIC: weakref.WeakValueDictionary[Any, Dim] = weakref.WeakValueDictionary()
+#: The variables that sizes were declared with.
+_DECLARED: weakref.WeakValueDictionary[Dim, Any] = weakref.WeakValueDictionary()
 #: Arithmetic in arithmetic that is shown.
 _MAX_SHOWN_DEPTH = 8
 #: Powers of sizes below this are sizes, too.
@@ -340,6 +342,18 @@ def _arithmetic(size: Dim, depth: int) -> str:
 
 def _joint(size: Dim) -> Sequence[Any]:
     return broadcast_parts(size) if size.op == "broadcast" else size.args
+
+
+def declare(sizes: Iterable[Size], variable: Any) -> None:
+    """Note of which variable sizes are."""
+    for n in sizes:
+        if isinstance(n, Dim) and not n.op:
+            _DECLARED.setdefault(n, variable)
+
+
+def declared(size: Dim) -> Any:
+    """The variable that a size was declared with; None if there is none any more."""
+    return _DECLARED.get(size)
 
 
 def parts_first(size: Dim, whole: Callable[[Dim], bool] = lambda n: False) -> list[Dim]:

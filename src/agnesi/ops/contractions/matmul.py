@@ -78,10 +78,12 @@ class MatMul(Op):
         return True
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
-        return (
-            sum_to(product_of(g, _adjoint(b)), a.shape) if a.requires_grad else None,
-            sum_to(product_of(_adjoint(a), g), b.shape) if b.requires_grad else None,
-        )
+        left = product_of(g, _adjoint(b)) if a.requires_grad else None
+        right = product_of(_adjoint(a), g) if b.requires_grad else None
+        if len(y.shape) == 2:  # two matrices: their gradients are as large as they are
+            return left, right
+        return (None if left is None else sum_to(left, a.shape),
+                None if right is None else sum_to(right, b.shape))
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
         left = None if ts[0] is None else product_of(ts[0], b)

@@ -1,0 +1,53 @@
+"""Sizes of declared variables that a graph needs but that none of its inputs has.
+
+Where a derivative needs a variable's shape alone, and what has as many elements is there, its sizes
+are those; else they are missing like a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.core.graph import FunctionGraph
+from agnesi.core.ir.dims import Dim, Size, declared, leaves
+from agnesi.core.ir.extents import Extent
+from agnesi.core.op import typed
+from agnesi.core.substitution import size_with
+from agnesi.core.support.errors import MissingInputError, at
+from agnesi.ops.base.movement import Reshape
+
+
+def told_by_reshapes(graph: FunctionGraph) -> FunctionGraph:
+    """The graph with sizes that no leaf has as what keeps the number of elements."""
+    told = {d for n in graph.nodes if n.op is None for size in n.shape for d in leaves(size)}
+    told.update(d for n in graph.inputs for size in n.shape for d in leaves(size))
+    found: dict[Dim, Size] = {}
+    for node in graph.nodes:
+        if isinstance(node.op, Reshape):
+            ours, theirs = _without_common(node.inputs[0].shape, node.op.shape)
+            if len(ours) == len(theirs) == 1 and isinstance(theirs[0], Dim) and (
+                    not theirs[0].op and theirs[0] not in told and declared(theirs[0])):
+                found.setdefault(theirs[0], size_with(ours[0], found))
+    return graph.resolve(lambda n: size_with(n, found)) if found else graph
+
+
+def _without_common(a: Sequence[Size], b: Sequence[Size]) -> tuple[list[Size], list[Size]]:
+    left, more = [n for n in a if n != 1], [n for n in b if n != 1]
+    for n in tuple(left):
+        if n in more:
+            left.remove(n)
+            more.remove(n)
+    return left, more
+
+
+def refuse_untold(graph: FunctionGraph) -> None:
+    """Refuse a graph that is compiled now, where a size of a declared variable is left."""
+    for size in graph.sizes:
+        for d in () if isinstance(size, Extent) else leaves(size):
+            variable = declared(d)
+            if variable is not None:
+                name = variable.name or "a variable without a name"
+                raise MissingInputError(at(
+                    f"the outputs depend on the shape of {name} ({typed(variable)}), which is not "
+                    "among the inputs: add it to the inputs, or give it a value with givens",
+                    variable.where))
