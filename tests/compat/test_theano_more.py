@@ -140,3 +140,68 @@ def test_gradients_to_constants_tell_what_to_write():
     v = T.dscalar("v")
     f = theano.function([x], theano.grad(x * v**2, v), givens={v: c})
     assert f(3.0) == 12
+
+
+def test_integers_of_python_and_small_integers_have_theanos_dtypes():
+    i, u, f = T.vector(dtype="int8"), T.vector(dtype="uint8"), T.vector(dtype="float32")
+    found = [i + 1, i + 300, 300 - i, u * 2, T.lvector() * 2, f + 70000, i // 70000, T.exp(i),
+             T.sqrt(u), T.log(T.ivector()), T.floor(i), T.cumsum(i), T.cumprod(u)]
+    assert [v.dtype for v in found] == [
+        "int8", "int16", "int16", "int16", "int64", "float32", "int32", "float32", "float32",
+        "float64", "float32", "int8", "uint8"]
+    v = T.vector("v", dtype="uint8")
+    assert value(v * 2, over=[v], v=np.uint8([200])).tolist() == [400]
+
+
+def test_what_a_cost_does_not_depend_on():
+    x, y = T.dvector("x"), T.dvector("y")
+    cost, ignored = (x**2).sum(), {"disconnected_inputs": "ignore"}
+    zero = theano.grad(cost, y, **ignored)
+    assert value(zero, over=[y], y=[1.0, 2.0]).tolist() == [0, 0]
+    slope, none = theano.grad(cost, [x, y], return_disconnected="none", **ignored)
+    assert none is None and value(slope, over=[x], x=[3.0]) == 6
+    found = theano.grad(cost, y, return_disconnected="disconnected", **ignored)
+    assert isinstance(found.type, theano.gradient.DisconnectedType)
+    with pytest.raises(ValueError, match="return_disconnected"):
+        theano.grad(cost, x, return_disconnected="None")
+
+
+def test_gradients_of_subgraphs_end_and_wrong_ones_are_found():
+    x = T.dvector("x")
+    h = T.tanh(x)
+    (beyond,), (there,) = theano.subgraph_grad([x], [h], cost=(h**2).sum())
+    assert [v.tolist() for v in value([beyond, there], over=[x], x=[1.0])] == [
+        [0], [2 * np.tanh(1.0)]]
+    theano.gradient.verify_grad(T.exp, [A[0]], rng=np.random.RandomState(0))
+    with pytest.raises(theano.gradient.GradientError):
+        theano.gradient.verify_grad(lambda x: theano.gradient.grad_scale(x, 2.0), [A[0]],
+                                    rng=np.random.RandomState(0))
+
+
+def test_a_cholesky_factor_depends_on_the_half_that_is_read():
+    s = T.dmatrix("s")
+    at = np.array([[2.0, 7.0], [0.5, 3.0]])  # the other half is not looked at
+    factor = T.slinalg.cholesky(s)
+    found, slope = value([factor, theano.grad(factor.sum(), s)], over=[s], s=at)
+    np.testing.assert_allclose(found, np.linalg.cholesky(at))
+    assert slope[0, 1] == 0
+    step = 1e-6
+    more = np.linalg.cholesky(at + np.array([[0, 0], [step, 0]])).sum() - found.sum()
+    np.testing.assert_allclose(slope[1, 0], more / step, rtol=1e-4)
+
+
+def test_strict_loops_and_sizes_behind_parameters():
+    w, u = theano.shared(2.0, "w"), T.dvector("u")
+    with pytest.raises(Exception, match="w"):
+        theano.scan(lambda x: x * w, sequences=u, strict=True)
+    rows, _ = theano.scan(lambda x, w: x * w, sequences=u, non_sequences=[w], strict=True)
+    assert value(rows, over=[u], u=[1.0, 2.0]).tolist() == [2, 4]
+    streams = T.shared_randomstreams.RandomStreams(1)
+    draws = value(streams.normal(5.0, 0.1, size=(3,)), over=[])
+    assert draws.shape == (3,) and (abs(draws - 5) < 1).all()
+
+
+def test_inputs_of_other_ranks_are_refused_by_name():
+    x = T.dvector("x")
+    with pytest.raises(TypeError, match="input x"):
+        theano.function([x], x)([[1.0]])

@@ -82,3 +82,31 @@ def test_errors():
         theano.function([x, d], d * 2)
     with pytest.raises(ValueError, match="held has shape"):
         theano.shared(A, "held").set_value(A[:2])
+
+
+ENTRIES = {"sqrt": np.sqrt, "sqr": np.square, "log1p": np.log1p, "rad2deg": np.rad2deg,
+           "structured_exp": np.exp, "structured_sigmoid": lambda d: 1 / (1 + np.exp(-d))}
+
+
+def test_functions_of_entries_comparisons_and_joins():
+    rng = np.random.default_rng(0)
+    dense = np.where(rng.random((4, 3)) < 0.5, rng.random((4, 3)), 0)
+    a, b = scipy_sparse.csr_matrix(dense), scipy_sparse.csc_matrix(dense[::-1])
+    x, y, d, v = sparse.csr_matrix("x"), sparse.csc_matrix("y"), T.dmatrix("d"), T.dvector("v")
+    f = theano.function([x], [getattr(sparse, name)(x) for name in ENTRIES])
+    for found, function in zip(f(a), ENTRIES.values(), strict=True):
+        wanted = a.copy()
+        wanted.data = function(wanted.data)
+        np.testing.assert_allclose(found.toarray(), wanted.toarray(), rtol=1e-12)
+    ours = theano.function([x, y, d, v], [
+        sparse.hstack([x, y]), sparse.vstack([x, y], format="csr"), sparse.structured_add_s_v(x, v),
+        sparse.eq(x, d), sparse.lt(x, y), sparse.structured_pow(x, 2.0),
+        sparse.usmm(0.5, x, d.T, d.dot(d.T)), x.sum(axis=1), x.dot(d.T)])(
+            a, b, dense[::-1], np.arange(3.0))
+    for found, wanted in zip(ours, [
+            np.hstack([dense, dense[::-1]]), np.vstack([dense, dense[::-1]]),
+            np.where(dense, dense + np.arange(3.0), 0), dense == dense[::-1], dense < dense[::-1],
+            dense**2, 0.5 * dense @ dense[::-1].T + dense[::-1] @ dense[::-1].T, dense.sum(1),
+            dense @ dense[::-1].T], strict=True):
+        np.testing.assert_allclose(getattr(found, "toarray", lambda f=found: f)(), wanted)
+    assert ours[3].dtype == ours[4].dtype == "uint8" and ours[1].format == "csr"

@@ -119,7 +119,8 @@ def variable(name: str | None, dtype: DTypeLike, shape: Sequence[int | str | Dim
     except TypeError as error:
         raise DTypeError(at(f"{name or 'a symbolic variable'}: {error}")) from None
     sizes = tuple(_size(n) for n in shape)
-    node = Node(None, (), sizes, kind, requires_grad=is_inexact(kind), where=user_where(), name=name)
+    node = Node(None, (), sizes, kind, requires_grad=is_inexact(kind), where=user_where(),
+                name=name)
     declare(sizes, node)
     return symbol(node)
 

@@ -16,6 +16,7 @@ from agnesi.core.keywords import strict_class
 from agnesi.core.support.errors import (
     DTypeError,
     MissingKeyError,
+    RankError,
     ShapeError,
     UnusedInputError,
     at,
@@ -152,7 +153,7 @@ class Inputs:
     def checked(self, k: int, value: Any, owner: str) -> np.ndarray:
         """A value as an array of the input's dtype and number of axes.
 
-        :raises TypeError: If it is of another dtype (DTypeError) or number of axes (ShapeError).
+        :raises TypeError: If it is of another dtype (DTypeError) or number of axes (RankError).
         """
         dtype, ndim = self.types[k]
         what = f"input {self.label(k)} of {owner}"
@@ -169,7 +170,7 @@ class Inputs:
                     f"{array.dtype}"))
             array = array.astype(dtype)
         if array.ndim != ndim:
-            raise ShapeError(at(
+            raise RankError(at(
                 f"{what} is {ndim}-dimensional; an array of shape {array.shape} does not fit"))
         found: np.ndarray = array
         return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,19 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import EXPLAINED, check_result, explain
 from agnesi.core.support.errors import MissingInputError
 
-#: Told about every node and its value as it is computed.
+#: Told about every node and its value as it is computed, inputs and constants included.
 Watcher = Callable[[Node, Any], None]
+_WATCHER: ContextVar[Watcher | None] = ContextVar("_WATCHER", default=None)
+
+
+@contextmanager
+def watched(watch: Watcher) -> Iterator[None]:
+    """Within it, graphs that are interpreted tell ``watch`` their values."""
+    token = _WATCHER.set(watch)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
 
 
 def interpret(graph: FunctionGraph, values: Sequence[np.ndarray],
@@ -26,10 +39,10 @@ def interpret(graph: FunctionGraph, values: Sequence[np.ndarray],
     :param graph: The graph, with concrete sizes.
     :param values: A value for each input of the graph.
     :type values: sequence of numpy.ndarray
-    :param watch: Called as ``watch(node, value)`` after each operation.
+    :param watch: Called as ``watch(node, value)``; by default the one of ``watched``.
     :type watch: callable, optional
     """
-    return _own(Runner(graph)(values, watch), graph.outputs)
+    return _own(Runner(graph)(values, watch or _WATCHER.get()), graph.outputs)
 
 
 class Runner:
@@ -53,10 +66,10 @@ class Runner:
         for node in self.order:
             if node not in known:
                 known[node] = _leaf(node) if node.op is None else computed(node, known)
-            if node.op is None:
-                continue
             if watch is not None:
                 watch(node, known[node])
+            if node.op is None:
+                continue
             for source in node.inputs:
                 uses[source] -= 1
                 if not uses[source]:

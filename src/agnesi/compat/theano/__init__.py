@@ -15,6 +15,7 @@ array([1.])
 import sys
 
 from agnesi.compat.theano import compile as compile
+from agnesi.compat.theano import gof as gof
 from agnesi.compat.theano import gradient as gradient
 from agnesi.compat.theano import ifelse as ifelse
 from agnesi.compat.theano import loops as scan_module
@@ -25,6 +26,7 @@ from agnesi.compat.theano import scalar as scalar
 from agnesi.compat.theano import sparse as sparse
 from agnesi.compat.theano import tensor as tensor
 from agnesi.compat.theano.compile import Mode as Mode
+from agnesi.compat.theano.compile import predefined_modes as predefined_modes
 from agnesi.compat.theano.config import config as config
 from agnesi.compat.theano.functions import In as In
 from agnesi.compat.theano.functions import Out as Out

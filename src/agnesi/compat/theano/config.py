@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from agnesi.core.support.config import config as ours
@@ -40,11 +43,23 @@ class _Section:
         if name == "floatX":
             ours.symbolic_float = value
         else:
+            if name == "compute_test_value":
+                import_module("agnesi.compat.theano.testvalues").switch(value)
             _DEFAULTS[name] = value
 
-    def change_flags(self, **values: Any) -> Any:
-        """A block (or decorator) in which ``floatX`` is another."""
-        return ours(symbolic_float=values.get("floatX", ours.symbolic_float))
+    @contextmanager
+    def change_flags(self, *told: Any, **values: Any) -> Iterator[None]:
+        """A block (or decorator) in which settings are others; a dict is told by place, names
+        with dots have ``__`` in their place."""
+        new = {k.replace("__", "."): v for given in (*told, values) for k, v in given.items()}
+        old = {k: ours.symbolic_float if k == "floatX" else _DEFAULTS.get(k, False) for k in new}
+        try:
+            for k, v in new.items():
+                setattr(self, k, v)
+            yield
+        finally:
+            for k, v in old.items():
+                setattr(self, k, v)
 
 
 #: The settings.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.compat.theano.types import Apply
-from agnesi.compat.theano.variable import Variable, wrapped
-from agnesi.core.tensor import symbol
+from agnesi.compat.theano.types import Apply, variable_of
+from agnesi.compat.theano.variable import Variable
 
 
 class Maker:
@@ -36,12 +35,12 @@ class FunctionGraph:
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
-        self.inputs = [_variable(n) for n in graph.inputs]
-        self.outputs = [_variable(n) for n in graph.outputs]
+        self.inputs = [variable_of(n) for n in graph.inputs]
+        self.outputs = [variable_of(n) for n in graph.outputs]
 
     def toposort(self) -> list[Apply]:
         """Return the operations, each behind what it needs."""
-        return [Apply(n.op, [_variable(m) for m in n.inputs], [_variable(n)])
+        return [Apply(n.op, [variable_of(m) for m in n.inputs], [variable_of(n)])
                 for n in self._graph.nodes if n.op is not None]
 
     @property
@@ -54,8 +53,3 @@ class FunctionGraph:
         """Inputs, constants and results."""
         found = {v for node in self.toposort() for v in (*node.inputs, *node.outputs)}
         return found | set(self.inputs) | set(self.outputs)
-
-
-def _variable(node: Any) -> Variable:
-    found: Variable = wrapped(symbol(node))
-    return found

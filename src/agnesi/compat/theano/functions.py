@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.compat.theano.config import config
 from agnesi.compat.theano.fgraph import Maker
+from agnesi.compat.theano.modes import Mode, mode_of
 from agnesi.compat.theano.profiling import ProfileStats
 from agnesi.compat.theano.sparse_variable import (
     SparseShared,
@@ -233,7 +234,8 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     updates, givens : mapping or pairs, optional
         New values of shared variables; replacements that are made first.
     mode : str or Mode, optional
-        "FAST_COMPILE" compiles quickly; all others compile fully.
+        "FAST_COMPILE" compiles quickly, others compile fully; "DebugMode", "NanGuardMode" and
+        MonitorMode look at values.
     allow_input_downcast : bool, optional
         Whether values are rounded to an input's dtype.
     profile : bool, optional
@@ -250,7 +252,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         raise TypeError(f"inputs must be a list of variables: write [{inputs!r}]")
     if isinstance(mode, str) and mode.upper() not in _MODES:
         raise ValueError(f"there is no mode {mode!r}; there are {', '.join(_MODES)}")
-    if not (mode is None or isinstance(mode, str) or hasattr(mode, "optimizer")):
+    if not (mode is None or isinstance(mode, (str, Mode))):
         raise TypeError(f"mode must be a name such as {_MODES[0]!r}, a Mode or None, not {mode!r}")
     told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
     for a, _ in _pairs(updates):
@@ -268,10 +270,16 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     if len(given) > len(told):
         check_inputs([i.variable for i in told], [*shape.flat, *(b for _, b in changes)], unused)
         unused = "ignore"
-    found = compiled(
+    def reference() -> Any:
+        new = [(a, b) for a, b in changes if getattr(a, "array", None) is not None]
+        return compiled(given, [*shape.flat, *(as_tensor(b) for _, b in new)], givens=swaps,
+                        no_default_updates=True, on_unused_input="ignore", optimizer="None"), [
+                            a for a, _ in new]
+
+    found = mode_of(mode).around(compiled(
         given, shape.asked, updates=changes, givens=swaps,
         no_default_updates=bare(no_default_updates), name=name or "function",
-        on_unused_input=unused, **options)
+        on_unused_input=unused, **options), reference)
     made = Function(told, shape, found, bool(allow_input_downcast), name)
     made._told = {
         "mode": mode, "updates": _pairs(updates), "givens": _pairs(givens),

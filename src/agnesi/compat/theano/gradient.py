@@ -7,6 +7,7 @@ from agnesi.compat.theano.tensor.derivatives import Lop as Lop
 from agnesi.compat.theano.tensor.derivatives import NullTypeGradError as NullTypeGradError
 from agnesi.compat.theano.tensor.derivatives import R_op as R_op
 from agnesi.compat.theano.tensor.derivatives import Rop as Rop
+from agnesi.compat.theano.tensor.derivatives import VerifyGradError as GradientError  # noqa: F401
 from agnesi.compat.theano.tensor.derivatives import consider_constant as consider_constant
 from agnesi.compat.theano.tensor.derivatives import disconnected_grad as disconnected_grad
 from agnesi.compat.theano.tensor.derivatives import grad as grad

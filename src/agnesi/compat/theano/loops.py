@@ -71,7 +71,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     held = None if non_sequences is None else _listed(non_sequences)
     outputs, updates = taps.scan(
         _step(fn), _tensors(sequences), _tensors(outputs_info), bare(held), bare(n_steps),
-        truncate_gradient, go_backwards)
+        truncate_gradient, go_backwards, strict=strict)
     found = wrapped(outputs)
     if return_list and not isinstance(found, list):
         found = [found]

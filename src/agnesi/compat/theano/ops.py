@@ -24,7 +24,7 @@ class Op:
     it is defined.
     """
 
-    __props__: tuple[str, ...] = ()
+    __props__: tuple[str, ...] | None = None
     itypes: Sequence[TensorType] | None = None
     otypes: Sequence[TensorType] | None = None
 
@@ -35,7 +35,12 @@ class Op:
         return hash((type(self), self._props()))
 
     def _props(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, p) for p in self.__props__) if self.__props__ else (id(self),)
+        told = self.__props__
+        return (id(self),) if told is None else tuple(getattr(self, p) for p in told)
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{p}={getattr(self, p)}" for p in self.__props__ or ())
+        return f"{type(self).__name__}{told and f'{{{told}}}'}"
 
     def make_node(self, *inputs: Any) -> Apply:
         """The operation on inputs; the default checks ``itypes`` and makes ``otypes``."""
@@ -72,11 +77,14 @@ class Op:
             return found if len(found) > 1 else found[0]
 
         rule = self._vjp(node)
-        options: dict[str, Any] = {"outputs": len(kinds), "differentiable": rule is not None}
+        options: dict[str, Any] = {"outputs": len(kinds)}
+        if any(k.kind not in "fc" for k in kinds) and rule is None:
+            options["differentiable"] = False
         if rule is not None:
             options["vjp"] = rule
         if (infer := self._infer(node, kinds)) is not None:
             options["infer"] = infer
+        perform.__name__ = type(self).__name__
         return userops.op(perform, **options)
 
     def _vjp(self, node: Apply) -> Callable[..., Any] | None:
@@ -86,7 +94,7 @@ class Op:
             return None
 
         def vjp(g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
-            many = isinstance(g, tuple)
+            many = len(node.outputs) > 1
             given, values = wrapped(list(xs)), wrapped(list(y) if many else [y])
             cotangents = wrapped(list(g) if many else [g])
             with floats():

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import agnesi
 from agnesi import inspect
+from agnesi.compat.theano.pretty import formula, tree
 from agnesi.compat.theano.variable import Variable, bare, wrapped
+from agnesi.core.dispatch import graph_node
+from agnesi.core.ir.node import Node
 
 
 def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = None,
                **ignored: Any) -> Any:
-    """Print the graph of a variable or a compiled function; "str" as file returns the text."""
+    """Print the graph of a variable or a compiled function as a tree, ``depth`` operations deep;
+    "str" as file returns the text."""
     parts = obj if isinstance(obj, (list, tuple)) else [obj]
-    text = "\n".join(inspect.listing(_graph(x)) for x in parts)
+    text = tree([n for x in parts for n in _results(x)], depth, print_type) + "\n"
     if file == "str":
         return text
-    print(text, file=file or sys.stdout)
+    print(text, file=file or sys.stdout, end="")
     return file or sys.stdout
+
+
+def _results(x: Any) -> Sequence[Node]:
+    """The nodes of a variable, or of what a compiled function returns."""
+    if isinstance(x, Variable):
+        return [graph_node(x._value)]
+    found = _graph(x)
+    graph = getattr(found, "graph", getattr(found, "_graph", None))
+    return graph.outputs if graph is not None else [graph_node(found)]
 
 
 def _graph(x: Any) -> Any:
@@ -26,8 +40,8 @@ def _graph(x: Any) -> Any:
 
 
 def pp(x: Variable) -> str:
-    """The operations of an expression, in order."""
-    return inspect.listing(bare(x))
+    """The expression as a formula."""
+    return formula(graph_node(x._value))
 
 
 pprint = pp

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import agnesi as _agnesi
+from agnesi.api import functions as _F
 from agnesi.api import sparse as _ours
+from agnesi.api import special as _special
 from agnesi.api.sparse.tensors import CSC as _CSC
 from agnesi.api.sparse.tensors import CSR as _CSR
 from agnesi.compat.theano.sparse_variable import SparseType as SparseType
@@ -83,6 +86,96 @@ def sp_zeros_like(x: SparseVariable) -> Any:
     return _wrapped(_bare(x).map(lambda d: d * 0))
 
 
-__getattr__ = _lent(__name__, _ours, {
+def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
+    """Matrices below each other."""
+    return _joined([_bare(b).tocsr() for b in blocks], 0, _CSR, format or "csc", dtype)
+
+
+def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
+    """Matrices beside each other."""
+    return _joined([_bare(b).tocsc() for b in blocks], 1, _CSC, format or "csc", dtype)
+
+
+def _joined(blocks: Any, axis: int, kind: Any, format: str, dtype: Any) -> Any:
+    """Matrices that are kept by an axis, joined along it."""
+    ends = [blocks[0].parts[2]]
+    for b in blocks[1:]:
+        ends.append(b.parts[2][1:] + ends[-1][-1])
+    sizes = list(blocks[0].shape)
+    sizes[axis] = sum(b.shape[axis] for b in blocks)
+    found = kind(*(_F.concatenate([b.parts[k] for b in blocks]) for k in (0, 1)),
+                 _F.concatenate(ends), tuple(sizes)).asformat(format)
+    return _wrapped(found if dtype is None else found.astype(_bare(dtype)))
+
+
+def ensure_sorted_indices(x: SparseVariable) -> Any:
+    """The matrix with the entries of each row, or column, in order."""
+    return _wrapped(_bare(x).sum_duplicates())
+
+
+def structured_pow(x: SparseVariable, y: Any) -> Any:
+    """Powers of the entries."""
+    return _wrapped(_bare(x).map(lambda d: d ** _bare(y)))
+
+
+def structured_minimum(x: SparseVariable, y: Any) -> Any:
+    """The lesser of each entry and a number."""
+    return _wrapped(_bare(x).map(lambda d: _F.minimum(d, _bare(y))))
+
+
+def structured_maximum(x: SparseVariable, y: Any) -> Any:
+    """The greater of each entry and a number."""
+    return _wrapped(_bare(x).map(lambda d: _F.maximum(d, _bare(y))))
+
+
+def structured_add_s_v(x: SparseVariable, y: Any) -> Any:
+    """Entries and, of a vector, the element of their column."""
+    ours = _bare(x)
+    return _wrapped(ours.map(lambda d: d + _bare(y)[ours.cols]))
+
+
+def usmm(alpha: Any, x: Any, y: Any, z: Any) -> Any:
+    """``alpha * dot(x, y) + z``."""
+    return __getattr__("dot")(x, y) * alpha + z
+
+
+def get_item_2d(x: SparseVariable, index: Any) -> Any:
+    """Rows and columns of a matrix."""
+    return x[index]
+
+
+get_item_scalar = get_item_2d
+
+def _comparison(name: str) -> Any:
+    def compared(x: Any, y: Any) -> Any:
+        """Which elements compare so: sparse, if both matrices are."""
+        both = isinstance(x, SparseVariable) and isinstance(y, SparseVariable)
+        found = getattr(_F, name)(*(
+            _bare(v).todense() if isinstance(v, SparseVariable) else _bare(v) for v in (x, y)
+        )).astype("uint8")
+        return _wrapped(_ours.csr_from_dense(found) if both else found)
+
+    return compared
+
+
+eq, neq = _comparison("equal"), _comparison("not_equal")
+lt, le, gt, ge = map(_comparison, ("less", "less_equal", "greater", "greater_equal"))
+
+
+#: Functions of the entries alone: 0 stays 0, or is left out ("structured").
+_ENTRIES = {
+    **{n: n for n in ("abs sqrt sin tan sinh tanh arcsin arcsinh arctan arctanh log1p expm1 sign "
+                      "ceil floor trunc rint rad2deg deg2rad conj").split()},
+    "sgn": "sign", "sqr": "square", "conjugate": "conj", "structured_conjugate": "conj",
+    "structured_exp": "exp", "structured_log": "log", "structured_sigmoid": "sigmoid",
+}
+_OURS = _lent(__name__, _ours, {
     "structured_add": "add", "mul_s_d": "mul", "mul_s_s": "mul", "add_s_s": "add", "add_s_d": "add",
-    "mul_s_v": "mul"})
+    "mul_s_v": "mul", "multiply": "mul", "subtract": "sub"})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ENTRIES:
+        return _OURS(name)
+    function = getattr(_agnesi, _ENTRIES[name], None) or getattr(_special, _ENTRIES[name])
+    return lambda x: _wrapped(_bare(x).map(function))

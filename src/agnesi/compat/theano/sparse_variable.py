@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.sparse import csc_matrix, csr_matrix, from_scipy
+from agnesi.api.sparse import csc_matrix, csr_matrix, from_scipy, sp_sum
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
 from agnesi.compat.theano.variable import OTHERS, Sizes, Variable, as_size, wrapped
 from agnesi.compiler.inputs import In as OurIn
@@ -107,6 +107,15 @@ class SparseVariable(Variable):
         return found
 
     todense = toarray
+
+    def sum(self, axis: int | None = None, sparse_grad: bool = False) -> Variable:
+        """The sum of all entries, or along an axis."""
+        found: Variable = wrapped(sp_sum(self.tensor, axis))
+        return found
+
+    def dot(self, other: Any) -> Any:
+        """The matrix product."""
+        return wrapped(self.tensor @ (other.tensor if isinstance(other, Variable) else other))
 
 
 class SparseShared(SparseVariable):

@@ -11,11 +11,13 @@ import numpy as np
 from agnesi.api.symbolic import variable
 from agnesi.compat.theano.variable import (
     ATTRIBUTES,
+    VARIABLES,
     Constant,
     SharedVariable,
     Variable,
     wrapped,
 )
+from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at, typed
@@ -110,7 +112,16 @@ def owner_of(x: Variable) -> Apply | None:
     node = getattr(x.tensor, "node", None)
     if isinstance(x, (Constant, SharedVariable)) or node is None or node.op is None:
         return None
-    return Apply(node.op, [wrapped(symbol(n)) for n in node.inputs], [x])
+    return Apply(node.op, [variable_of(n) for n in node.inputs], [x])
+
+
+def variable_of(node: Any) -> Variable:
+    """The variable that stands for a node of a graph."""
+    value = None if live_tensor(node) is not None else constant_value(node)
+    if value is None:
+        found: Variable = wrapped(symbol(node))
+        return found
+    return VARIABLES.setdefault(node, Constant(as_tensor(value)))
 
 
 ATTRIBUTES["owner"] = owner_of

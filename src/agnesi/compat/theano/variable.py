@@ -19,7 +19,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 
 #: Variables by the node that they stand for: a node has one variable as long as it is in use.
-_VARIABLES: weakref.WeakValueDictionary[Any, Variable] = weakref.WeakValueDictionary()
+VARIABLES: weakref.WeakValueDictionary[Any, Variable] = weakref.WeakValueDictionary()
 
 
 def lent(where: str, module: Any, renamed: dict[str, str]) -> Callable[[str], Any]:
@@ -40,7 +40,10 @@ def floats() -> Any:
 
 def alike(*operands: Any) -> Any:
     """Operands with 32-bit and longer integers as float64 beside shorter floats, which do not hold
-    them: Theano's rule (and NumPy's), where agnesi's floats decide."""
+    them: Theano's rule (and NumPy's), where agnesi's floats decide.  Python's integers
+    beside integers have the smallest dtype that holds them."""
+    if any(type(x) is int for x in operands):
+        operands = tuple(_held(x, operands) if type(x) is int else x for x in operands)
     kinds = [x.dtype for x in operands if isinstance(x, Tensor) and not x.weak]
     if len(kinds) < 2 or not any(d in _SHORT for d in kinds) or not any(
             d.kind in "iu" and d.itemsize > 2 for d in kinds):
@@ -50,10 +53,27 @@ def alike(*operands: Any) -> Any:
         and x.dtype.kind in "iu" and x.dtype.itemsize > 2 else x for x in operands)
 
 
+def _held(n: int, operands: Any) -> Any:
+    """A Python integer beside integers: of the smallest dtype that holds it."""
+    kinds = [x.dtype for x in operands
+             if isinstance(x, Tensor) and not x.weak and x.dtype.kind in "iub"]
+    least = next((k for k in _INTEGERS if np.iinfo(k).min <= n <= np.iinfo(k).max), None)
+    if not kinds or least is None or any(np.promote_types(k, least) == k for k in kinds):
+        return n
+    return as_tensor(np.array(n, least))
+
+
+_INTEGERS = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
 #: Functions whose operands get one dtype.
 _PAIRED = frozenset((
     "add", "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "mod",
     "maximum", "minimum", "power", "pow", "switch", "where", "arctan2", "hypot"))
+#: Functions of one operand whose results are floats: float32 for integers below 32 bits.
+_REAL = frozenset((
+    "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh arcsin arccos arctan "
+    "arcsinh arccosh arctanh erf erfc erfcx erfinv gamma lgamma digamma sigmoid softplus ceil "
+    "floor trunc reciprocal degrees radians rad2deg deg2rad asin acos atan asinh acosh atanh"
+).split())
 #: Floats that do not hold all int32.
 _SHORT = tuple(map(np.dtype, ("float16", "float32", "complex64")))
 #: What is computed with sizes stays a size.
@@ -92,6 +112,10 @@ METHODS: dict[str, Callable[..., Any]] = {}
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {}
 #: Kinds of values that are no tensors, and what makes variables of them.
 OTHERS: list[tuple[type, Callable[[Any], Any]]] = []
+
+
+#: What is told of each new variable, where something is done about them.
+MADE: list[Callable[[Variable], None]] = []
 
 
 class Variable:
@@ -358,9 +382,11 @@ def wrapped(x: Any) -> Any:
 
 
 def _made(cls: type[Variable], x: Tensor, key: Any) -> Variable:
-    found = _VARIABLES.get(key)
+    found = VARIABLES.get(key)
     if found is None:
-        found = _VARIABLES[key] = cls(x)
+        found = VARIABLES[key] = cls(x)
+        for told in MADE:
+            told(found)
     return found
 
 
@@ -388,11 +414,14 @@ _COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equ
 def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors as one of variables."""
     name = getattr(function, "__name__", "")
-    paired, compares = name in _PAIRED, name in _COMPARISONS
+    paired, compares, real = name in _PAIRED, name in _COMPARISONS, name in _REAL
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **keywords: Any) -> Any:
         given = bare(args)
+        if real and isinstance(given[0], Tensor) and given[0].dtype.kind in "iub":
+            kind = "float32" if given[0].dtype.itemsize < 4 else "float64"
+            given = (cast(given[0], np.dtype(kind)), *given[1:])
         with floats():
             found = wrapped(function(*(alike(*given) if paired else given),
                                      **{k: bare(v) for k, v in keywords.items()}))

@@ -43,6 +43,10 @@ class DTypeError(TypeError):
     """Data types do not fit the operation."""
 
 
+class RankError(ShapeError, TypeError):
+    """A value has another number of axes than its type tells."""
+
+
 class GradientError(RuntimeError):
     """A gradient cannot be computed as asked."""
 

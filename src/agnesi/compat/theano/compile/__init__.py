@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
 
 from agnesi.compat.theano.functions import Function as Function
 from agnesi.compat.theano.functions import In as In
@@ -10,27 +10,17 @@ from agnesi.compat.theano.functions import Out as Out
 from agnesi.compat.theano.functions import Param as Param
 from agnesi.compat.theano.functions import function as function
 from agnesi.compat.theano.functions import shared as shared
+from agnesi.compat.theano.modes import BadOptimization as BadOptimization
+from agnesi.compat.theano.modes import DebugMode as DebugMode
+from agnesi.compat.theano.modes import DebugModeError as DebugModeError
+from agnesi.compat.theano.modes import Mode as Mode
+from agnesi.compat.theano.modes import MonitorMode as MonitorMode
+from agnesi.compat.theano.modes import NanGuardMode as NanGuardMode
+from agnesi.compat.theano.modes import mode_of as mode_of
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.ops import as_op as as_op
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.core.support.errors import UnusedInputError as UnusedInputError
-
-
-class Mode:
-    """How a function is compiled: by the optimizer's name; the linker is always LLVM."""
-
-    def __init__(self, linker: Any = None, optimizer: Any = "default") -> None:
-        self.linker, self.optimizer = linker, optimizer
-
-    def including(self, *tags: str) -> Mode:
-        """The mode itself: which rules run is told by agnesi's ``include``."""
-        return self
-
-    excluding = register = including
-
-
-class MonitorMode(Mode):
-    """A mode under whose name programs watch values; they are watched by ``Print`` here."""
 
 
 def get_default_mode() -> Mode:
@@ -38,5 +28,10 @@ def get_default_mode() -> Mode:
     return Mode()
 
 
-get_mode = Mode
-predefined_modes = {"FAST_RUN": Mode(), "FAST_COMPILE": Mode(optimizer="FAST_COMPILE")}
+get_mode = mode_of
+predefined_modes = {"FAST_RUN": Mode(), "FAST_COMPILE": Mode(optimizer="FAST_COMPILE"),
+                    "DebugMode": DebugMode(), "NanGuardMode": NanGuardMode()}
+#: Theano's modules of it, whose names are all here.
+for _name in ("builders", "debugmode", "mode", "monitormode", "nanguardmode", "ops",
+              "sharedvalue"):
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]

@@ -26,12 +26,25 @@ class NullTypeGradError(TypeError):
     """A derivative is not defined."""
 
 
+class VerifyGradError(Exception):
+    """Derivatives are not what differences tell."""
+
+
 class DisconnectedType:
     """The type of a derivative to what a cost does not depend on."""
 
-    def __call__(self) -> Any:
-        """No variable."""
-        return None
+    def __call__(self) -> Disconnected:
+        """A variable without a value."""
+        return Disconnected()
+
+
+class Disconnected:
+    """What stands for a derivative to what a cost does not depend on; it has no value."""
+
+    @property
+    def type(self) -> DisconnectedType:
+        """A :class:`DisconnectedType`."""
+        return DisconnectedType()
 
 
 def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise",
@@ -51,6 +64,9 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
         What is done about variables that the cost does not depend on.
     known_grads : dict, optional
         Derivatives of the cost to expressions, to go on from.
+    return_disconnected : {"zero", "none", "disconnected"}
+        What stands for a derivative to what the cost does not depend on: zeros, None, or a
+        variable of :class:`DisconnectedType`.
 
     Returns
     -------
@@ -68,6 +84,9 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     rules: dict[str, Literal["error", "zero"]] = {
         "raise": "error", "warn": "zero", "ignore": "zero"}
     rule = rules[disconnected_inputs]
+    if return_disconnected not in ("zero", "none", "disconnected"):
+        raise ValueError(at("grad: return_disconnected is 'zero', 'none' or 'disconnected', not "
+                            f"{return_disconnected!r}"))
     held = [bare(x) for x in consider_constant or ()]
     if isinstance(wrt, SparseVariable):
         return grad(cost, [wrt], consider_constant, disconnected_inputs)[0]
@@ -75,17 +94,37 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     _refuse_constants(wrt if many else [wrt])
     targets = [bare(x) for x in wrt] if many else bare(wrt)
     data = [x.data if isinstance(x, SparseTensor) else x for x in targets] if many else targets
-    try:
-        with floats():
-            found = symbolic.grad(bare(cost), data, disconnected=rule, consider_constant=held)
-    except GradientError as error:
-        if "does not depend" in str(error):
-            raise DisconnectedInputError(str(error)) from None
-        raise
+    found = _derived(cost, data, rule, held)
+    if return_disconnected != "zero" and rule == "zero":
+        stands = DisconnectedType()() if return_disconnected == "disconnected" else None
+        alone = data if many else [data]
+        told = [_is_connected(cost, x, held) for x in alone]
+        kept = [wrapped(g) if there else stands for g, there in zip(
+            found if many else [found], told, strict=True)]
+        return kept if many else kept[0]
     if many:
         found = [x.with_data(g) if isinstance(x, SparseTensor) else g
                  for x, g in zip(targets, found, strict=True)]
     return wrapped(found)
+
+
+def _derived(cost: Any, data: Any, rule: Literal["error", "zero"], held: Sequence[Any]) -> Any:
+    """Derivatives to tensors."""
+    try:
+        with floats():
+            return symbolic.grad(bare(cost), data, disconnected=rule, consider_constant=held)
+    except GradientError as error:
+        if "does not depend" in str(error):
+            raise DisconnectedInputError(str(error)) from None
+        raise
+
+
+def _is_connected(cost: Any, x: Any, held: Sequence[Any]) -> bool:
+    try:
+        _derived(cost, [x], "error", held)
+    except DisconnectedInputError:
+        return False
+    return True
 
 
 def _refuse_constants(wrt: Sequence[Any]) -> None:
@@ -107,9 +146,10 @@ def _with_known(cost: Any, known: Any) -> Variable:
 
 def subgraph_grad(wrt: Any, end: Sequence[Any], start: Any = None, cost: Any = None,
                   details: bool = False) -> Any:
-    """Derivatives to variables and to where they end, from known ones."""
+    """Derivatives to variables and to where they end, from known ones; none goes beyond an end."""
     both = [*wrt, *end]
-    found = grad(cost, both, known_grads=start, disconnected_inputs="ignore")
+    found = grad(cost, both, consider_constant=end, known_grads=start,
+                 disconnected_inputs="ignore")
     return found[: len(wrt)], found[len(wrt):]
 
 
@@ -207,5 +247,9 @@ def numeric_grad(f: Any, pt: Any, eps: float | None = None) -> Any:
 def verify_grad(fun: Any, pt: Sequence[Any], n_tests: int = 2, rng: Any = None,
                 eps: float | None = None, abs_tol: float | None = None,
                 rel_tol: float | None = None, **ignored: Any) -> None:
-    """Compare derivatives with differences; raises where they disagree."""
-    agnesi.testing.check_grads(lambda *xs: as_tensor(bare(fun(*map(wrapped, xs)))), pt, order=1)
+    """Compare derivatives with differences; raises GradientError where they disagree."""
+    try:
+        agnesi.testing.check_grads(
+            lambda *xs: as_tensor(bare(fun(*map(wrapped, xs)))), pt, order=1)
+    except AssertionError as error:
+        raise VerifyGradError(str(error)) from None

@@ -212,13 +212,15 @@ def argtopk(x: Any, kth: int, axis: int = -1, sorted: bool = True,
 def cumsum(x: Any, axis: Any = None) -> Variable:
     """Running sums; of all elements for None."""
     x = as_tensor_variable(x)
-    return lifted(F.cumsum)(x.flatten() if axis is None else x, axis=0 if axis is None else axis)
+    found = lifted(F.cumsum)(x.flatten() if axis is None else x, axis=0 if axis is None else axis)
+    return found.astype(x.dtype)
 
 
 def cumprod(x: Any, axis: Any = None) -> Variable:
     """Running products; of all elements for None."""
     x = as_tensor_variable(x)
-    return lifted(F.cumprod)(x.flatten() if axis is None else x, axis=0 if axis is None else axis)
+    found = lifted(F.cumprod)(x.flatten() if axis is None else x, axis=0 if axis is None else axis)
+    return found.astype(x.dtype)
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = None,

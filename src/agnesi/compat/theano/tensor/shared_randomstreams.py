@@ -40,8 +40,9 @@ class Streams:
         method = getattr(self._ours, name)
 
         def draw(*args: Any, **keywords: Any) -> Any:
-            if "size" in keywords and keywords["size"] is not None:
-                keywords["size"] = _shape(keywords["size"])
+            if "size" in keywords:  # PyTensor's order: the parameters come first
+                size = keywords.pop("size")
+                args = (None if size is None else _shape(size), *args)
             elif args and name != "shuffle_row_elements" and args[0] is not None:
                 args = (_shape(args[0]), *args[1:])
             kept = {k: bare(v) for k, v in keywords.items() if k not in _IGNORED}

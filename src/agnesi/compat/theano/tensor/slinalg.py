@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.api import functions as _F
 from agnesi.api import linalg as _ours
+from agnesi.compat.theano.tensor.creation import as_tensor_variable as _as_variable
+from agnesi.compat.theano.variable import bare as _bare
 from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import lifted as _lifted
+from agnesi.compat.theano.variable import wrapped as _wrapped
 
 
 def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False,
@@ -28,8 +32,9 @@ def solve_upper_triangular(a: Any, b: Any, **ignored: Any) -> Any:
 
 
 def cholesky(a: Any, lower: bool = True, **ignored: Any) -> Any:
-    """The triangular factor of a symmetric positive definite matrix."""
-    found = _lifted(_ours.cholesky)(a)
+    """The triangular factor of a symmetric positive definite matrix, of which one half is read."""
+    half = _F.tril(_bare(_as_variable(a)))
+    found = _wrapped(_ours.cholesky(half + _F.tril(half, -1).mT))
     return found if lower else found.T
 
 

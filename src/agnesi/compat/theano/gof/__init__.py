@@ -1,0 +1,77 @@
+"""``theano.gof``: what graphs are made of."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from agnesi.compat.theano.fgraph import FunctionGraph as FunctionGraph
+from agnesi.compat.theano.ops import Op as Op
+from agnesi.compat.theano.types import Apply as Apply
+from agnesi.compat.theano.types import TensorType as TensorType
+from agnesi.compat.theano.variable import Constant as Constant
+from agnesi.compat.theano.variable import SharedVariable as SharedVariable
+from agnesi.compat.theano.variable import Variable as Variable
+
+
+def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+    """The variables and all that they are computed from, each once."""
+    found: dict[Variable, None] = {}
+    held, waiting = set(blockers), list(variables)[::-1]
+    while waiting:
+        x = waiting.pop()
+        if x in found:
+            continue
+        found[x] = None
+        owner = None if x in held else x.owner
+        waiting += reversed(owner.inputs) if owner is not None else ()
+    return list(found)
+
+
+def inputs(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+    """The variables that nothing computes: inputs, shared variables and constants."""
+    return [x for x in ancestors(variables, blockers) if x.owner is None]
+
+
+graph_inputs = inputs
+
+
+def explicit_graph_inputs(variables: Iterable[Variable]) -> Iterator[Variable]:
+    """The inputs that have no value yet."""
+    return (x for x in inputs(variables) if not isinstance(x, (Constant, SharedVariable)))
+
+
+def io_toposort(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
+    """The operations between inputs and outputs, each behind what it needs."""
+    order: dict[Variable, Apply] = {}
+    held, waiting = set(inputs), [(x, False) for x in list(outputs)[::-1]]
+    while waiting:
+        x, ready = waiting.pop()
+        owner = None if x in held or x in order else x.owner
+        if owner is None:
+            continue
+        if ready:
+            order[x] = owner
+        else:
+            waiting.append((x, True))
+            waiting += [(n, False) for n in reversed(owner.inputs)]
+    return list(order.values())
+
+
+def variables(i: Iterable[Variable], o: Iterable[Variable]) -> list[Variable]:
+    """All variables between inputs and outputs, both included."""
+    return ancestors(o, i)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("local_optimizer", "node_rewriter", "Optimizer", "PatternSub", "OpSub"):
+        raise AttributeError(
+            f"theano.gof has no {name!r} here: rules are written with "
+            "agnesi.rewrite.rewrite_rule(pattern, replacement) (docs/extending.md)")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+#: Theano's modules of it, whose names are all here.
+for _name in ("graph", "op", "fg", "type", "utils"):
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]

@@ -1,0 +1,130 @@
+"""Looking into programs in Theano's words: modes that watch values, test values, printed graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+import agnesi.compat.theano as theano
+import agnesi.compat.theano.tensor as T
+from agnesi.compat.theano.compile.debugmode import BadOptimization, DebugMode
+from agnesi.compat.theano.compile.monitormode import MonitorMode
+from agnesi.compat.theano.compile.nanguardmode import NanGuardMode
+from agnesi.compat.theano.tensor.shared_randomstreams import RandomStreams
+from agnesi.rewrite import forget_rule, rewrite_rule, variables
+
+
+def test_nan_infinities_and_big_values_are_refused_where_they_come_up():
+    x, w = T.dvector("x"), theano.shared(np.ones(2), "w")
+    f = theano.function([x], (T.log(x) * w).sum(), updates=[(w, w + 1)],
+                        mode=NanGuardMode(nan_is_error=True, inf_is_error=True, big_is_error=True))
+    assert f([1.0, np.e]) == 1
+    for value, told in ((-1.0, "NaN is a value of log"), (0.0, "an infinity .* of log"),
+                        (1e11, "a big value is a value of x")):
+        with pytest.raises(AssertionError, match=rf"(?s){told}.*test_theano_debugging"):
+            f([value, 1.0])
+    assert w.get_value().tolist() == [2, 2]  # a call that fails changes nothing
+    assert np.isnan(theano.function([x], T.log(x), mode=NanGuardMode(False, False, False))([-1])[0])
+
+
+def test_debug_mode_finds_a_wrong_rule_and_leaves_right_programs_alone():
+    x, n = T.dvector("x"), theano.shared(0.0, "n")
+    draw = RandomStreams(3).uniform((2,))
+    f = theano.function([x], [T.exp(x) * 2, draw], updates=[(n, n + 1)], mode="DebugMode")
+    first, second = f([0.0, 1.0]), f([0.0, 1.0])
+    np.testing.assert_allclose(first[0], 2 * np.exp([0.0, 1.0]))
+    assert (first[1] != second[1]).any() and n.get_value() == 2
+    a = variables("a")
+    rewrite_rule(ag.tan(a), ag.sin(a), name="wrong_tan")
+    try:
+        g = theano.function([x], T.tan(x), mode=DebugMode())
+        with pytest.raises(BadOptimization, match="result 0"):
+            g([1.0])
+    finally:
+        forget_rule("wrong_tan")
+
+
+def test_a_monitor_sees_every_operation_with_its_values():
+    x, seen = T.dvector("x"), []
+    f = theano.function([x], T.exp(x).sum(), mode=MonitorMode(
+        post_func=lambda i, node, fn: seen.append((i, node.op.name, fn.inputs[0][0].tolist()))))
+    assert f([0.0, 0.0]) == 2
+    assert seen == [(0, "exp", [0, 0]), (1, "sum", [1, 1])]
+
+
+def test_test_values_are_computed_and_refused_at_the_line_that_is_wrong():
+    with theano.config.change_flags(compute_test_value="raise"):
+        x, y = T.matrix("x"), T.matrix("y")
+        x.tag.test_value, y.tag.test_value = np.ones((2, 3)), np.ones((4, 5))
+        w = theano.shared(np.full((3, 2), 2.0))
+        z = T.dot(T.exp(x), w)
+        np.testing.assert_allclose(z.tag.test_value, np.full((2, 2), 6 * np.e))
+        with pytest.raises(ValueError, match=r"(?s)5.*2.*test_theano_debugging"):
+            T.dot(x, y)
+        with pytest.raises(AttributeError, match="w has no test value"):
+            T.exp(T.matrix("w"))
+    assert theano.config.compute_test_value == "off"
+    assert not hasattr(T.exp(x + 1).tag, "test_value")
+
+
+def test_formulas_and_trees():
+    x, y, m = T.dscalar("x"), T.dscalar("y"), T.dmatrix("m")
+    formulas = {x + y: "(x + y)", T.exp(x) / (1 + y): "(exp(x) / (1.0 + y))", -x: "(-x)",
+                (m**2).sum(): "sum((m ** 2), axis=None)", m.sum(axis=0): "sum(m, axis=(0,))",
+                T.dot(m, m.T): "(m \\dot m.T)", m[0, 1:]: "m[0, 1:]",
+                T.switch(x > y, x, y): "switch(gt(x, y), x, y)"}
+    assert {e: theano.pprint(e) for e in formulas} == formulas
+    h = x + y
+    text = theano.printing.debugprint(T.exp(h) * h, file="str")
+    assert text == ("multiply [id A]\n ├─ exp [id B]\n │  └─ add [id C]\n │     ├─ x [id D]\n"
+                    " │     └─ y [id E]\n └─ add [id C]\n    └─ ···\n")
+    assert theano.printing.debugprint(h, depth=0, print_type=True, file="str") == (
+        "add float64[] [id A]\n")
+    f = theano.function([x], T.exp(x))
+    f(1)
+    assert theano.printing.debugprint(f, file="str") == "exp [id A]\n └─ x [id B]\n"
+
+
+def test_graphs_are_walked():
+    x, w = T.dvector("x"), theano.shared(np.ones(2), "w")
+    e = (T.exp(x) * w).sum() + 1.0
+    assert [v.name for v in theano.gof.graph.inputs([e]) if v.name] == ["x", "w"]
+    assert list(theano.gof.explicit_graph_inputs([e])) == [x]
+    order = [node.op.name for node in theano.gof.graph.io_toposort([x], [e])]
+    assert order == ["exp", "multiply", "sum", "add"]
+    assert x in theano.gof.graph.ancestors([e]) and e in theano.gof.graph.variables([x], [e])
+    with pytest.raises(AttributeError, match="rewrite_rule"):
+        theano.gof.local_optimizer  # noqa: B018
+
+
+def test_operations_are_equal_by_their_properties_and_named_by_them():
+    class Scaled(theano.gof.Op):
+        __props__ = ("by",)
+
+        def __init__(self, by):
+            self.by = by
+
+        def make_node(self, x):
+            x = T.as_tensor_variable(x)
+            return theano.gof.Apply(self, [x], [x.type(), x.type()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0], outputs[1][0] = inputs[0] * self.by, inputs[0] + self.by
+
+    class Both(Scaled):
+        def grad(self, inputs, gs):
+            return [gs[0] * self.by + gs[1]]
+
+    class Plain(Scaled):
+        __props__ = ()
+
+    x = T.dvector("x")
+    assert (Scaled(2) == Scaled(2), Scaled(2) == Scaled(3), Plain(1) == Plain(2)) == (
+        True, False, True)
+    assert str(Scaled(2)) == "Scaled{by=2}" and str(Plain(1)) == "Plain"
+    a, b = Both(3.0)(x)
+    slope = theano.function([x], theano.grad((a * b).sum(), x))
+    np.testing.assert_allclose(slope([1.0, 2.0]), [3 * 4 + 3, 3 * 5 + 6])
+    with pytest.raises(NotImplementedError, match="Scaled"):
+        theano.grad(Scaled(3.0)(x)[0].sum(), x)
