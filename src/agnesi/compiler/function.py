@@ -52,7 +52,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     shapes_of,
     sizes_of,
 )
-from agnesi.compiler.specialization.untold_sizes import refuse_untold, told_by_reshapes
+from agnesi.compiler.specialization.untold_sizes import all_told, told_by_reshapes
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
@@ -117,9 +117,8 @@ class Function(Direct, Inspectable):
         }
         self._places = [places.get(d, -1) for d in self._sizes]
         told = substituted([d.node for d in valued], replaced)
-        whole = FunctionGraph([*given, *map(carrier, self._sizes)], [*nodes, *told]).resolve(
-            lambda n: size_with(n, same))
-        whole = told_by_reshapes(whole)
+        whole = told_by_reshapes(FunctionGraph([*given, *map(carrier, self._sizes)], [
+            *nodes, *told]).resolve(lambda n: size_with(n, same)))
         self.source = FunctionGraph.of(whole.inputs, whole.outputs[: len(nodes)])
         #: The scalars of sizes that values tell.
         self._scalars = whole.outputs[len(nodes):]
@@ -327,8 +326,7 @@ class Function(Direct, Inspectable):
         types = [(a.dtype.name, s) for a, s in zip(arrays, given, strict=True)]
         shapes = {n: shape for n, (_, shape) in zip(self.source.inputs, types, strict=True)}
         fixed = self._fixes(sizes)
-        graph = self._whole(fixed).specialise(shapes)
-        refuse_untold(graph)
+        graph = all_told(self._whole(fixed).specialise(shapes))
         if graph.extents:
             check(graph)
         moved = [(t, i) for t, i in self._updates if graph.outputs[i].shape != t.shape]

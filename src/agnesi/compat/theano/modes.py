@@ -17,7 +17,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.tensor import symbol
 
 #: Above this, values are too big for ``NanGuardMode``.
-_BIG = 1e10
+_LARGEST_MAGNITUDE = 1e10
 
 
 class Mode:
@@ -77,7 +77,7 @@ class NanGuardMode(_Watching):
         super().__init__(optimizer, linker)
         self._refused = [(name, test) for name, test, asked in (
             ("NaN", np.isnan, nan_is_error), ("an infinity", np.isinf, inf_is_error),
-            ("a big value", lambda x: abs(x) > _BIG, big_is_error)) if asked]
+            ("a big value", lambda x: abs(x) > _LARGEST_MAGNITUDE, big_is_error)) if asked]
 
     def watcher(self, compiled: Any) -> Callable[[Any, Any], None]:
         def watch(node: Any, value: Any) -> None:

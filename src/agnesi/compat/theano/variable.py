@@ -323,6 +323,8 @@ class _Container:
 class _Tag:
     """Attributes that users hang on a variable, such as ``test_value``."""
 
+    test_value: Any
+
 
 class Sizes(tuple):
     """The sizes of a variable: a tuple, and a vector where arithmetic is done with it."""

@@ -40,8 +40,8 @@ def _without_common(a: Sequence[Size], b: Sequence[Size]) -> tuple[list[Size], l
     return left, more
 
 
-def refuse_untold(graph: FunctionGraph) -> None:
-    """Refuse a graph that is compiled now, where a size of a declared variable is left."""
+def all_told(graph: FunctionGraph) -> FunctionGraph:
+    """The graph, which is compiled now; refused where a size of a declared variable is left."""
     for size in graph.sizes:
         for d in () if isinstance(size, Extent) else leaves(size):
             variable = declared(d)
@@ -51,3 +51,4 @@ def refuse_untold(graph: FunctionGraph) -> None:
                     f"the outputs depend on the shape of {name} ({typed(variable)}), which is not "
                     "among the inputs: add it to the inputs, or give it a value with givens",
                     variable.where))
+    return graph
