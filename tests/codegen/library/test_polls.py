@@ -1,4 +1,4 @@
-"""Sorts and running sums that are left at any poll: soon, and nothing is written beside theirs."""
+"""Every library function is left at any poll: soon, and nothing is written beside its results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 from agnesi.codegen.library import polls
+from agnesi.codegen.library.rowwise.blocks import blocks_module
+from agnesi.codegen.library.rowwise.chosen import chosen_module
+from agnesi.codegen.library.rowwise.extremes import extremes_module
+from agnesi.codegen.library.rowwise.places import add_module, take_module
 from agnesi.codegen.library.rowwise.running import running_module
 from agnesi.codegen.library.sorting.first import first_module
 from agnesi.codegen.library.sorting.module import sort_module
+from agnesi.compiler.library.functions import _MAKERS
 from agnesi.core.ir.calls.sorting import VECTOR_BYTES, Sorting
 from agnesi.core.ir.foreign import RESOLVERS
 from agnesi.runtime import machine
@@ -125,3 +130,82 @@ def test_running_sums_are_left_at_any_poll(name):
         np.testing.assert_array_equal(result[:-BESIDE].reshape(2, N),
                                       x[:, ::turn].cumsum(1)[:, ::turn])
         assert SIGNAL.calls >= 2 * N // OFTEN - 2
+
+
+LONG = 64 * OFTEN
+PLACES = np.random.default_rng(1).integers(0, LONG, LONG)
+FLOATS = np.random.default_rng(2).integers(-500, 500, (8, LONG)).astype("float32")
+RANDOM = np.random.default_rng(3).random(LONG) < 0.4
+
+
+def extreme(x):
+    rows, n = x.shape
+    return extremes_module, "maximum float32", (x, "result", n, rows, 1), x.argmax(1)
+
+
+def take(rows):
+    x = FLOATS[:rows]
+    return (take_module, "4 int64", (x, PLACES, "result", np.empty(LONG, np.int32),
+                                     np.ones(1, bool), rows, LONG, LONG, 1), x[:, PLACES])
+
+
+def add_at(rows):
+    wanted = np.zeros((rows, LONG), "float32")
+    for row, x in zip(wanted, FLOATS, strict=False):
+        np.add.at(row, PLACES, x)
+    return (add_module, "float32 int64", (FLOATS, PLACES, "result", np.empty(LONG, np.int32),
+                                          np.ones(1, bool), rows, LONG, LONG, 1), wanted)
+
+
+def blocks():
+    x = FLOATS.reshape(-1, 32)
+    places = PLACES[: len(x)] % len(x)
+    return (blocks_module, "int64", (x, places, "result", np.empty(1), np.ones(1, bool), 1,
+                                     len(x), len(places), 1, 128), x[places])
+
+
+def chosen(flags):
+    return chosen_module, "bool", (flags, "result", LONG, flags.sum()), flags.nonzero()[0]
+
+
+WITH_NAN = np.where(np.arange(8 * LONG) == 5 * LONG + 7, np.nan, FLOATS.ravel()[:8 * LONG])
+ROWWISE = {
+    "extreme of one row": extreme(FLOATS.reshape(1, -1)), "extreme of rows": extreme(FLOATS),
+    "extreme that is NaN": extreme(WITH_NAN.astype("float32")[None]),
+    "extreme at the end": extreme(np.arange(LONG + 5, dtype="float32")[None]),
+    "take of one row": take(1), "take of rows": take(7),
+    "add at of one row": add_at(1), "add at of rows": add_at(7), "blocks": blocks(),
+    "chosen, some": chosen(RANDOM), "chosen, few": chosen(PLACES % 50 == 0),
+    "chosen, all": chosen(PLACES >= 0),
+}
+
+
+@pytest.mark.parametrize("case", ROWWISE)
+def test_work_on_rows_is_left_at_any_poll(case):
+    maker, name, table, wanted = ROWWISE[case]
+    code = compiled(maker, name)
+    bytes_ = wanted.nbytes
+
+    def call(last):
+        SIGNAL.calls, SIGNAL.last = 0, last
+        room = np.full(bytes_ + 2 * BESIDE, 0 if maker is add_module else 77, np.uint8)
+        result = room[BESIDE: -BESIDE]
+        numbers = [result.ctypes.data if isinstance(t, str) else
+                   t.ctypes.data if isinstance(t, np.ndarray) else int(t) for t in table]
+        Run(code.address("run"))((ctypes.c_int64 * len(numbers))(*numbers), 0, 1, 0)
+        assert (room[:BESIDE] == room[0]).all()
+        assert (room[-BESIDE:] == room[0]).all()
+        return result.view(wanted.dtype).reshape(wanted.shape), SIGNAL.calls
+
+    found, times = call(0)
+    np.testing.assert_array_equal(found, wanted)
+    elements = max(t.size for t in table if isinstance(t, np.ndarray))
+    assert times >= min(elements, LONG) // OFTEN // 2
+    for at in (1, 2, *range(3, times, max(times // 20, 1)), times):
+        assert call(at)[1] <= at + MOST_AFTER
+
+
+def test_every_library_has_a_case():
+    known = {name.split(",")[0].split(" of ")[0].split(" that ")[0].split(" at the ")[0]
+             for name in ROWWISE}
+    assert known | {"sort", "first", "running"} == set(_MAKERS)

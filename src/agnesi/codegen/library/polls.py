@@ -6,7 +6,7 @@ the program that called it drops: it polls as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from agnesi.codegen.interrupts import poll
@@ -47,6 +47,29 @@ class Polls:
             b.store(value, b.gep("i64", found.place, i64(k)))
         return found
 
+    def rows(self, first: Value, last: Value, n: Value, several: int,
+             work: Callable[[Polls, Value, Value], None]) -> None:
+        """Work on rows of ``n`` elements, ``several`` side by side, group by group.
+
+        ``work(polls, start, stop)`` writes a loop over rows, which poll themselves only where they
+        are long.
+        """
+        b = self.b
+        longest = b.intrinsic("smax", n, i64(1))
+        size = b.mul(b.add(b.op("udiv", i64(_POLL_ELEMENTS), longest), i64(1)), i64(several))
+        count = b.op("udiv", b.add(b.sub(last, first), b.sub(size, i64(1))), size)
+
+        def groups(polls: Polls) -> list[Value]:
+            with b.loop(i64(0), count) as group:
+                start = b.add(first, b.mul(group.index, size))
+                stop = b.intrinsic("smin", b.add(start, size), last)
+                work(polls, start, stop)
+                group.until = polls.finished(b.mul(b.sub(stop, start), n))
+            return []
+
+        b.either(b.icmp("sge", b.mul(n, i64(several)), i64(_POLL_ELEMENTS)),
+                 lambda: groups(self), lambda: groups(_Short(b, self.place)))
+
     def left(self) -> Value:
         """Return whether the function is to be left."""
         b = self.b
@@ -59,6 +82,10 @@ class Polls:
     def worked(self, n: Value) -> Value:
         """Count so many elements; whether the function is to be left."""
         return self.b.call("i1", "worked", self.place, n)
+
+    def finished(self, n: Value) -> Value:
+        """Count rows of so many elements unless their chunks were; whether to leave."""
+        return self.left()
 
     @contextmanager
     def chunks(self, first: Value, last: Value, carried: tuple[Value, ...] = (), each: int = 1
@@ -73,3 +100,17 @@ class Polls:
             yield turn, end
             left = self.worked(b.mul(b.sub(end, turn.index), i64(each)))
             turn.until = left if turn.until is None else b.op("or", turn.until, left)
+
+
+class _Short(Polls):
+    """Those of short rows, which are counted as a whole."""
+
+    def finished(self, n: Value) -> Value:
+        return self.worked(n)
+
+    @contextmanager
+    def chunks(self, first: Value, last: Value, carried: tuple[Value, ...] = (), each: int = 1
+               ) -> Iterator[tuple[Loop, Value]]:
+        turn = Loop(first, list(carried))
+        yield turn, last
+        turn.results = turn.next

@@ -25,6 +25,8 @@ _MAKERS = {
     "blocks": ("library.rowwise.blocks", "blocks_module"),
     "chosen": ("library.rowwise.chosen", "chosen_module"),
 }
+#: What ends the text of a module that is kept: a comment.
+_END = b"; end\n"
 
 
 @functools.cache
@@ -39,15 +41,22 @@ def _text(library: str, name: str, target: Target) -> str:
     entry = ""
     if config.cache and build():
         entry = diskcache.key("library", build(), str(target), library, name)
-        kept = diskcache.load(entry, bytes.decode)
+        kept = diskcache.load(entry, _whole)
         if kept is not None:
             return kept
     file, function = _MAKERS[library]
     make: Callable[[str, Target], str] = getattr(import_module(f"agnesi.codegen.{file}"), function)
     text = make(name, target)
     if entry:
-        diskcache.put(entry, text.encode())
+        diskcache.put(entry, text.encode() + _END)
     return text
+
+
+def _whole(kept: bytes) -> str:
+    """The text of an entry, to whose end it must have come."""
+    if not kept.endswith(_END):
+        raise ValueError("a part of a module")
+    return kept.decode()
 
 
 def begin(library: str, name: str) -> bool:

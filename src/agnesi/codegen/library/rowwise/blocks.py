@@ -6,6 +6,7 @@ are larger than the caches, past these.
 
 from __future__ import annotations
 
+from agnesi.codegen.library.polls import write_polls
 from agnesi.codegen.library.rowwise.places import Places
 from agnesi.codegen.llvm.builder import Module, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
@@ -16,6 +17,8 @@ from agnesi.core.target import Target
 _LINE_BYTES = 64
 #: Lines that are read at a time.
 _LINES_AT_ONCE = 4
+#: Bytes that count as an element where polls are due.
+_ELEMENT_BYTES = 4
 _VECTOR = f"<{_LINE_BYTES // 4} x i32>"
 
 
@@ -27,6 +30,7 @@ def blocks_module(name: str, target: Target) -> str:
     """
     places, *past = name.split()
     module = Module(target)
+    write_polls(module)
     b = task(module)
     _Blocks(b, "i8", places, False).write_blocks(bool(past))
     return str(module)
@@ -47,6 +51,7 @@ class _Blocks(Places):
                 target = b.gep("i8", self.target, b.mul(turn.index, self.bytes))
                 self._copy(source, target, following)
                 turn.carry(following)
+                turn.until = self.polls.worked(b.op("udiv", self.bytes, i64(_ELEMENT_BYTES)))
         b.ret()
         b.finish()
 

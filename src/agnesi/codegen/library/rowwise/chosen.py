@@ -6,6 +6,7 @@ follows; near the end of the result, and where few are true, places are written 
 
 from __future__ import annotations
 
+from agnesi.codegen.library.polls import Polls, write_polls
 from agnesi.codegen.llvm.builder import Builder, Module, Value, i64
 from agnesi.codegen.llvm.task import task
 from agnesi.core.target import Target
@@ -27,6 +28,7 @@ def chosen_module(name: str, target: Target) -> str:
     """
     assert name == "bool"
     module = Module(target)
+    write_polls(module)
     _Chosen(task(module)).write()
     return str(module)
 
@@ -34,6 +36,7 @@ def chosen_module(name: str, target: Target) -> str:
 class _Chosen:
     def __init__(self, b: Builder) -> None:
         self.b = b
+        self.polls = Polls.begin(b, b.parameters[3])
         table = b.parameters[0]
         self.source, self.target = (b.load("ptr", b.gep("ptr", table, i64(k))) for k in (0, 1))
         self.n, self.size = (b.load("i64", b.gep("i64", table, i64(k))) for k in (2, 3))
@@ -47,10 +50,13 @@ class _Chosen:
     def write(self) -> None:
         b = self.b
         whole = b.op("and", self.n, i64(-_BLOCK_ELEMENTS))
-        with b.loop(i64(0), whole, _BLOCK_ELEMENTS, [i64(0)]) as turn:
-            flags = b.load(f"<{_BLOCK_ELEMENTS} x i8>", b.gep("i8", self.source, turn.index), 1)
-            turn.carry(self._block(flags, turn.index, turn.carried[0]))
-        (found,) = turn.results
+        with self.polls.chunks(i64(0), whole, (i64(0),)) as (part, end):
+            with b.loop(part.index, end, _BLOCK_ELEMENTS, part.carried, nonempty=True) as turn:
+                place = b.gep("i8", self.source, turn.index)
+                flags = b.load(f"<{_BLOCK_ELEMENTS} x i8>", place, 1)
+                turn.carry(self._block(flags, turn.index, turn.carried[0]))
+            part.carry(*turn.results)
+        (found,) = part.results
         with b.loop(whole, self.n, 1, [found]) as turn:
             flag = b.load("i8", b.gep("i8", self.source, turn.index), 1)
             with b.when(b.op("and", b.icmp("ne", flag, Value("0", "i8")),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agnesi.codegen.library.polls import Polls, write_polls
 from agnesi.codegen.llvm.builder import (
     Builder,
     Module,
@@ -38,6 +39,7 @@ def extremes_module(name: str, target: Target) -> str:
     """
     kind, dtype = name.split()
     module = Module(target)
+    write_polls(module)
     _Extremes(task(module), kind, dtype).write()
     return str(module)
 
@@ -45,6 +47,7 @@ def extremes_module(name: str, target: Target) -> str:
 class _Extremes:
     def __init__(self, b: Builder, kind: str, dtype: str) -> None:
         self.b = b
+        self.polls = Polls.begin(b, b.parameters[3])
         self.largest = kind == "maximum"
         self.type = TYPES[dtype]
         self.size = int(dtype[-2:]) // 8
@@ -60,9 +63,14 @@ class _Extremes:
         table = b.parameters[0]
         source, target = (b.load("ptr", b.gep("ptr", table, i64(k))) for k in (0, 1))
         n, count, units = (b.load("i64", b.gep("i64", table, i64(k))) for k in (2, 3, 4))
-        with b.loop(*share(b, count, units)) as row:
-            start = b.gep(self.type, source, b.mul(row.index, n))
-            b.store(self._place(start, n), b.gep("i64", target, row.index))
+
+        def rows(polls: Polls, first: Value, last: Value) -> None:
+            self.polls = polls
+            with b.loop(first, last) as row:
+                start = b.gep(self.type, source, b.mul(row.index, n))
+                b.store(self._place(start, n), b.gep("i64", target, row.index))
+
+        self.polls.rows(*share(b, count, units), n, 1, rows)
         b.ret()
         b.finish()
 
@@ -91,11 +99,14 @@ class _Extremes:
                wanted: Callable[[Value], Value]) -> Value:
         """The first element from ``start`` on that is wanted; there is one."""
         b = self.b
-        with b.loop(start, whole, self.step, [i64(0), i64(0)]) as turn:
-            found = self._bits(self._load(row, turn.index, None), wanted)
-            turn.until = b.icmp("ne", found, i64(0))
-            turn.carry(turn.index, found)
-        at, found = turn.results
+        with self.polls.chunks(start, whole, (i64(0), i64(0))) as (part, end):
+            with b.loop(part.index, end, self.step, part.carried) as turn:
+                found = self._bits(self._load(row, turn.index, None), wanted)
+                turn.until = b.icmp("ne", found, i64(0))
+                turn.carry(turn.index, found)
+            part.carry(*turn.results)
+            part.until = b.icmp("ne", turn.results[1], i64(0))
+        at, found = part.results
         after, left, join = b.block, b.label("left"), b.label("join")
         b.cbr(b.icmp("eq", found, i64(0)), left, join)
         b.open_block(left)
@@ -135,17 +146,18 @@ class _Extremes:
     def _best(self, row: Value, n: Value, whole: Value) -> tuple[Value, Value, Value]:
         """The extreme of the numbers in all lanes, its block, and whether there is any NaN."""
         b = self.b
-        with b.loop(
-            i64(0), whole, _BLOCK_ELEMENTS, [self.worst, i64(0), const(self.flags, False)]
-        ) as block:
-            best, at, strange = block.carried
-            end = self._end(block.index, whole)
-            carried = [*[best] * _VECTORS_AT_ONCE, strange]
-            with b.loop(block.index, end, self.step, carried, nonempty=True) as turn:
-                turn.carry(*self._folded(self._load(row, turn.index, None), turn.carried))
-            *vectors, strange = turn.results
-            block.carry(*self._improved(vectors, block.index, best, at), strange)
-        best, at, strange = block.results
+        nothing = self.worst, i64(0), const(self.flags, False)
+        with self.polls.chunks(i64(0), whole, nothing) as (part, stop):
+            with b.loop(part.index, stop, _BLOCK_ELEMENTS, part.carried) as block:
+                best, at, strange = block.carried
+                end = self._end(block.index, whole)
+                carried = [*[best] * _VECTORS_AT_ONCE, strange]
+                with b.loop(block.index, end, self.step, carried, nonempty=True) as turn:
+                    turn.carry(*self._folded(self._load(row, turn.index, None), turn.carried))
+                *vectors, strange = turn.results
+                block.carry(*self._improved(vectors, block.index, best, at), strange)
+            part.carry(*block.results)
+        best, at, strange = part.results
         *vectors, strange = self._folded(
             self._load(row, whole, n), [*[best] * _VECTORS_AT_ONCE, strange]
         )

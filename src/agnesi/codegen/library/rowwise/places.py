@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from agnesi.codegen.library.polls import Polls, write_polls
 from agnesi.codegen.llvm.builder import (
     Builder,
     Module,
@@ -46,6 +47,7 @@ def take_module(name: str, target: Target) -> str:
     """
     size, places = name.split()
     module = Module(target)
+    write_polls(module)
     b = task(module)
     Places(b, f"i{8 * int(size)}", places, False).write()
     return str(module)
@@ -56,6 +58,7 @@ def add_module(name: str, target: Target) -> str:
     elements, source rows, whose elements are added to them, ``m``."""
     dtype, places = name.split()
     module = Module(target)
+    write_polls(module)
     Places(task(module), TYPES[dtype], places, True).write()
     return str(module)
 
@@ -65,6 +68,7 @@ class Places:
 
     def __init__(self, b: Builder, type_: str, places: str, adds: bool) -> None:
         self.b = b
+        self.polls = Polls.begin(b, b.parameters[3])
         self.type = type_
         self.size = {"float": 4, "double": 8}.get(type_) or int(type_[1:]) // 8
         self.index = TYPES[places]
@@ -124,7 +128,8 @@ class Places:
     def _make_ready(self, room: Value) -> None:
         """All places, in 32 bits."""
         b = self.b
-        with b.loop(i64(0), self.m, _INDICES_AT_ONCE) as turn:
+        with self.polls.chunks(i64(0), self.m) as (part, end), \
+                b.loop(part.index, end, _INDICES_AT_ONCE, nonempty=True) as turn:
             left = b.splat(b.sub(self.m, turn.index), _INDICES_AT_ONCE)
             mask = b.icmp(
                 "slt", lanes(vector("i64", _INDICES_AT_ONCE), range(_INDICES_AT_ONCE)), left
@@ -139,11 +144,18 @@ class Places:
         room = b.gep("i32", self.room, b.mul(b.parameters[1], self.m))
         self._make_ready(room)
         first, last = share(b, self.count, self.units)
-        whole = b.add(first, b.op("and", b.sub(last, first), i64(-_ROWS_AT_ONCE)))
-        with b.loop(first, whole, _ROWS_AT_ONCE) as row:
-            self._rows([b.add(row.index, i64(k)) for k in range(_ROWS_AT_ONCE)], room)
-        with b.loop(whole, last) as row:
-            self._rows([row.index], room)
+        last = b.select(self.polls.left(), first, last)  # places may be missing
+
+        def several(polls: Polls, first: Value, last: Value) -> None:
+            self.polls = polls
+            whole = b.add(first, b.op("and", b.sub(last, first), i64(-_ROWS_AT_ONCE)))
+            for start, end, rows in (first, whole, _ROWS_AT_ONCE), (whole, last, 1):
+                with b.loop(start, end, rows) as row:
+                    self._rows([b.add(row.index, i64(k)) for k in range(rows)], room)
+
+        all_polls = self.polls
+        all_polls.rows(first, last, self.m, _ROWS_AT_ONCE, several)
+        self.polls = all_polls
 
     def _rows(self, rows: Sequence[Value], room: Value) -> None:
         """Rows with the same indices; the next rows are prefetched meanwhile."""
@@ -164,7 +176,7 @@ class Places:
             for k in range(_INDICES_AT_ONCE):
                 one(b.add(i, i64(k)))
 
-        self._turns(i64(0), self.m, several, one)
+        self._turns(i64(0), self.m, several, one, len(lines))
 
     def _one_row(self, first: Value, last: Value) -> None:
         """Do some indices of the only row."""
@@ -208,11 +220,12 @@ class Places:
         b.store(found, b.gep(self.type, self.target, i), self.size)
 
     def _turns(self, first: Value, last: Value, several: Callable[[Value], None],
-               one: Callable[[Value], None]) -> None:
-        """All places: many at a time, then those that are left."""
+               one: Callable[[Value], None], rows: int = 1) -> None:
+        """All places: many at a time, then those that are left; each is done in some rows."""
         b = self.b
         whole = b.add(first, b.op("and", b.sub(last, first), i64(-_INDICES_AT_ONCE)))
-        with b.loop(first, whole, _INDICES_AT_ONCE) as turn:
+        with self.polls.chunks(first, whole, each=rows) as (part, end), \
+                b.loop(part.index, end, _INDICES_AT_ONCE) as turn:
             several(turn.index)
         with b.loop(whole, last) as turn:
             one(turn.index)
