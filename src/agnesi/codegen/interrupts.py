@@ -20,7 +20,7 @@ _POLL, _WRITING = (external(f"runtime:{n}") for n in ("poll", "writing_begins"))
 #: Elements that take about a millisecond.
 POLL_ELEMENTS = 1 << 21
 #: Elements of a chunk of a kernel.
-_CHUNK_ELEMENTS = 1 << 24
+_CHUNK_ELEMENTS = 1 << 21
 #: Elements of a chunk of a kernel that packs operands.
 _PACKED_CHUNK_ELEMENTS = 1 << 27
 #: Elements of rows below which no function of ours polls.

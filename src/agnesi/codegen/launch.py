@@ -33,7 +33,7 @@ class Step:
     The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
     the program ends with the code ``failure`` unless the byte at its place is set.
     In a profiled program ``rows`` are those of its counters: its own, and of kernels inside, each
-    with the kernel.
+    with the kernel.  One that ``looks`` for signals may return before its end.
     """
 
     name: str
@@ -46,11 +46,12 @@ class Step:
     symbols: tuple[int, ...] = ()
     failure: int = 0
     rows: tuple[tuple[int, Any], ...] = ()
+    looks: bool = False
 
     @property
     def simple(self) -> bool:
         """Whether a row of a table suffices to run it."""
-        return self.callback < 0 and not self.symbols
+        return self.callback < 0 and not self.symbols and not self.looks
 
     @property
     def way(self) -> int:
@@ -129,6 +130,8 @@ class Runner:
             self._share(step)
         else:
             self._alone(step)
+        if step.looks:
+            self.leave_on(poll(b))
 
     def _share(self, step: Step) -> None:
         """Share the work among all threads."""
@@ -164,12 +167,13 @@ class Runner:
             return b.load("ptr", b.gep("ptr", bufs, i64(slot)))
 
         straight = b.module.policy.straight_steps
+        short = not any(step.looks for step in steps)
         first = 0
         for (simple, _), group in groupby(
             enumerate(steps), lambda pair: (pair[1].simple, pair[0] >= pace.first_write)
         ):
             found = [step for _, step in group]
-            if first == pace.first_write and not pace.short:
+            if first == pace.first_write and not (pace.short and short):
                 writing_begins(b)
             if simple and len(found) > straight and not self.sizes and not found[0].rows:
                 self._by_table(found, bufs, pace.is_due(first, first + len(found)))

@@ -171,7 +171,7 @@ class _Program:
             first, at = first + count, at + len(step.places)
         b.ret()
         return Step(self._added(b), first, True, tuple([p for s in steps for p in s.places]),
-                    rows=steps[0].rows)
+                    rows=steps[0].rows, looks=any(s.looks for s in steps))
 
     def _own(self, kernel: Kernel) -> Step:
         """How the body runs a kernel without constant offsets."""
@@ -197,12 +197,13 @@ class _Program:
         hot = self.module.policy.opt_level == 0 and conv is not None and not conv.tiled
         b = Builder(self.module, self.module.fresh("k"), _TASK,
                     attributes=HOT if hot else "nounwind")
-        _, begin, end, _ = b.parameters
+        _, begin, end, thread = b.parameters
         buffers = _places(kernel)
         pointer = self._addresses(b, buffers)
         target = self.module.target
         spare: Any = 0
         units: Size
+        looks = False
         if isinstance(kernel, Product):
             units = self._product(b, kernel, pointer, begin, end)
             spare = _work(kernel) - target.costs.product_multiply_adds
@@ -223,15 +224,17 @@ class _Program:
             assert isinstance(kernel, Nest)
             shape = prepare(kernel, target)
             units, parallel, spare = shape.units, shape.parallel, shape.spare
-            emit_nest(b, shape, pointer, begin, end)
+            looks = emit_nest(
+                b, shape, pointer, begin, end,
+                left=lambda: b.icmp("ne", poll(b, thread), Value("0", "i32")))
             if self._effort.little(shape.work):
                 b.attributes = LIGHT
         b.ret()
         name = self._added(b)
         if size := chunk(kernel, units):
-            name = self._in_chunks(name, size)
+            name, looks = self._in_chunks(name, size), True
         parallel = parallel and target.threads > 1
-        return Step(name, units, parallel, buffers, spare=spare)
+        return Step(name, units, parallel, buffers, spare=spare, looks=looks)
 
     def _in_chunks(self, name: str, size: int) -> str:
         """A task that runs another one for so many units at a time, and looks for signals."""

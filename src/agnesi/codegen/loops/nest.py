@@ -19,6 +19,7 @@ from agnesi.codegen.loops.loop_order import loops_of
 from agnesi.codegen.loops.strided_loads import lanes_with_periods
 from agnesi.codegen.loops.tail_masking import one_register, open_turns
 from agnesi.core.ir.costs import is_heavy
+from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import Extent, guess, is_some, most
 from agnesi.core.ir.kernels import Buffer, Nest, Store, reductions, walk
 from agnesi.core.ir.lanes import reduced_along
@@ -34,6 +35,8 @@ _OUTER_UNIT_ELEMENTS = 64
 _SUM_UNIT_ELEMENTS = 128
 #: Instructions from which a loop's body is written once, with a mask for the last iteration.
 _MIN_MASKED_INSTRUCTIONS = 300
+#: Points of loops in sequence between two looks for signals, and how many looks are worth while.
+_LOOK_POINTS, _MIN_LOOKS = 1 << 17, 8
 #: Scalar operations that a sum takes in without rounding them.
 _PRODUCTS = ("multiply", "square")
 
@@ -98,23 +101,31 @@ def prepare(nest: Nest, target: Target) -> Shape:
 
 
 def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], begin: Value,
-              end: Value, around: Mapping[Axis, Value] | None = None) -> None:
-    """Emit work units [begin, end) of a nest into the current function.
+              end: Value, around: Mapping[Axis, Value] | None = None,
+              left: Callable[[], Value] | None = None) -> bool:
+    """Emit work units [begin, end) of a nest into the current function; whether it may be left.
 
-    ``around`` has the indices of loops that are there already.
+    ``around`` has the indices of loops that are there already; ``left`` writes a look for signals,
+    whether the function is to return, for long loops that are not shared out.
     """
-    nest = _Nest(b, shape)
+    nest = _Nest(b, shape, left)
     root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), around or {})
     root.rereads = bool(shape.ordered)
     values = nest._values(shape.stores)
     root.loaded = frozenset(pointer(v.param[0]).ref for v in walk(values) if v.op == "load")
     nest.run(root, begin, end)
+    return nest.note is not None
 
 
 class _Nest:
-    def __init__(self, b: Builder, shape: Shape) -> None:
+    def __init__(self, b: Builder, shape: Shape, left: Callable[[], Value] | None = None) -> None:
         self.b = b
         self.shape = shape
+        #: Where a look at signals that ends the nest leaves a note.
+        self.look = left
+        self.note = b.alloca("i8", 1) if self._is_watched() else None
+        if self.note:
+            b.store(const("i8", 0), self.note)
         self.target = b.module.target
         self.stores = shape.stores
         self.rows: dict[Buffer, Value] = {}
@@ -149,10 +160,53 @@ class _Nest:
         inside = {*outer, *([self.shape.along] if self.shape.along else [])}
         inner = scope.inside({})
         self._before(scope, inside, inner)
+        nonempty = span is None and is_some(axis.extent)
         start, stop = span if span is not None else (i64(0), self.b.size(axis.extent))
-        with self.b.loop(start, stop, 1, nonempty=span is None and is_some(axis.extent)) as loop:
-            inner.axes[axis] = loop.index
-            self._level(inner, rest, None)
+
+        def turns(start: Value, stop: Value) -> None:
+            with self.b.loop(start, stop, 1, nonempty=nonempty) as loop:
+                inner.axes[axis] = loop.index
+                self._level(inner, rest, None)
+                loop.until = self._noted(rest)
+
+        if span is not None or not self._is_long(axis):
+            turns(start, stop)
+            return
+        b, size = self.b, self._turns_between(axis)
+        with b.loop(start, stop, size, nonempty=nonempty) as part:
+            turns(part.index, b.intrinsic("smin", b.add(part.index, i64(size)), stop))
+            found = self._look()
+            part.until = found if (noted := self._noted(rest)) is None else b.op("or", found, noted)
+
+    # -- signals --------------------------------------------------------------------------
+    def _turns_between(self, axis: Axis) -> int:
+        """Return the turns of a loop that runs in sequence between two looks for signals."""
+        inner = self.shape.axes[self.shape.axes.index(axis) + 1:]
+        return max(1, _LOOK_POINTS // max(1, guess(product([a.extent for a in inner]))))
+
+    def _is_long(self, axis: Axis) -> bool:
+        """Return whether a loop in sequence looks for signals."""
+        return (self.look is not None and axis in self.shape.ordered
+                and (isinstance(axis.extent, Extent)
+                     or axis.extent > _MIN_LOOKS * self._turns_between(axis)))
+
+    def _is_watched(self) -> bool:
+        outer = self.shape.outer
+        shared = outer[:1] if outer and outer[0] not in self.shape.ordered else []
+        return any(self._is_long(a) for a in outer if a not in shared)
+
+    def _look(self) -> Value:
+        """Look for signals; whether the nest is to end, which is noted."""
+        assert self.look is not None
+        found = self.look()
+        self.b.store(self.b.cast("zext", found, "i8"), self.note)
+        return found
+
+    def _noted(self, inside: Sequence[Axis]) -> Value | None:
+        """Return whether a loop inside of this one has found that the nest is to end."""
+        if not any(map(self._is_long, inside)):
+            return None
+        return self.b.icmp("ne", self.b.load("i8", self.note), const("i8", 0))
 
     def _before(self, scope: Scope, inside: set[Axis], inner: Scope) -> None:
         """Return the values that can be evaluated and stored before loops over ``inside`` begin."""
