@@ -491,3 +491,15 @@ def test_results_that_are_the_same_for_all_examples_may_be_changed():
             return y
 
         np.testing.assert_array_equal(run(f)(ag.ones((2, 3))).numpy(), [[2, 3], [1, 2]])
+
+
+@pytest.mark.parametrize("reduce", [ag.max, ag.min, lambda x: ag.logsumexp(x, 0)])
+def test_extremes_under_a_mask_in_a_branch(reduce):
+    """What the branch asks of values around it stays out of the examples' values."""
+    def f(v):
+        return ag.cond(v.sum() > 3, lambda: reduce(v[v > 0.1]), lambda: reduce(v[v > 0.2] * 2))
+
+    x = ag.tensor([[0.5, 2.0, 0.0], [0.3, 1.0, 4.0]])
+    wanted = np.stack([ag.grad(f)(x[i]).numpy() for i in range(2)])
+    for run in (ag.vmap(ag.grad(f)), ag.jit(ag.vmap(ag.grad(f))), ag.vmap(ag.jit(ag.grad(f)))):
+        np.testing.assert_allclose(run(x).numpy(), wanted, rtol=1e-6)

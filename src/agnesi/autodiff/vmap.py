@@ -242,6 +242,12 @@ class _Call:
         return flowing[root]
 
     # -- what the library asks ------------------------------------------------------------
+    def _found(self, nodes: Sequence[Node]) -> list[Any]:
+        """The values of nodes; what is found in the body of a loop or branch stays there."""
+        if current_trace() is self.trace:
+            return self.batch(nodes)
+        return Batch(self.length, self, dict(self.batch.known), self._outside)(nodes)
+
     def common(self, target: Tensor, value: Tensor) -> Tensor:
         """A value, the same for all examples, that is written into a tensor from outside."""
         node = target.node
@@ -260,14 +266,14 @@ class _Call:
     def size(self, x: Tensor, size_of: Callable[[Tensor], Any]) -> Any:
         """The size that a scalar tells by ``size_of``; None where it differs between examples."""
         with self._paused():
-            ((found, differs),) = self.batch([graph_node(x)])
+            ((found, differs),) = self._found([graph_node(x)])
             return None if differs else size_of(found)
 
     def outside(self, act: Callable[..., list[Tensor]], xs: Sequence[Tensor]) -> list[Tensor]:
         """Results of ``act(rows, *tensors)``, which gets what ``xs`` are for all examples."""
         nodes = [graph_node(x) for x in xs]
         with self._paused():
-            found = self.batch(nodes)
+            found = self._found(nodes)
             results = act([differs for _, differs in found], *[x for x, _ in found])
         return [symbolic(Example(self), (y,)) for y in results]
 
@@ -276,7 +282,7 @@ class _Call:
         ``length`` of None those that are the same for all."""
         nodes = [graph_node(x) for x in xs]
         with self._paused():
-            found = self.batch(nodes)
+            found = self._found(nodes)
             rows = [differs for _, differs in found]
             apart = self.different or any(rows)
             results = draw(rows, self.length if apart else None, *[x for x, _ in found])
