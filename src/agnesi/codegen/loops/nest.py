@@ -197,14 +197,14 @@ class _Nest:
 
     def _look(self) -> Value:
         """Look for signals; whether the nest is to end, which is noted."""
-        assert self.look is not None
+        assert self.look is not None and self.note is not None
         found = self.look()
         self.b.store(self.b.cast("zext", found, "i8"), self.note)
         return found
 
     def _noted(self, inside: Sequence[Axis]) -> Value | None:
         """Return whether a loop inside of this one has found that the nest is to end."""
-        if not any(map(self._is_long, inside)):
+        if self.note is None or not any(map(self._is_long, inside)):
             return None
         return self.b.icmp("ne", self.b.load("i8", self.note), const("i8", 0))
 
