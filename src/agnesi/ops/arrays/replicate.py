@@ -12,6 +12,7 @@ from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import broadcast as broadcast_of
@@ -274,14 +275,13 @@ def _origins(repeats: Tensor, n: Any) -> Tensor:
 
 
 @record
-class Unfold(Op):
+class Unfold(LinearOp):
     """Windows along the last axis, as two axes: places and elements."""
 
     size: Size
     step: Size
     name = "unfold"
     view = True
-    keep_inputs = ()
 
     def _count(self, n: Any) -> Any:
         return (n - self.size) // self.step + 1
@@ -295,9 +295,6 @@ class Unfold(Op):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         last = len(x.shape) - 1
         return (apply(IndexSum((last,), last, x.shape), g, _places(self, made, x)),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def decompose(self, x: Tensor) -> Tensor:
         return take(x, _places(self, lambda op, _: symbolic(op, ()), x), -1)

@@ -11,6 +11,7 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir import dims, loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.extents import guess
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -19,13 +20,12 @@ from agnesi.ops.base.totals import add_up
 
 
 @record
-class BroadcastTo(Op):
+class BroadcastTo(LinearOp):
     """Repeat axes of size 1, and add axes in front."""
 
     shape: Shape
     name = "broadcast_to"
     traits = frozenset(("cheap", "movement", "broadcast"))
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         fits = len(x.shape) <= len(self.shape) and (
@@ -45,9 +45,6 @@ class BroadcastTo(Op):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (sum_to(g, x.shape),)
 
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
     def lower(self, at: Any, x: Any) -> Any:
         return x.broadcast(at)
 
@@ -56,12 +53,11 @@ class BroadcastTo(Op):
 
 
 @record
-class SumTo(Op):
+class SumTo(LinearOp):
     """Sum over the axes along which ``shape`` would have been broadcast."""
 
     shape: Shape
     name = "sum_to"
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         tail = x.shape[len(x.shape) - len(self.shape):]
@@ -88,9 +84,6 @@ class SumTo(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (broadcast_to(g, x.shape),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         axes = self.axes(x.shape)

@@ -13,6 +13,7 @@ from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, is_settled, product
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.storage.leaves import COPY
@@ -26,7 +27,7 @@ from agnesi.ops.base.creation import sizes_of
 
 # -- operations -----------------------------------------------------------------------------
 @record
-class Reshape(Op):
+class Reshape(LinearOp):
     """The elements, in row-major order, in another shape.
 
     ``partial`` marks the first half of an indexing expression (see ``ops.indexing.scatter.Place``).
@@ -38,7 +39,6 @@ class Reshape(Op):
     traits = frozenset(("cheap", "movement", "permutation"))
     flat = True
     view = True
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         settled = is_settled((*x.shape, *self.shape))
@@ -62,9 +62,6 @@ class Reshape(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(Reshape(x.shape), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         if product(x.shape) == 0:
@@ -96,14 +93,13 @@ def remap(at: Any, shape: Sequence[int], other: Sequence[int]) -> Any:
 
 
 @record
-class Permute(Op):
+class Permute(LinearOp):
     """Axes in another order: axis ``i`` of the result is axis ``axes[i]`` of the operand."""
 
     axes: tuple[int, ...]
     name = "permute_dims"
     traits = frozenset(("cheap", "movement", "permutation"))
     view = True
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         return tuple([x.shape[a] for a in self.axes]), x.dtype
@@ -123,9 +119,6 @@ class Permute(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(self.inverse(), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         own = [loops.Affine()] * len(at)

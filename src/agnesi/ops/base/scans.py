@@ -14,6 +14,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.foreign import Call, number, operand, result, units_for
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
@@ -96,11 +97,10 @@ class Scan(Op):
 
 
 @record
-class CumSum(Scan):
+class CumSum(Scan, LinearOp):
     """Running sums."""
 
     name = "cumsum"
-    keep_inputs = ()
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         y = np.empty_like(x)
@@ -114,9 +114,6 @@ class CumSum(Scan):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(self.backwards(), g),)
 
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
     def foreign(self, x: Any) -> Call | None:
         return self.running(x, "add")
 
@@ -128,11 +125,10 @@ class CumSum(Scan):
 
 
 @record
-class Shift(Scan):
+class Shift(Scan, LinearOp):
     """Each element's predecessor; 0 at the start."""
 
     name = "shift"
-    keep_inputs = ()
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         y = np.zeros_like(x)
@@ -141,9 +137,6 @@ class Shift(Scan):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(self.backwards(), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def parts(self, x: Any) -> list[Any]:
         zero, axis, n = loops.const(0, x.dtype), self.axis, x.shape[self.axis]

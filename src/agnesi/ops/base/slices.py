@@ -13,6 +13,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
@@ -83,7 +84,7 @@ def _resolved(key: Key, known: Any) -> Key:
 
 
 @record
-class Slice(Op):
+class Slice(LinearOp):
     """Basic indexing: for each axis an integer, which drops it, or (start, stop, step).
 
     Bounds mean what they mean in Python; start and stop may be None, or unknown sizes.
@@ -95,7 +96,6 @@ class Slice(Op):
     name = "getitem"
     traits = frozenset(("movement",))
     view = True
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         return _region(self.key, x.shape), x.dtype
@@ -114,9 +114,6 @@ class Slice(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(Unslice(self.key, x.shape), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         inner, own = iter(at), []
@@ -214,13 +211,12 @@ class SlicePut(Op):
 
 
 @record
-class Unslice(Op):
+class Unslice(LinearOp):
     """Zeros of a shape with the operand in the region of a basic key: the adjoint of Slice."""
 
     key: Key
     shape: Shape
     name = "unslice"
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         shapes.need_shape(x.shape, _region(self.key, self.shape), "the operand")
@@ -233,9 +229,6 @@ class Unslice(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(Slice(self.key), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def parts(self, x: Any) -> list[loops.Part]:
         zero = loops.const(0, x.dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
+from agnesi.core.linear import BilinearOp
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -90,7 +91,7 @@ def _affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
 
 
 @record
-class OverRows(Op):
+class OverRows(BilinearOp):
     """``a.T @ b``: the sum over rows of the products of two matrices' elements."""
 
     name = "over_rows"
@@ -111,11 +112,6 @@ class OverRows(Op):
             product_of(_conjugate(b), matrix_transpose(g)) if a.requires_grad else None,
             product_of(_conjugate(a), g) if b.requires_grad else None,
         )
-
-    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
-        left = None if ts[0] is None else apply(self, ts[0], b)
-        right = None if ts[1] is None else apply(self, a, ts[1])
-        return right if left is None else left if right is None else add(left, right)
 
 
 LINEAR = Linear()

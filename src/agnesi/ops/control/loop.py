@@ -18,6 +18,7 @@ import numpy as np
 from agnesi.core.dispatch import apply, apply_many, graph_node
 from agnesi.core.ir.dims import Shape, Size, is_settled
 from agnesi.core.ir.loops import Part, const
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.shapes import Typed, fits, need_shape
 from agnesi.core.support import dtypes
@@ -163,12 +164,11 @@ class _Row:
 
 
 @record
-class FirstRows(Op):
+class FirstRows(LinearOp):
     """The first so many rows of a result that has at least as many: those of steps that ran."""
 
     size: Size
     name = "first_rows"
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         if not x.shape:
@@ -183,9 +183,6 @@ class FirstRows(Op):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(RowsBefore(x.shape), g),)
 
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
     def lower(self, at: Any, x: Any) -> Any:
         return x(*at)
 
@@ -194,12 +191,11 @@ class FirstRows(Op):
 
 
 @record
-class RowsBefore(Op):
+class RowsBefore(LinearOp):
     """The operand's rows, and zeros behind them: the adjoint of :class:`FirstRows`."""
 
     shape: Shape
     name = "rows_before"
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         FirstRows(x.shape[0]).infer(Typed(self.shape, x.dtype))
@@ -213,9 +209,6 @@ class RowsBefore(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(FirstRows(x.shape[0]), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def parts(self, x: Any) -> list[Part]:
         zero, rank = const(0, x.dtype), len(self.shape)

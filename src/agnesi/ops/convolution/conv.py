@@ -16,6 +16,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape, is_static
 from agnesi.core.ir.loops import Affine
+from agnesi.core.linear import BilinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import Typed, need_shape
@@ -114,7 +115,7 @@ def _widened(read: loops.Read) -> loops.Read:
     return loops.Read(read.shape, "float32", lambda i: loops.cast(read(*i), "float32"))
 
 
-class _Bilinear(Op):
+class _Bilinear(BilinearOp):
     """Two operands, linear in each.  ``lower`` is what compiled code does without a kernel."""
 
     bilinear = True
@@ -142,14 +143,6 @@ class _Bilinear(Op):
 
     def reduction(self, a: Any, b: Any) -> Ints:
         return (1,)
-
-    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
-        ta, tb = ts
-        first = None if ta is None else apply(self, ta, b)
-        second = None if tb is None else apply(self, a, tb)
-        if first is None or second is None:
-            return second if first is None else first
-        return first + second
 
 
 @record

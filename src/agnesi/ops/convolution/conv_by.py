@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import apply
+from agnesi.core.linear import BilinearOp
 from agnesi.core.op import Op
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -29,7 +30,7 @@ def kind_of(op: Any) -> str:
     return _KINDS[getattr(op, "op", op).name]
 
 
-class _By(Op):
+class _By(BilinearOp):
     """Base: a way to compute the convolution ``op``."""
 
     op: Any
@@ -48,13 +49,6 @@ class _By(Op):
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         return self.op.vjp(g, y, a, b)
-
-    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
-        first = None if ts[0] is None else apply(self, ts[0], b)
-        second = None if ts[1] is None else apply(self, a, ts[1])
-        if first is None or second is None:
-            return second if first is None else first
-        return first + second
 
     def resolve(self, known: Any) -> Op:
         return type(self)(self.op.resolve(known))  # type: ignore[call-arg]

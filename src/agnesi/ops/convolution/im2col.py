@@ -11,6 +11,7 @@ from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_static, product
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
@@ -34,13 +35,12 @@ from agnesi.ops.convolution.windows import fold as combined
 
 
 @record
-class Columns(Op):
+class Columns(LinearOp):
     """All windows of images: (batch, channels, *kernel, *places)."""
 
     windows: Windows
     kernel: Ints
     name = "columns"
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         places = self.windows.sizes(x.shape[2:], self.kernel)
@@ -54,9 +54,6 @@ class Columns(Op):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(Folded(self.windows, self.kernel, x.shape[2:]), g),)
 
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
     def lower(self, at: Any, x: Any) -> Any:
         rank = len(self.kernel)
         runs = self.windows.reads(at[2 + rank:], self.kernel, x.shape[2:])
@@ -67,14 +64,13 @@ class Columns(Op):
 
 
 @record
-class Folded(Op):
+class Folded(LinearOp):
     """Each column added to the places of its window: the adjoint of Columns."""
 
     windows: Windows
     kernel: Ints
     sizes: tuple[Any, ...]
     name = "folded"
-    keep_inputs = ()
 
     @property
     def template(self) -> str:  # type: ignore[override]
@@ -97,9 +93,6 @@ class Folded(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(Columns(self.windows, self.kernel), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def resolve(self, known: Any) -> Op:
         return Folded(self.windows, self.kernel, tuple(map(known, self.sizes)))

@@ -10,7 +10,8 @@ import numpy as np
 from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_static
-from agnesi.core.op import Op, typed
+from agnesi.core.linear import LinearOp
+from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
@@ -38,7 +39,7 @@ _SMOOTH_CUBIC_PARAMETER = -0.5
 
 # -- sums of a few elements along an axis -------------------------------------------------------
 @record
-class Sampled(Op):
+class Sampled(LinearOp):
     """Along an axis: each element the sum of a few, which tables name, times their weights.
 
     Behind the operand come the tables, a row for each term: the places and the weights of this
@@ -77,9 +78,6 @@ class Sampled(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, *tables: Tensor) -> tuple[Any, ...]:
         return apply(self, g, *tables[2:], *tables[:2]), None, None, None, None
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor, *tables: Tensor) -> Any:
-        return apply(self, ts[0], *tables)
 
 
 def _adjoint(places: np.ndarray, weights: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
@@ -233,7 +234,7 @@ class MaxPool(_Pool):
 
 
 @record
-class TapPick(_Pool):
+class TapPick(_Pool, LinearOp):
     """From each window the element of the given number."""
 
     windows: Windows
@@ -257,9 +258,6 @@ class TapPick(_Pool):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, taps: Tensor) -> tuple[Any, ...]:
         return apply(TapSpread(self.windows, self.kernel, x.shape[2:]), g, taps), None
 
-    def jvp(self, ts: Any, y: Tensor, x: Tensor, taps: Tensor) -> Any:
-        return None if ts[0] is None else apply(self, ts[0], taps)
-
     def lower(self, at: Any, x: Any, taps: Any) -> Any:
         runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
         return _sum_of_chosen(
@@ -268,7 +266,7 @@ class TapPick(_Pool):
 
 
 @record
-class TapSpread(_Back):
+class TapSpread(_Back, LinearOp):
     """Each number added to that element of its window that has the given number."""
 
     windows: Windows
@@ -287,9 +285,6 @@ class TapSpread(_Back):
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, taps: Tensor) -> tuple[Any, ...]:
         return apply(TapPick(self.windows, self.kernel), h, taps), None
-
-    def jvp(self, ts: Any, y: Tensor, g: Tensor, taps: Tensor) -> Any:
-        return None if ts[0] is None else apply(self, ts[0], taps)
 
     def resolve(self, known: Any) -> Op:
         return TapSpread(self.windows, self.kernel, tuple(map(known, self.sizes)))
@@ -322,7 +317,7 @@ def _sum_of_chosen(op: Any, at: Any, x: Any, runs: Any, read: Any) -> Any:
 
 # -- sums -------------------------------------------------------------------------------------
 @record
-class WindowSum(_Pool):
+class WindowSum(_Pool, LinearOp):
     """The sum of each window."""
 
     windows: Windows
@@ -342,16 +337,13 @@ class WindowSum(_Pool):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(WindowSpread(self.windows, self.kernel, x.shape[2:]), g),)
 
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
-
     def lower(self, at: Any, x: Any) -> Any:
         runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
         return _sum_of_all(at, x, runs)
 
 
 @record
-class WindowSpread(_Back):
+class WindowSpread(_Back, LinearOp):
     """Each number added to all places of its window: the adjoint of WindowSum."""
 
     windows: Windows
@@ -367,9 +359,6 @@ class WindowSpread(_Back):
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor) -> tuple[Any, ...]:
         return (apply(WindowSum(self.windows, self.kernel), h),)
-
-    def jvp(self, ts: Any, y: Tensor, g: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def resolve(self, known: Any) -> Op:
         return WindowSpread(self.windows, self.kernel, tuple(map(known, self.sizes)))

@@ -15,6 +15,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -69,12 +70,11 @@ _COMPLEX = Complex()
 
 
 @record
-class Part(Op):
+class Part(LinearOp):
     """One part of complex numbers, as a view of them."""
 
     imaginary: bool
     view = True
-    keep_inputs = ()
     names = ("real", "imag")
 
     @property
@@ -99,9 +99,6 @@ class Part(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (self.of(g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         return loops.call(self.name, x(*at))
@@ -148,12 +145,11 @@ class PutPart(Op):
 
 
 @record
-class AsReal(Op):
+class AsReal(LinearOp):
     """Complex numbers as pairs of real ones along a new last axis, in the same memory."""
 
     name = "view_as_real"
     view = True
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         return (*x.shape, 2), dtypes.real_of(x.dtype)
@@ -168,9 +164,6 @@ class AsReal(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (_of_pairs(g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         value, which = x(*at[:-1]), loops.index(at[-1])
@@ -203,12 +196,11 @@ class PutPairs(Op):
 
 
 @record
-class AsComplex(Op):
+class AsComplex(LinearOp):
     """Pairs along the last axis as complex numbers, as a view where they lie side by side."""
 
     name = "view_as_complex"
     view = True
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         if x.dtype not in (dtypes.float32, dtypes.float64):
@@ -228,9 +220,6 @@ class AsComplex(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(AsReal(), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         dtype = dtypes.complex_of(dtypes.as_dtype(x.dtype)).name

@@ -11,6 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size, combine
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
@@ -30,14 +31,13 @@ def _length(rows: Size, columns: Size, k: int) -> Size:
 
 
 @record
-class Diagonal(Op):
+class Diagonal(LinearOp):
     """Diagonal ``k`` of the last two axes."""
 
     k: int
     name = "diagonal"
     traits = frozenset(("movement",))
     view = True
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         *rest, rows, columns = x.shape
@@ -48,9 +48,6 @@ class Diagonal(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(DiagonalMatrix(self.k, *x.shape[-2:]), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         *rest, i = at
@@ -67,14 +64,13 @@ def _within(at: loops.Affine, n: int) -> loops.Affine:
 
 
 @record
-class DiagonalMatrix(Op):
+class DiagonalMatrix(LinearOp):
     """Matrices of zeros with the last axis of the operand on diagonal ``k``."""
 
     k: int
     rows: Size
     columns: Size
     name = "diag"
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         need_shape(x.shape[-1:], (_length(self.rows, self.columns, self.k),), "the diagonal")
@@ -88,9 +84,6 @@ class DiagonalMatrix(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(Diagonal(self.k), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         *rest, row, column = at
@@ -108,13 +101,12 @@ class DiagonalMatrix(Op):
 
 
 @record
-class Triangle(Op):
+class Triangle(LinearOp):
     """The lower (or upper) triangle of the last two axes, zeros elsewhere."""
 
     k: int
     upper: bool
     name = "triangle"
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         return x.shape, x.dtype
@@ -124,9 +116,6 @@ class Triangle(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(self, g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def lower(self, at: Any, x: Any) -> Any:
         row, column = loops.index(at[-2] + self.k), loops.index(at[-1])

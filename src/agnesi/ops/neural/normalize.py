@@ -10,6 +10,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import number
 from agnesi.core.ir.dims import is_static
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.options import NotNegative
 from agnesi.core.public import public
@@ -322,13 +323,12 @@ _MOST_CHANNELS = 1 << 16
 
 
 @record
-class ChannelSum(Op):
+class ChannelSum(LinearOp):
     """For each channel the sum of those from ``low`` before it to ``high`` behind it."""
 
     low: int
     high: int
     name = "channel_sum"
-    keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
         if not 0 <= min(self.low, self.high) <= max(self.low, self.high) < _MOST_CHANNELS:
@@ -354,6 +354,3 @@ class ChannelSum(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(ChannelSum(self.high, self.low), g),)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])

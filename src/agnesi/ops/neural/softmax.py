@@ -11,6 +11,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir.dims import product
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -264,7 +265,7 @@ def log_softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None)
 
 # -- losses -------------------------------------------------------------------------------------
 @record
-class Pick(Op):
+class Pick(LinearOp):
     """For each row, the element of the last axis that its label names."""
 
     name = "pick"
@@ -302,9 +303,6 @@ class Pick(Op):
         if not is_known(labels):  # the value may not be computed at all
             labels = _in_range(x, labels)
         return select.where(is_label(labels, x.shape[-1]), expand_dims(g, -1), 0), None
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
-        return None if ts[0] is None else apply(self, ts[0], labels)
 
 
 def _in_range(x: Tensor, labels: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
@@ -37,15 +38,11 @@ def library() -> Any:
         return np.fft
 
 
-class _Transform(Op):
+class _Transform(LinearOp):
     """Base.  Axes count from the end, so that examples may lie in front of all others."""
 
     norm: str
-    keep_inputs = ()
     work = elements(8)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
-        return apply(self, ts[0])
 
     def batch(self, node: Any, xs: Any, rows: Any, length: Any) -> Tensor:
         return apply(self, xs[0])

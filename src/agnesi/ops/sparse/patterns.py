@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
+from agnesi.core.linear import BilinearOp, LinearOp
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -100,7 +101,7 @@ def _places(indices: np.ndarray, indptr: np.ndarray, columns: int) -> np.ndarray
 
 
 @record
-class Pick(Op):
+class Pick(LinearOp):
     """Elements of a sparse matrix where another pattern has entries; repeated ones are added.
 
     Linear in ``data``; its adjoint is the same with the patterns exchanged.
@@ -127,9 +128,6 @@ class Pick(Op):
 
     def vjp(self, g: Tensor, y: Tensor, data: Tensor, *patterns: Tensor) -> tuple[Any, ...]:
         return apply(self, g, *patterns[2:], *patterns[:2]), *(None,) * 4
-
-    def jvp(self, ts: Any, y: Tensor, data: Tensor, *patterns: Tensor) -> Any:
-        return apply(self, ts[0], *patterns)
 
     def resolve(self, known: Any) -> Op:
         return Pick(known(self.columns))
@@ -189,7 +187,7 @@ class ProductPattern(Op):
 
 
 @record
-class MaskedProduct(Op):
+class MaskedProduct(BilinearOp):
     """The product of two sparse matrices where a third pattern has entries.
 
     Operands are the entries of both, then three patterns; the third one has ``columns``.
@@ -225,11 +223,6 @@ class MaskedProduct(Op):
             to_b = apply(MaskedProduct(self.columns), conjugate(a)[order], g, *across, *third,
                          *second)
         return to_a, to_b, *(None,) * 6
-
-    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor, *patterns: Tensor) -> Any:
-        left = None if ts[0] is None else apply(self, ts[0], b, *patterns)
-        right = None if ts[1] is None else apply(self, a, ts[1], *patterns)
-        return right if left is None else left if right is None else left + right
 
     def resolve(self, known: Any) -> Op:
         return MaskedProduct(known(self.columns))

@@ -14,13 +14,14 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size, is_settled, product
 from agnesi.core.ir.node import Node
+from agnesi.core.linear import BilinearOp
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.arith import add, conj
+from agnesi.ops.base.arith import conj
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.expand import broadcast_to
@@ -74,19 +75,13 @@ def _times(data: np.ndarray, x: np.ndarray, indices: np.ndarray, indptr: np.ndar
     return result
 
 
-class _Product(Op):
+class _Product(BilinearOp):
     """The common part of the three forms; ``rows`` of each operand are marked as in
     ``ops.batching``.
     """
 
     template = "sparse"
     keep_inputs = (0, 1, 2, 3)
-
-    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor, *pattern: Tensor) -> Any:
-        """The tangent of what is linear in the first two operands."""
-        left = None if ts[0] is None else apply(self, ts[0], b, *pattern)
-        right = None if ts[1] is None else apply(self, a, ts[1], *pattern)
-        return right if left is None else left if right is None else add(left, right)
 
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
         """The matrices of all examples along the diagonal of one."""

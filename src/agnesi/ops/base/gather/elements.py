@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
+from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape, surely_less
 from agnesi.core.support.config import LENT
@@ -34,7 +35,7 @@ _ROW_MULTIPLY_ADDS = 200
 
 
 @record
-class Index(Op):
+class Index(LinearOp):
     """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
 
     axes: tuple[int, ...]
@@ -59,9 +60,6 @@ class Index(Op):
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
         rest = (None,) * len(indices)
         return apply(IndexSum(self.axes, self.at, x.shape), g, *indices), *rest
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor, *indices: Tensor) -> Any:
-        return apply(self, ts[0], *indices)
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
         return gathered(x, self.axes, self.at, indices, self.name)
@@ -122,7 +120,7 @@ class Stretch(Op):
 
 
 @record
-class IndexSum(Op):
+class IndexSum(LinearOp):
     """Zeros of a shape with the operand added at the indices: the adjoint of Index."""
 
     axes: tuple[int, ...]
@@ -147,9 +145,6 @@ class IndexSum(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
         return apply(Index(self.axes, self.at), g, *indices), *(None,) * len(indices)
-
-    def jvp(self, ts: Any, y: Tensor, x: Tensor, *indices: Tensor) -> Any:
-        return apply(self, ts[0], *indices)
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
         nothing = spread_constant(self.shape, 0, x.dtype)
