@@ -15,9 +15,8 @@ nothing of LLVM is needed to emit, and equal kernels are equal text.
 - ``loops/``: loop nests. ``loops/loop_order.py`` chooses the loops and the axis of the lanes; short
   innermost loops are unrolled (``loops/unroll.py``), stores that fill a contiguous stretch together
   are shuffled into registers (``loops/slp_stores.py``), large operands whose stride along the lanes
-  is not 1 are transposed block by block (``loops/blocked_transpose.py``), sums over rows with a
-  large stride are taken row by row (``loops/column_reduction.py``). An axis of dynamic size takes
-  full vectors and a masked one (``loops/tail_masking.py``), with masks made at the function's
+  is not 1 are transposed block by block (``loops/blocked_transpose.py``). An axis of dynamic size
+  takes full vectors and a masked one (``loops/tail_masking.py``), with masks made at the function's
   begin; what is read again soon is stored in pieces instead (``llvm/partial_store.py``). Scalars of
   sizes alone are computed in every kernel that needs them.
 - ``kernels/``: products, convolutions, sparse products, calls of functions.

@@ -31,8 +31,7 @@ class Costs:
     :ivar stream_bytes: Size of a result from which it is written past the caches.
     :ivar near_bytes: What stays in the first-level cache beside what a loop reads and writes.
     :ivar row_bytes: Bytes of a row that is kept between two sweeps of a loop nest, at most.
-    :ivar far_row_bytes, ahead_bytes: Size of a buffer above which its rows are assumed not to be in
-        a cache, so that sums are taken row by row; and from which reads far apart are prefetched.
+    :ivar ahead_bytes: Size of a buffer from which reads of it that are far apart are prefetched.
     :ivar reread_bytes, sums_bytes: Size of rows from which summing them on the way costs less than
         reading them again, and of the sums of a part, which stay in the second-level cache.
     :ivar private_bytes: Size of an accumulator of which loops keep several copies, at most.
@@ -47,7 +46,6 @@ class Costs:
     stream_bytes: int = 16 << 20
     near_bytes: int = 16 << 10
     row_bytes: int = 128 << 10
-    far_row_bytes: int = 1 << 19
     ahead_bytes: int = 1 << 20
     reread_bytes: int = 1 << 20
     sums_bytes: int = 128 << 10

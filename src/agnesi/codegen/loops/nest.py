@@ -12,10 +12,10 @@ from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vecto
 from agnesi.codegen.loops import list_scheduling
 from agnesi.codegen.loops.blocked_transpose import BLOCK_ELEMENTS, emit_transposed
 from agnesi.codegen.loops.collapse import cost, total_work
-from agnesi.codegen.loops.column_reduction import store_along
 from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, ROW, Scope
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 from agnesi.codegen.loops.loop_order import loops_of
+from agnesi.codegen.loops.slp_stores import store_all
 from agnesi.codegen.loops.strided_loads import lanes_with_periods
 from agnesi.codegen.loops.tail_masking import one_register, open_turns
 from agnesi.core.ir.costs import is_heavy
@@ -240,10 +240,14 @@ class _Nest:
         self._store_ready(scope, {along})
         ours = [s for s in self._left() if along in s.offset.free or along in s.value.free]
         if ours and is_some(along.extent):
-            store_along(self, scope, along, ours)
+            self._store_along(scope, along, ours)
         elif ours:
             with self.b.when(self.b.icmp("sgt", self.b.size(along.extent), i64(0))):
-                store_along(self, scope.inside({}), along, ours)
+                self._store_along(scope.inside({}), along, ours)
+
+    def _store_along(self, scope: Scope, along: Axis, stores: list[Store]) -> None:
+        self._lane_loop(scope, along, self._values(stores), self.share,
+                        lambda inner, _: store_all(inner, stores), [])
 
     def _values(self, stores: Iterable[Store]) -> list[Expr]:
         """All that is computed for stores: values, and places that depend on values."""

@@ -31,7 +31,6 @@ class CompilePolicy:
     :ivar few_rows: Whether products of run-time sizes have code of their own for few rows.
     :ivar transposed_blocks: Whether operands that are strided along the vector axis are transposed
         in blocks.
-    :ivar row_sums: Whether sums over rows that are far apart in memory are taken row by row.
     :ivar wide_iterations: Whether an iteration of a loop fills several vector registers.
     :ivar masked_loops: Whether one masked loop replaces a main loop and its remainder, where that
         costs little.
@@ -50,7 +49,6 @@ class CompilePolicy:
     short_epilogues: bool = False
     few_rows: bool = True
     transposed_blocks: bool = True
-    row_sums: bool = True
     wide_iterations: bool = True
     masked_loops: bool = False
     lane_sums: bool = True
@@ -70,8 +68,8 @@ FAST_RUN = CompilePolicy("fast_run", ("canonicalize", "stabilize", "specialize")
 FAST_COMPILE = CompilePolicy(
     "fast_compile", ("canonicalize", "memory"), opt_level=0, library_products=True,
     shared_kernels=True, shared_functions=True, code_weight=0.006, short_epilogues=True,
-    few_rows=False, transposed_blocks=False, row_sums=False, wide_iterations=False,
-    masked_loops=True, lane_sums=False, straight_steps=12,
+    few_rows=False, transposed_blocks=False, wide_iterations=False, masked_loops=True,
+    lane_sums=False, straight_steps=12,
 )
 #: Rewrites nothing, and compiles as quickly as ``fast_compile``.
 NONE = replace(FAST_COMPILE, optimizer="None", stages=())
