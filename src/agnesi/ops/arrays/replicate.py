@@ -12,7 +12,6 @@ from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import broadcast as broadcast_of
@@ -34,6 +33,7 @@ from agnesi.ops.base.movement import flatten, moveaxis, reshape
 from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.linearity import LinearOp
 from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.sort import searchsorted
 

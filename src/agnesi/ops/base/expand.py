@@ -11,12 +11,12 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir import dims, loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.extents import guess
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.totals import add_up
+from agnesi.ops.linearity import LinearOp
 
 
 @record

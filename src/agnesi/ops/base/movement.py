@@ -13,7 +13,6 @@ from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, is_settled, product
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.storage.leaves import COPY
@@ -23,6 +22,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.linearity import LinearOp
 
 
 # -- operations -----------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.foreign import Call, number, operand, result, units_for
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
@@ -25,6 +24,7 @@ from agnesi.ops.base import arith
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.movement import permute_dims, reshape
+from agnesi.ops.linearity import LinearOp
 
 #: Elements from which rows are not short, and dtypes, for the function of running sums.
 _MIN_ROW_ELEMENTS = 8

@@ -13,7 +13,6 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
@@ -21,6 +20,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled
+from agnesi.ops.linearity import LinearOp
 
 Entry = int | tuple[Any, Any, Any]
 Key = tuple[Entry, ...]

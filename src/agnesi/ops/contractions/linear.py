@@ -9,7 +9,6 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
-from agnesi.core.linear import BilinearOp
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -23,6 +22,7 @@ from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.movement import matrix_transpose, reshape
 from agnesi.ops.contractions.matmul import MATMUL, dot2, matmul, product_of
+from agnesi.ops.linearity import BilinearOp
 
 
 @record

@@ -18,7 +18,6 @@ import numpy as np
 from agnesi.core.dispatch import apply, apply_many, graph_node
 from agnesi.core.ir.dims import Shape, Size, is_settled
 from agnesi.core.ir.loops import Part, const
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.shapes import Typed, fits, need_shape
 from agnesi.core.support import dtypes
@@ -28,6 +27,7 @@ from agnesi.core.support.record import record, replace
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.control.body import Body, check_types
+from agnesi.ops.linearity import LinearOp
 
 _INT64 = dtypes.int64
 

@@ -16,7 +16,6 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape, is_static
 from agnesi.core.ir.loops import Affine
-from agnesi.core.linear import BilinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import Typed, need_shape
@@ -43,6 +42,7 @@ from agnesi.ops.convolution.windows import (
     per_axis,
     within_kernel,
 )
+from agnesi.ops.linearity import BilinearOp
 
 #: Multiply-adds that take NumPy as long as to copy an element of a window.
 _COPY_MULTIPLY_ADDS = 64

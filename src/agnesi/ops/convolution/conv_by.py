@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import apply
-from agnesi.core.linear import BilinearOp
 from agnesi.core.op import Op
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -20,6 +19,7 @@ from agnesi.ops.base.reduce import sum as sum_of
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.convolution.im2col import Columns, Folded
 from agnesi.ops.convolution.windows import Ints
+from agnesi.ops.linearity import BilinearOp
 from agnesi.ops.signal.fourier import library
 
 _KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}

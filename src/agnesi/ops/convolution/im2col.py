@@ -11,7 +11,6 @@ from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_static, product
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
@@ -32,6 +31,7 @@ from agnesi.ops.convolution.windows import (
     within_kernel,
 )
 from agnesi.ops.convolution.windows import fold as combined
+from agnesi.ops.linearity import LinearOp
 
 
 @record

@@ -10,7 +10,6 @@ import numpy as np
 from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_static
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
@@ -24,6 +23,7 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.convolution.pool import adaptive_avg_pool
 from agnesi.ops.convolution.windows import per_axis
 from agnesi.ops.indexing.index import take
+from agnesi.ops.linearity import LinearOp
 
 #: Modes, and how many axes images have then; None for any number.
 _MODES = {

@@ -14,7 +14,6 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
@@ -34,6 +33,7 @@ from agnesi.ops.convolution.windows import (
     number,
     number_of,
 )
+from agnesi.ops.linearity import LinearOp
 
 #: Multiply-adds that take NumPy as long as one element of a window.
 _TAP_MULTIPLY_ADDS = 8

@@ -15,7 +15,6 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -28,6 +27,7 @@ from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.elementwise.trig import cos, sin
+from agnesi.ops.linearity import LinearOp
 
 
 @record

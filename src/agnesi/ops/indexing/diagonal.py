@@ -11,7 +11,6 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size, combine
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
@@ -20,6 +19,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.linearity import LinearOp
 
 
 def _length(rows: Size, columns: Size, k: int) -> Size:

@@ -10,7 +10,6 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import number
 from agnesi.core.ir.dims import is_static
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, typed
 from agnesi.core.options import NotNegative
 from agnesi.core.public import public
@@ -25,6 +24,7 @@ from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.indexing.join import pad
+from agnesi.ops.linearity import LinearOp
 
 
 @record

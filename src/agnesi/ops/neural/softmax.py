@@ -11,7 +11,6 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir.dims import product
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -31,6 +30,7 @@ from agnesi.ops.base.reduce import mean as mean_of
 from agnesi.ops.elementwise.explog import exp, log
 from agnesi.ops.indexing.masked import RULES, Selection
 from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.linearity import LinearOp
 
 # -- logsumexp ----------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
@@ -23,6 +22,7 @@ from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.linearity import LinearOp
 from agnesi.ops.signal.transforms import columns, lines, ready, real_lines, real_lines_back
 
 #: The norm with which the transform in the other direction is the adjoint.

@@ -11,7 +11,6 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
-from agnesi.core.linear import BilinearOp, LinearOp
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -22,6 +21,7 @@ from agnesi.ops.base.arith import negative
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made
 from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.linearity import BilinearOp, LinearOp
 from agnesi.ops.sorting.sort import argsort, searchsorted
 from agnesi.ops.sparse.products import (
     ROWS,

@@ -14,7 +14,6 @@ import numpy as np
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size, is_settled, product
 from agnesi.core.ir.node import Node
-from agnesi.core.linear import BilinearOp
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT
@@ -28,6 +27,7 @@ from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.linearity import BilinearOp
 
 
 def conjugate(x: Tensor) -> Tensor:

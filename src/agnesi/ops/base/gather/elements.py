@@ -9,7 +9,6 @@ import numpy as np
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
-from agnesi.core.linear import LinearOp
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape, surely_less
 from agnesi.core.support.config import LENT
@@ -25,6 +24,7 @@ from agnesi.ops.base.gather.gather_scatter import (
     spread,
     taken,
 )
+from agnesi.ops.linearity import LinearOp
 
 #: Arrays up to this size are found in caches; from others compiled code reads rows ahead of their
 #: turn, which NumPy leaves to the processor: it begins with each row anew.
