@@ -8,6 +8,7 @@ the graph is specialised.  Its derivatives are such calls, too.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from agnesi.autodiff.flows import listed, pushed, seeds_of
 from agnesi.autodiff.reverse import backprop
 from agnesi.autodiff.vmap import vmap
 from agnesi.core.dispatch import apply, apply_many, current
-from agnesi.core.ir.dims import Dim, is_open, is_settled
+from agnesi.core.ir.dims import CalledDim, Dim, is_open, is_settled
 from agnesi.core.op import EXPLAINED, Op
 from agnesi.core.programs import in_program
 from agnesi.core.substitution import size_with
@@ -145,6 +146,13 @@ class Many:
         return replace(self, call=self.call.with_sizes(known), length=known(self.length))
 
 
+def _called(call: Any) -> Call:
+    """The user's call that a call is, or is made of."""
+    while not isinstance(call, Call):
+        call = call.call
+    return call
+
+
 @record
 class Deferred(Op):
     """A call that is written when sizes are known; ``types`` are those of the results."""
@@ -156,10 +164,7 @@ class Deferred(Op):
 
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.types)
-        call = self.call
-        while not isinstance(call, Call):
-            call = call.call
-        self.__dict__["name"] = call.function.__name__
+        self.__dict__["name"] = _called(self.call).function.__name__
         self.__dict__["_bodies"] = {}
 
     def infer(self, *xs: Any) -> Any:
@@ -291,7 +296,9 @@ def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any
     if any(r != result or [len(s) for s, _ in t] != [len(s) for s, _ in first] for t, r in tried):
         return (), result
     places = [[n for s, _ in t for n in s] for t, _ in tried]
-    sizes = iter([_size(column, known, names) for column in zip(*places, strict=True)])
+    operands = tuple((tuple(x.shape), x.dtype) for x in xs)
+    sizes = iter([_size(column, known, names, _Told(call, operands, tuple(names), place))
+                  for place, column in enumerate(zip(*places, strict=True))])
     return tuple((tuple(next(sizes) for _ in s), d) for s, d in first), result
 
 
@@ -335,13 +342,45 @@ def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:
     return [(tuple(y.shape), y.dtype) for y in body.outputs], nests[0]
 
 
-def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim]) -> Any:
+@record
+class _Told:
+    """One size of a call's results, by the sizes that its operands' are made of."""
+
+    call: Any
+    #: Shapes and dtypes.
+    operands: tuple[Any, ...]
+    names: tuple[Dim, ...]
+    place: int
+
+    def __call__(self, *sizes: Any) -> Any:
+        try:
+            found = _sizes_of_call(self.call, self.operands, self.names, sizes)
+        except TypeError:  # arguments that do not hash
+            found = _sizes_of_call.__wrapped__(self.call, self.operands, self.names, sizes)
+        return found[self.place]
+
+    def __str__(self) -> str:
+        return f"{_called(self.call).function.__name__}_size{self.place}"
+
+
+@functools.lru_cache(maxsize=_MOST_MET)
+def _sizes_of_call(call: Any, operands: Sequence[Any], names: Sequence[Dim],
+                   sizes: Sequence[Any]) -> list[Any]:
+    """All sizes of a call's results, where those that its operands' are made of are known."""
+    found, _ = _tried(call, [stand_in(s, d) for s, d in operands],
+                      dict(zip(names, sizes, strict=True)))
+    return [n for s, _ in found for n in s]
+
+
+def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim],
+          told: _Told) -> Any:
     """Return the size that had these values: a number, one of the unknown sizes, or a new one."""
     for name in names:
         if all(k[name] == n and list(k.values()).count(n) == 1
                for k, n in zip(known, column, strict=True)):
             return name
-    return column[0] if len(set(column)) == 1 and len(column) > 1 else Dim()
+    return column[0] if len(set(column)) == 1 and len(column) > 1 else CalledDim(
+        told, told.names)
 
 
 LENT.deferred = deferred

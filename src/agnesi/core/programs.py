@@ -32,9 +32,12 @@ def has_no_run() -> bool:
 def begins_program(args: Iterable[Any]) -> bool:
     """Return whether a call with such arguments writes down a symbolic program, and nobody said so
     yet."""
-    for x in args:
-        if isinstance(x, (list, tuple)) and x:
-            x = x[0]
+    for given in args:
+        x = given
+        if isinstance(given, (list, tuple)):
+            for x in given:  # the first that is no number, as in a shape
+                if type(x) is not int:
+                    break
         if (x.array is None and not x._placed if isinstance(x, Tensor)
                 else isinstance(x, Dim) and is_open(x)):
             mode = MODE.get()

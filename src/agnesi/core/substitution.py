@@ -52,7 +52,8 @@ def _replaced(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -
         return size
     if size.op == "broadcast":
         return _broadcast_with(size, known, done)
-    return dims.combine(size.op, *(done.get(a, a) for a in size.args))
+    args = [done.get(a, a) for a in size.args]
+    return size.at(args) if isinstance(size, dims.CalledDim) else dims.combine(size.op, *args)
 
 
 def _broadcast_with(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -> Size:

@@ -118,9 +118,35 @@ def _mapped(f, pattern):
     return 1
 
 
+def _as_sizes(f, pattern):
+    """The shapes of results, which nobody reads, as sizes of other tensors."""
+    case = [make(4) if callable(make) else make for make in pattern]
+    expected = _eager(f, case)
+    if expected is None:
+        return 0
+    given = [T.tensor(a.dtype, (None,) * a.ndim) if isinstance(a, np.ndarray) else a
+             for a in case]
+    made, wanted = [], []
+    for y, want in zip(tree.flatten(f(*given))[0], expected, strict=True):
+        n = want.shape
+        made += [ag.full(y.shape, 1.0), ag.broadcast_to(1.0, y.shape),
+                 ag.random.uniform(size=y.shape), ag.arange(ag.numel(y)).reshape(y.shape)]
+        wanted += [n, n, n, n]
+        for k, size in enumerate(n):
+            made += [ag.arange(y.shape[k]), y.shape[k] * 2.0, ag.zeros((y.shape[k] + 1,))]
+            wanted += [(size,), float(size * 2), (size + 1,)]
+    inputs = [x for x in given if isinstance(x, Tensor)]
+    found = ag.function(inputs, made, on_unused_input="ignore")(
+        *(a for a in case if isinstance(a, np.ndarray)))
+    assert [a.shape if isinstance(w, tuple) else float(a) for a, w in zip(
+        found, wanted, strict=True)] == wanted
+    return 1
+
+
 @pytest.mark.share(2)
 @pytest.mark.parametrize(("part", "checked"), [
     *((p, _checked) for p in range(4)),
+    *(pytest.param(p, _as_sizes, marks=pytest.mark.share(4)) for p in range(4)),
     *(pytest.param(p, _mapped, marks=pytest.mark.share(4)) for p in range(4)),
 ])
 def test_all_public_functions(part, checked):
@@ -162,12 +188,14 @@ def test_calls_that_must_know_sizes_are_put_off(f, value):
     assert any(isinstance(n.op, Deferred) for n in toposort([y.node]))
     loss = (y * y).sum()
     found = ag.function([x], [y, T.grad(loss, x), y.shape[0] if y.ndim else y])
+    alike = ag.function([x], ag.full(y.shape, 2.0), on_unused_input="ignore")
     for given in (value, np.concatenate([value, value[:2]])):
         t = ag.tensor(given, requires_grad=True)
         expect = f(t)
         (expect * expect).sum().backward()
         first, grad, size = found(given)
         np.testing.assert_allclose(first, expect.detach(), rtol=1e-6)
+        assert_array_equal(alike(given), np.full(expect.shape, 2.0))
         np.testing.assert_allclose(grad, t.grad, rtol=1e-6)
         assert not y.ndim or size == len(first)
 
@@ -266,3 +294,11 @@ def test_extremes_begin_with_a_number_where_there_are_no_elements(name, dtype):
         assert_array_equal(found, expected)
         assert_array_equal(ag.jit(extreme)(ag.tensor(x), axis=0, initial=1), expected)
         assert_array_equal(extreme(ag.tensor(x), axis=0, initial=1), expected)
+
+
+def test_shapes_that_begin_with_numbers_are_of_the_program():
+    x = T.vector("x")
+    for shape in ((1, x.shape[0]), (x.shape[0], 1), [2, 3, x.shape[0]]):
+        assert ag.zeros(shape).dtype == ag.random.normal(size=shape).dtype == "float64"
+    with pytest.raises(TypeError, match="convolve_size0"):
+        ag.save([ag.zeros(ag.convolve(x, x).shape)], "/dev/null", inputs=[x])

@@ -218,6 +218,28 @@ Size = int | Dim
 Shape = tuple[Any, ...]
 
 
+class CalledDim(Dim):
+    """A size that a function tells of other sizes, where these are known.
+
+    :ivar function: Hashable; of as many sizes as ``args`` are.
+    """
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Size], args: tuple[Any, ...]) -> None:
+        super().__init__(op="of", args=args)
+        self.function, self.key = function, ("of", function, *args)
+
+    def at(self, args: Sequence[Size]) -> Size:
+        """The size for other sizes."""
+        if any(map(is_open, args)):
+            return CalledDim(self.function, tuple(args))
+        return self.function(*args)
+
+    def __repr__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.args))})"
+
+
 def _broadcast(a: int, b: int) -> int:
     if a != b and a != 1 and b != 1:
         raise ShapeError(f"sizes {a} and {b} differ and neither is 1: they do not broadcast")
@@ -382,7 +404,11 @@ def resolve(size: Size, known: Mapping[Dim, int]) -> int:
         return size
     done: dict[Any, int] = {}
     for n in parts_first(size):
-        done[n] = EVALUATE[n.op](*(done.get(a, a) for a in n.args)) if n.op else known[n]
+        args = [done.get(a, a) for a in n.args]
+        if isinstance(n, CalledDim):
+            done[n] = n.function(*args)  # type: ignore[assignment]
+        else:
+            done[n] = EVALUATE[n.op](*args) if n.op else known[n]
     return done[size]
 
 

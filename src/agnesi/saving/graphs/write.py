@@ -16,7 +16,7 @@ import numpy as np
 from agnesi.compiler.shared import SharedDim, is_shared
 from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
 from agnesi.core.graph import constant_value, live_tensor
-from agnesi.core.ir.dims import Dim, leaves
+from agnesi.core.ir.dims import CalledDim, Dim, leaves
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.substitution import open_sizes
@@ -144,6 +144,9 @@ class Writer:
                 entry = {"value": self.add([n.node])[0], "most": plain_data(n.most, self)}
             elif isinstance(n, SharedDim):
                 entry = {"of": self.parameter(n.storage), "axis": n.axis}
+            elif isinstance(n, CalledDim):
+                raise TypeError(at(f"save keeps sizes that are arithmetic of others, and {n} is "
+                                   "none; give the sizes in the variable's shape"))
             elif n.op:
                 entry = {"do": n.op, "args": [plain_data(a, self) for a in n.args]}
             else:
