@@ -210,3 +210,54 @@ def test_layers_take_a_device_and_dtype_behind_all_others() -> None:
         nn.Linear(2, 3, True, "cuda")
     with pytest.raises(TypeError, match="Linear"):
         nn.Linear(2, 3, True, 5)
+
+
+def test_vectors_of_other_sizes_broadcast_before_their_angle() -> None:
+    a = ag.tensor([[1.0], [2.0], [-1.0]])
+    b = ag.tensor([[3.0, 4.0], [0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_allclose(F.cosine_similarity(a, b).numpy(),
+                               [7 / 50**0.5, 0.5**0.5, -0.5**0.5], rtol=1e-6)
+
+
+def test_losses_of_targets_that_are_none_count_both_parts_as_pytorch() -> None:
+    x, t = ag.tensor([0.5, 2.0, 0.25, 3.0]), ag.tensor([1.0, -1.0, 0.0, 7.0])
+    found = F.hinge_embedding_loss(x, t, reduction="none")
+    np.testing.assert_array_equal(found.numpy(), [0.5, 0.0, 1.0, 3.0])
+
+
+def test_arguments_that_pytorch_takes_elsewhere_have_no_place() -> None:
+    x = ag.tensor([[0.1, 0.2]])
+    for call in (lambda: F.kl_div(x, x, False), lambda: F.smooth_l1_loss(x, x, 0),
+                 lambda: F.binary_cross_entropy_with_logits(x, x, x, x),
+                 lambda: F.poisson_nll_loss(x, x, True, False, 0.5),
+                 lambda: F.gumbel_softmax(x, 1.0, False, 0), lambda: nn.SmoothL1Loss(0),
+                 lambda: nn.NLLLoss(None, 1)):
+        with pytest.raises(TypeError, match="positional argument|without a name"):
+            call()
+    with pytest.raises(TypeError, match="write keepdims=True"):
+        ag.special.logsumexp(x, 1, True)
+    with pytest.raises(TypeError, match=r"softmin of float32.* needs dim="):
+        F.softmin(ag.ones((2, 3, 4)))
+
+
+def test_a_tensor_beside_a_tensor_is_no_axis() -> None:
+    x = ag.tensor([[1, 2], [3, 4]])
+    np.testing.assert_array_equal(ag.max(x, ag.tensor([3])).numpy(), [[3, 3], [3, 4]])
+    with pytest.raises(TypeError, match=r"axis must be an integer, not int64\[1\]"):
+        ag.sum(x, ag.tensor([1]))
+
+
+def test_chunks_of_nothing_are_as_many_as_asked_for() -> None:
+    assert [part.shape for part in ag.chunk(ag.ones((0, 3)), 3)] == [(0, 3)] * 3
+
+
+@pytest.mark.parametrize("name", ["logit", "cdist", "pdist", "dist", "pairwise_distance",
+                                  "cumulative_trapezoid", "trapezoid", "isclose", "angle", "std"])
+def test_unsigned_integers_do_not_wrap_on_the_way_to_floats(name: str) -> None:
+    f = getattr(ag, name, None) or getattr(F, name)
+    x = np.array([[200, 3, 77], [5, 100, 2]], np.uint8)
+    pairs = "cdist dist pairwise_distance cumulative_trapezoid trapezoid isclose"
+    operands = (x, x[::-1]) if name in pairs.split() else (x,)
+    integers, floats = (f(*(ag.tensor(np.array(a, dtype)) for a in operands))
+                        for dtype in ("uint8", "float64"))
+    np.testing.assert_allclose(integers.numpy(), floats.numpy(), rtol=1e-5)

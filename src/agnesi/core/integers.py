@@ -27,6 +27,13 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
     return number
 
 
+def integer_axis(value: Any) -> Any:
+    """An axis that the user gave: one number, and no array of one."""
+    if getattr(value, "ndim", 0):
+        raise TypeError(f"axis must be an integer, not {typed(value)}")
+    return integer(value, "axis")
+
+
 def number(value: Any, name: str) -> Any:
     """A number that the user gave for a parameter of an operation."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):

@@ -15,7 +15,7 @@ from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import select
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, floating
 from agnesi.ops.elementwise.explog import log, logaddexp
 from agnesi.ops.numerics import statistics
 from agnesi.ops.reductions.vectornorms import norm
@@ -77,7 +77,7 @@ def clamp_max(x: TensorLike, max: TensorLike, *, out: Tensor | None = None) -> T
        eps="float, optional | Probabilities are clipped to [eps, 1 - eps].")
 def logit(x: TensorLike, eps: NotNegative | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``."""
-    x = as_tensor(x)
+    x = floating(x)
     if eps is not None:
         x = select.where(x < eps, eps, select.where(x > 1 - eps, 1 - eps, x))
     return log(x / (1 - x))

@@ -13,7 +13,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.grids import indices
 from agnesi.ops.base.arith import conj
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.base.movement import expand_dims, matrix_transpose, moveaxis, reshape
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.contractions.matmul import matmul
@@ -169,7 +169,7 @@ def cumulative_trapezoid(y: TensorLike, x: TensorLike | None = None, *, dx: Any 
     if x is None:
         parts = trapezoid(pairs, dx=dx)
     else:
-        points = as_tensor(x)
+        points = floating(x)
         points = points if points.ndim == 1 else moveaxis(points, axis, -1)
         parts = trapezoid(pairs) * (points[..., 1:] - points[..., :-1])
     return moveaxis(cumsum(parts, -1), -1, axis)

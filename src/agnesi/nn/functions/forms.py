@@ -75,7 +75,8 @@ def softplus(input: TensorLike, beta: Any = 1.0, threshold: float = 20.0, *,
     return select.where(far, cast(as_tensor(input), found.dtype), found)
 
 
-def _axis(name: str, x: Any, axis: Any) -> tuple[Tensor, Any]:
+def scores_axis(name: str, x: Any, axis: Any) -> tuple[Tensor, Any]:
+    """Scores and their axis: the last one of vectors and matrices where none is named."""
     x = as_tensor(x)
     if axis is None and x.ndim > 2:
         raise TypeError(f"{name} of {typed(x)} needs dim=: PyTorch takes the first or second axis "
@@ -99,7 +100,7 @@ def softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None, out: Te
     >>> ag.nn.functional.softmax(ag.zeros((1, 2)), dim=1)
     tensor([[0.5, 0.5]])
     """
-    x, axis = _axis("softmax", x, axis)
+    x, axis = scores_axis("softmax", x, axis)
     return softmaxes.softmax(x if dtype is None else x.astype(dtype), axis)
 
 
@@ -119,7 +120,7 @@ def log_softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None,
     >>> ag.nn.functional.log_softmax(ag.zeros((1, 2)), dim=1)
     tensor([[-0.6931472, -0.6931472]])
     """
-    x, axis = _axis("log_softmax", x, axis)
+    x, axis = scores_axis("log_softmax", x, axis)
     return softmaxes.log_softmax(x if dtype is None else x.astype(dtype), axis)
 
 

@@ -12,8 +12,9 @@ from agnesi.nn.base.aliases import also
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functions.elementary import uniform
+from agnesi.ops.arrays.replicate import broadcast_arrays
 from agnesi.ops.base.arith import add, divide, multiply, subtract
-from agnesi.ops.base.convert import cast, pair
+from agnesi.ops.base.convert import cast, floating, pair
 from agnesi.ops.base.reduce import sum
 from agnesi.ops.base.select import maximum
 from agnesi.ops.contractions.einsum import einsum
@@ -36,7 +37,7 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        x1, x2 = pair(x1, x2)
+        x1, x2 = broadcast_arrays(*pair(x1, x2))
         cosine = sum(multiply(*map(self._direction, (widened(x1), widened(x2)))), self.dim)
         return cast(cosine, dtypes.floating(x1.dtype))
 
@@ -67,7 +68,8 @@ class PairwiseDistance(Module):
         self.p, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return norm(add(subtract(x1, x2), self.eps), self.p, -1, keepdims=self.keepdim)
+        difference = subtract(floating(x1), floating(x2))
+        return norm(add(difference, self.eps), self.p, -1, keepdims=self.keepdim)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

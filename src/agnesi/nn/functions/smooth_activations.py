@@ -10,6 +10,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.base.overwriting import Overwriting
+from agnesi.nn.functions.forms import scores_axis
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.elementwise import call
 from agnesi.ops.neural.shrinks import SOFTSIGN, TANHSHRINK
@@ -113,14 +114,15 @@ def softmin(input: TensorLike, dim: int | None = None) -> Tensor:
     """The softmax of ``-x``.
 
     :param input: Real numbers.
-    :param dim: The axis along which the results sum to 1; the last one, as agnesi's softmax.
+    :param dim: The axis along which the results sum to 1; of vectors and matrices the last one.
     :returns: Of the shape of ``input``.
     :see: nn.Softmin, nn.Softmax
 
     >>> ag.nn.functional.softmin(ag.tensor([0.0, 0.0]))
     tensor([0.5, 0.5])
     """
-    return F.softmax(-as_tensor(input), -1 if dim is None else dim)
+    x, axis = scores_axis("softmin", input, dim)
+    return F.softmax(-x, axis)
 
 
 @public
@@ -238,7 +240,7 @@ class LogSigmoid(Module):
 class Softmin(Module):
     """The softmax of ``-x``.
 
-    :param dim: The axis along which the results sum to 1; the last one, as agnesi's softmax.
+    :param dim: The axis along which the results sum to 1; of vectors and matrices the last one.
     :see: nn.functional.softmin, nn.Softmax
 
     >>> ag.nn.Softmin()(ag.tensor([0.0, 0.0]))

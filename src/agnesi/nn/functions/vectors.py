@@ -17,7 +17,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functions.pairs import CosineSimilarity, PairwiseDistance
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.convolution.transposed import conv_transpose
 
 
@@ -117,7 +117,7 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
 
 
 @public
-def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False,
+def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, *,
                    dim: int = -1) -> Tensor:
     """A differentiable draw of classes (Jang et al., 2017).
 
@@ -198,7 +198,7 @@ def pdist(input: TensorLike, p: NotNegativeBound = 2.0) -> Tensor:
     >>> ag.nn.functional.pdist(ag.tensor([[0.0], [1.0], [3.0]]))
     tensor([1., 3., 2.])
     """
-    x = as_tensor(input)
+    x = floating(input)
     if x.ndim != 2 or not isinstance(x.shape[0], int):
         raise ShapeError(at(f"pdist({typed(x)}): rows of a matrix, whose number is known, are "
                             "compared"))

@@ -42,7 +42,7 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
 
 @public
 def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
-                                     weight: TensorLike | None = None,
+                                     weight: TensorLike | None = None, *,
                                      pos_weight: TensorLike | None = None,
                                      reduction: str = "mean") -> Tensor:
     """Cross entropy of the sigmoid of scores, without overflow.
@@ -114,11 +114,11 @@ def hinge_embedding_loss(input: TensorLike, target: TensorLike, margin: float = 
     tensor(1.25)
     """
     x, t = pair("hinge_embedding_loss", input, target)
-    return reduced(F.where(t == 1, x, 0.0) + F.where(t == -1, F.relu(margin - x), 0.0), reduction)
+    return reduced(F.where(t != -1, x, 0.0) + F.where(t != 1, F.relu(margin - x), 0.0), reduction)
 
 
 @public
-def kl_div(input: TensorLike, target: TensorLike, log_target: bool = False,
+def kl_div(input: TensorLike, target: TensorLike, *, log_target: bool = False,
            reduction: str = "mean") -> Tensor:
     """Kullback-Leibler divergence, ``target * (log(target) - input)``.
 
@@ -178,7 +178,8 @@ class BCEWithLogitsLoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: TensorLike | None = None, pos_weight: TensorLike | None = None,
+    def __init__(self, weight: TensorLike | None = None, *,
+                 pos_weight: TensorLike | None = None,
                  reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.weight = weight
         self.pos_weight = pos_weight
@@ -242,7 +243,7 @@ class KLDivLoss(Loss):
 
     #: Words for what becomes of the losses.
 
-    def __init__(self, log_target: bool = False,
+    def __init__(self, *, log_target: bool = False,
                  reduction: Literal["mean", "batchmean", "sum", "none"] = "mean") -> None:
         self.log_target = log_target
         self.reduction = reduction

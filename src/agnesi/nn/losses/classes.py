@@ -103,7 +103,7 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
     x, t = pair("multilabel_soft_margin_loss", input, target)
     loss = F.softplus(x) - x * t
     loss = loss if weight is None else loss * as_tensor(weight)
-    return reduced(F.mean(loss, -1), reduction)
+    return reduced(F.sum(loss, -1) / x.shape[-1], reduction)
 
 
 class MultiMarginLoss(Loss):
@@ -188,7 +188,7 @@ class NLLLoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: TensorLike | None = None, ignore_index: int | None = -100,
+    def __init__(self, weight: TensorLike | None = None, *, ignore_index: int | None = -100,
                  reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
 

@@ -43,7 +43,7 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
 
 
 @public
-def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: NotNegative = 1.0,
+def smooth_l1_loss(input: TensorLike, target: TensorLike, *, beta: NotNegative = 1.0,
                    reduction: str = "mean") -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
 
@@ -104,7 +104,7 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
 
 @public
 def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = True,
-                     full: bool = False, eps: NotNegative = 1e-8,
+                     full: bool = False, *, eps: NotNegative = 1e-8,
                      reduction: str = "mean") -> Tensor:
     """Negative log-likelihood of counts under a Poisson distribution.
 
@@ -198,8 +198,8 @@ class SmoothL1Loss(Loss):
     tensor(1.3125)
     """
 
-    def __init__(self, beta: NotNegative = 1.0, reduction: Literal["mean", "sum", "none"] = "mean"
-                 ) -> None:
+    def __init__(self, *, beta: NotNegative = 1.0,
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.beta = beta
         self.reduction = reduction
 
@@ -244,7 +244,8 @@ class PoissonNLLLoss(Loss):
     tensor(1.)
     """
 
-    def __init__(self, log_input: bool = True, full: bool = False, eps: NotNegative = 1e-8,
+    def __init__(self, log_input: bool = True, full: bool = False, *,
+                 eps: NotNegative = 1e-8,
                  reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.log_input = log_input
         self.full = full

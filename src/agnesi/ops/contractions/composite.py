@@ -24,7 +24,7 @@ from agnesi.ops.base.compare import (
     logical_or,
     not_equal,
 )
-from agnesi.ops.base.convert import SCALARS, as_tensor, cast
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast, floating
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.reduce import all as every
@@ -196,7 +196,7 @@ def dist(x1: TensorLike, x2: TensorLike, /, p: NotNegativeBound = 2, *,
     >>> ag.dist(ag.tensor([0.0, 0.0]), ag.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    return norm(subtract(x1, x2), ord=p)
+    return norm(subtract(floating(x1), floating(x2)), ord=p)
 
 
 @public

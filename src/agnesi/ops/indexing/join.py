@@ -263,8 +263,10 @@ def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
     n = operator.index(x.shape[axis])
     if chunks < 1:
         raise ValueError(f"the number of chunks must be positive, not {chunks}")
-    size = max(-(-n // chunks), 1)
-    return [_cut(x, axis, a, min(a + size, n)) for a in range(0, max(n, 1), size)]
+    if not n:
+        return [x] * chunks
+    size = -(-n // chunks)
+    return [_cut(x, axis, a, min(a + size, n)) for a in range(0, n, size)]
 
 
 @public

@@ -207,6 +207,9 @@ def logsumexp(a: TensorLike, /, axis: Any = None, b: TensorLike | None = None,
     >>> ag.special.logsumexp(ag.tensor([1000.0, 1000.0]), b=ag.tensor([2.0, -1.0]))
     tensor(1000.)
     """
+    if isinstance(b, bool):
+        raise TypeError(f"the third argument of special.logsumexp is SciPy's b, the weights, and "
+                        f"not {b}: write keepdims={b}")
     a = floating(a)
     if b is None and not return_sign:
         return softmaxes.logsumexp(a, axis=_all_axes(a, axis), keepdims=keepdims)

@@ -47,7 +47,7 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis:
     axis = shapes.axis_of(axis, y.ndim)
     width: Any = dx
     if x is not None:
-        x = as_tensor(x)
+        x = floating(x)
         sizes = y.shape[axis], x.shape[-1]
         if x.ndim == 1 and sizes[0] != sizes[1] and is_settled(sizes) and 2 not in sizes:
             raise ShapeError(f"there are {sizes[0]} samples on axis {axis} of y {y.shape}, and "

@@ -14,7 +14,7 @@ from agnesi.core.options import NotNegativeBound
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.base.elementwise import Binary, with_methods
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.contractions.matmul import matmul
@@ -183,5 +183,5 @@ def cdist(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0, *,
     >>> ag.cdist(ag.tensor([[0.0, 0.0]]), ag.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """
-    a, b = as_tensor(x1), as_tensor(x2)
+    a, b = floating(x1), floating(x2)
     return norm(expand_dims(a, -2) - expand_dims(b, -3), p, -1)
