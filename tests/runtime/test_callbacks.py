@@ -1,13 +1,16 @@
 """Python called from compiled code."""
 
 import gc
+import signal
 import sys
 import threading
+import time
 import traceback
 
 import numpy as np
 import pytest
 
+import agnesi as ag
 from agnesi.runtime import entry, machine
 from agnesi.runtime.callbacks import Callback, Callbacks
 from agnesi.runtime.entry import Arg, EntrySpec, Out
@@ -120,3 +123,44 @@ def test_nothing_leaks():
     gc.collect()
     assert sys.getrefcount(x) == before[0]
     assert len(gc.get_objects()) - before[1] < 100
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signals")
+def test_a_handlers_exception_at_the_begin_of_a_callback_is_raised():
+    """Python runs a handler, whose signal came in native code, before the callback's first line."""
+    class StoppedError(Exception):
+        pass
+
+    def handler(number, frame):
+        raise StoppedError
+
+    def first(x):
+        signal.setitimer(signal.ITIMER_REAL, 1e-4)
+        return x
+
+    @ag.jit
+    def run(x):
+        y = ag.callback(first, x, x)
+        for _ in range(8):
+            y = ag.cos(y + y[::-1])
+        return ag.callback(lambda x: x * 2, x, y)
+
+    x = ag.ones(20_000)
+    old = signal.signal(signal.SIGALRM, lambda number, frame: None)
+    try:
+        wanted = run(x).numpy()
+        for _ in range(20):
+            signal.signal(signal.SIGALRM, handler)
+            with pytest.raises(StoppedError):
+                run(x)
+                time.sleep(60)
+            signal.signal(signal.SIGALRM, lambda number, frame: None)
+            np.testing.assert_array_equal(run(x).numpy(), wanted)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_a_call_that_does_not_give_its_token_back_is_told():
+    with pytest.raises(KeyboardInterrupt, match="unraisablehook"):
+        Callbacks([]).failed(1)

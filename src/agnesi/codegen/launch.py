@@ -14,6 +14,9 @@ from agnesi.core.ir.kernels import Buffer
 from agnesi.core.support.record import record
 
 Base = Callable[[int], Value]
+#: The bits of what Python is told that are the number of a function (``runtime/callbacks.py``), and
+#: what the program returns where that failed.
+_TOKEN_SHIFT, _CALLBACK_FAILED = 32, 1
 #: The entry of the runtime's table that holds the address of the table of functions.
 FUNCTIONS_ENTRY = 5
 #: Those that hold the counters of a profiled program, two for each row, and the clock.
@@ -117,7 +120,7 @@ class Runner:
             b.store(b.size(n), b.gep("ptr", self.room, i64(i)))
         if step.callback >= 0:
             back = b.load("ptr", b.gep("ptr", self.rt, i64(1)))
-            self.leave_on(b.call_pointer("i32", back, i64(step.callback), self.room))
+            self._call_python(back, step.callback)
         elif step.control:
             self.leave_on(b.call("i32", step.name, self.room, self.rt))
         elif step.parallel and isinstance(step.spare, Extent):
@@ -132,6 +135,17 @@ class Runner:
             self._alone(step)
         if step.looks:
             self.leave_on(poll(b))
+
+    def _call_python(self, back: Value, number: int) -> None:
+        """Call Python, which returns the token that it was given where all went well."""
+        b = self.b
+        b.module.declare("llvm.readcyclecounter", "i64", [])
+        clock = b.value("i64", "call i64 @llvm.readcyclecounter()")
+        token = b.op("and", clock, i64((1 << 31) - 1))
+        packed = b.op("or", b.op("shl", token, i64(_TOKEN_SHIFT)), i64(number))
+        code = b.call_pointer("i32", back, packed, self.room)
+        failed = b.icmp("ne", code, b.cast("trunc", token, "i32"))
+        self._leave(failed, Value(str(_CALLBACK_FAILED), "i32"))
 
     def _share(self, step: Step) -> None:
         """Share the work among all threads."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +16,11 @@ from agnesi.core.support.record import record
 
 Signature = tuple[tuple[str, tuple[int, ...]], ...]
 _TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)
+#: What is called has its number in the low bits; above is the token that a call returns which ended
+#: well: where Python is left before its first line, ctypes returns any number.
+TOKEN_SHIFT = 32
+#: What compiled code returns then.
+FAILED = 1
 
 
 @record
@@ -39,10 +45,13 @@ class Callback:
 class Callbacks:
     """The Python functions of one compiled function; ``address`` is slot 1 of its table.
 
-    An exception is kept, per thread, until :meth:`failed` raises it again.
+    An exception is kept, per thread, until :meth:`failed` raises it again; so is one of a handler
+    of signals that Python runs before the first line of :meth:`_run`, which ctypes hands to
+    ``sys.unraisablehook``.
     """
 
     def __init__(self, table: Sequence[Callback]) -> None:
+        _watch_unraisable()
         self._table = tuple(map(_Prepared, table))
         self._errors = threading.local()
         self._native = _TYPE(self._run)
@@ -51,18 +60,43 @@ class Callbacks:
     def failed(self, code: int) -> Any:
         """Raise what a callback raised; the ``failed`` argument of :func:`entry.bind`."""
         error, told = self._errors.__dict__.pop("found", (None, None))
-        if error is None:
+        if error is None and code != FAILED:
             raise RuntimeError(f"compiled code stopped with code {code}")
+        if error is None:  # another hook has it
+            raise KeyboardInterrupt("a handler of signals raised an exception where compiled code "
+                                    "calls Python, which sys.unraisablehook has told")
         seen = told(error) if isinstance(error, Exception) else error
         raise seen from error.__cause__
 
-    def _run(self, index: int, bufs: int) -> int:
+    def _run(self, packed: int, bufs: int) -> int:
+        token, index = packed >> TOKEN_SHIFT, packed & (1 << TOKEN_SHIFT) - 1
         try:
             _call(self._table[index], bufs)
         except BaseException as error:  # whatever it is, it belongs to the caller
             self._errors.found = error, self._table[index].told
-            return 1
-        return 0
+            return token ^ 1
+        return token
+
+    def struck(self, error: BaseException) -> None:
+        """Keep the exception of a handler of signals, which is no callback's."""
+        self._errors.found = error, lambda error: error
+
+
+def _watch_unraisable() -> None:
+    """Keep exceptions that strike as a callback begins from being told and forgotten."""
+    before = sys.unraisablehook
+    if getattr(before, "keeps_callbacks", False):
+        return
+
+    def hook(told: Any) -> None:
+        owner = getattr(told.object, "__self__", None)
+        if isinstance(owner, Callbacks) and isinstance(told.exc_value, BaseException):
+            owner.struck(told.exc_value)
+        else:
+            before(told)
+
+    hook.keeps_callbacks = True  # type: ignore[attr-defined]
+    sys.unraisablehook = hook
 
 
 class _Prepared:
