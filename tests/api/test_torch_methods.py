@@ -228,6 +228,12 @@ def test_types_and_devices() -> None:
         x.type("torch.NoTensor")
 
 
+def test_triangles_of_rows_columns_and_an_offset() -> None:
+    for numpys, name in ((np.triu_indices, "triu_indices"), (np.tril_indices, "tril_indices")):
+        found = getattr(ag, name)(2, 4, offset=1)
+        np.testing.assert_array_equal(np.stack(found), np.stack(numpys(2, 1, 4)))
+
+
 def test_shapes_and_places() -> None:
     x = ag.arange(6.0)
     assert x.view_as(ag.ones(2, 3)).shape == (2, 3)

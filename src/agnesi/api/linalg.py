@@ -17,6 +17,7 @@ from agnesi.ops.contractions.matmul import vecdot as vecdot
 from agnesi.ops.linalg.cholesky import cho_factor as cho_factor
 from agnesi.ops.linalg.cholesky import cho_solve as cho_solve
 from agnesi.ops.linalg.cholesky import cholesky as cholesky
+from agnesi.ops.linalg.cholesky import cholesky_ex as cholesky_ex
 from agnesi.ops.linalg.det import det as det
 from agnesi.ops.linalg.det import slogdet as slogdet
 from agnesi.ops.linalg.expm import expm as expm

@@ -107,6 +107,7 @@ def _systems() -> Iterator[tuple[str, Sample]]:
 
 def _factors() -> Iterator[tuple[str, Sample]]:
     yield "cholesky", (lambda x: cholesky.cholesky(_positive(x)), SQUARE)
+    yield "cholesky_ex", (lambda x: cholesky.cholesky_ex(_positive(x))[0], SQUARE)
     yield "cholesky, upper", (lambda x: cholesky.cholesky(_positive(x), upper=True), SQUARE)
     for upper in (False, True):
         yield f"cho_factor {upper}", (

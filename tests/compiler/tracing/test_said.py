@@ -159,6 +159,25 @@ def test_each_call_leaves_settings_changed(change: Any, ask: Any, restore: Any) 
     assert found[0] == found[1] == found[2] != before == ask()
 
 
+def test_filters_of_modules_that_a_trace_imports_are_no_obstacle(tmp_path: Any,
+                                                                 monkeypatch: Any) -> None:
+    """As ``scipy.special`` adds one, which a density may be the first to ask for."""
+    (tmp_path / "adds_a_filter.py").write_text(
+        "import warnings\nwarnings.simplefilter('always', ImportWarning, append=False)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    @ag.jit
+    def f(x):
+        import adds_a_filter  # type: ignore[import-not-found]
+
+        return x * 2 if adds_a_filter else x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert f(ag.ones(2)).tolist() == [2.0, 2.0]
+        assert len(f.specialisations) == 1
+
+
 def test_errors_of_a_function_that_runs_eagerly_have_no_trace_behind() -> None:
     def fails(x):
         raise KeyError(eval("3"))

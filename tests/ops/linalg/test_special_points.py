@@ -143,3 +143,17 @@ def test_a_result_that_was_changed_is_told() -> None:
 
 def test_second_derivatives_use_the_same_factors() -> None:
     check_grads(lambda x: L.slogdet(x @ x.mT)[1] + L.inv(x).sum(), [TWICE + 1], order=3)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("upper", [False, True])
+def test_factors_of_some_matrices_only(wrap, upper):
+    x = ag.tensor([[[4.0, 1.0], [1.0, 3.0]], [[1.0, 2.0], [2.0, 1.0]]], requires_grad=True)
+    factor, info = wrap(lambda x: L.cholesky_ex(x, upper=upper))(x)
+    assert info.tolist() == [0, 2] and info.dtype == "int32" and bool(ag.isnan(factor[1]).all())
+    np.testing.assert_allclose(factor[0].detach(), L.cholesky(x[0], upper=upper).detach())
+    ours, = ag.autograd.grad(ag.nansum(factor), x)
+    one, = ag.autograd.grad(L.cholesky(x[:1], upper=upper).sum(), x)
+    np.testing.assert_allclose(ours, one)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        L.cholesky_ex(x, check_errors=True)

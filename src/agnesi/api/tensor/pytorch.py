@@ -249,6 +249,15 @@ def _searched(function: Form, args: Any, keywords: Any) -> Any:
     return cast(found, dtypes.int32) if short else found
 
 
+def _triangle(function: Form, args: Any, keywords: Any) -> Any:
+    """Columns second, where the diagonal is named."""
+    if "offset" not in keywords or len(args) < 2:
+        return NotImplemented
+    rows, columns, *others = args
+    given = {w: v for w, v in keywords.items() if w != "offset"}
+    return function(rows, keywords["offset"], columns, *others, **given)
+
+
 #: By the name of the function.
 FORMS: dict[str, Form] = {
     "searchsorted": _searched,
@@ -261,7 +270,7 @@ FORMS: dict[str, Form] = {
     "permute_dims": _axes, "transpose": _named_axes, "histogram": _histogram,
     "index_add": _index_add, "index_add_": _index_add, "solve": _solved,
     "solve_triangular": _solved, "lu_solve": _lu_solved,
-    "meshgrid": _grid, "flip": _several,
+    "meshgrid": _grid, "flip": _several, "triu_indices": _triangle, "tril_indices": _triangle,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,17 @@ from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir import foreign
 from agnesi.core.op import called
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import where
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.indexing.ranges import eye
 from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,
@@ -134,6 +139,44 @@ def cholesky(x: TensorLike, /, *, upper: bool = False, out: Tensor | None = None
     if upper:
         return adjoint(apply(CHOLESKY, adjoint(x)))
     return apply(CHOLESKY, x)
+
+
+class CholeskyExResult(NamedTuple):
+    """Factors, and for each 0 if there is one."""
+
+    L: Tensor
+    info: Tensor
+
+
+@public
+def cholesky_ex(x: TensorLike, /, *, upper: bool = False, check_errors: bool = False
+                ) -> CholeskyExResult:
+    """Cholesky's factors where there are some, and which matrices have one.
+
+    :param x: Of shape (..., n, n), as :func:`cholesky` reads it.
+    :param upper: Whether to give ``u`` with ``x = adjoint(u) @ u``.
+    :param check_errors: Whether to raise as :func:`cholesky` does.
+    :returns L: The triangular factors; NaN where a matrix is not positive definite.
+    :returns info: int32, of shape (...): 0 where it is; else the size of the first leading block
+        that is not.
+    :raises numpy.linalg.LinAlgError: If ``check_errors``, and a matrix is not positive definite.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.cholesky
+
+    >>> factor, info = ag.linalg.cholesky_ex(ag.tensor([[[4.0]], [[-1.0]]]))
+    >>> factor.ravel(), info
+    (tensor([ 2., nan]), tensor([0, 1], dtype=int32))
+    """
+    x = square(x)
+    a = adjoint(x) if upper else x
+    info = apply_many(POTRF, a)[1]
+    found = equal(info, 0)
+    if not check_errors:
+        a = where(reshape(found, (*found.shape, 1, 1)), a, eye(a.shape[-1], dtype=a.dtype))
+    factor = apply(CHOLESKY, a)
+    if not check_errors:
+        factor = where(reshape(found, (*found.shape, 1, 1)), factor, np.nan)
+    return CholeskyExResult(adjoint(factor) if upper else factor, cast(info, dtypes.int32))
 
 
 @public

@@ -39,7 +39,8 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]
            lambda value: np.set_printoptions(**value))
     yield "Python's limit of recursion", sys.getrecursionlimit, sys.setrecursionlimit
     yield "the current folder", _folder, os.chdir
-    yield "the filters of warnings", lambda: list(warnings.filters), _filter
+    filters, modules = list(warnings.filters), len(sys.modules)
+    yield "the filters of warnings", lambda: _filters(filters, modules), _filter
     decimal: Any = sys.modules.get("decimal")
     if decimal is not None:
         held = decimal.getcontext().copy()
@@ -52,6 +53,14 @@ def _folder() -> str:
         return os.getcwd()
     except OSError:  # it was removed
         return ""
+
+
+def _filters(before: list[Any], modules: int) -> list[Any]:
+    """The filters, without those that modules added which were imported since: that is done once,
+    in whatever call it happens."""
+    now: list[Any] = list(warnings.filters)
+    added = len(sys.modules) > modules and [f for f in now if f in before] == before
+    return before if added else now
 
 
 def _filter(filters: list[Any]) -> None:

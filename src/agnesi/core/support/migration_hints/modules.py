@@ -62,7 +62,6 @@ legendre_polynomial_p : `ag.special.eval_legendre(n, x)`
 LINALG = """
 matrix_exp : `ag.linalg.expm(x)`
 vander : `ag.vander(x, increasing=True)`
-cholesky_ex : `ag.linalg.cholesky(x)`, which raises where it fails
 inv_ex : `ag.linalg.inv(x)`, which raises where it fails
 solve_ex : `ag.linalg.solve(a, b)`, which raises where it fails
 lu_factor_ex : `ag.linalg.lu_factor(x)`
