@@ -15,6 +15,8 @@ from agnesi.compiler.control import cache_report, clear_cache
 def main(arguments: Sequence[str] | None = None) -> None:
     """Do what the command line says.
 
+    Examples
+    --------
     >>> import agnesi as ag
     >>> from agnesi.__main__ import main
     >>> with ag.config(cache=False):

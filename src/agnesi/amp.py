@@ -171,7 +171,6 @@ class GradScaler:
         """Return what is to be saved.
 
         :returns: Numbers by name; empty where it does nothing.
-        :rtype: dict
         """
         return {} if not self._enabled else {
             "scale": self._scale, "growth_factor": self._growth, "backoff_factor": self._backoff,

@@ -32,7 +32,6 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: TensorLike, *args
 
     :param func1d: Of a vector, and ``args`` and ``keywords``; its result stands in the place of the
         axis.
-    :type func1d: callable
     :param x: At least one axis.
     :param *args: Further arguments of ``func1d``.
     :type *args: object
@@ -74,7 +73,6 @@ def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Any, *,
 
     :param func: ``func(x, axis)``, which drops the axis or leaves it with size 1, as
         :func:`agnesi.sum`.
-    :type func: callable
     :param x: Of any shape.
     :param axes: One after another.
     :type axes: int or sequence of int
@@ -98,10 +96,8 @@ def vectorize(pyfunc: Callable[..., Any], *, signature: str | None = None) -> Ca
     """A function of numbers, for arrays that broadcast (by :func:`agnesi.vmap`).
 
     :param pyfunc: Of numbers; or of arrays with the axes that ``signature`` names.
-    :type pyfunc: callable
     :param signature: Such as "(n),(n)->()", as in NumPy.
     :returns: It takes arrays that broadcast but for the axes of the signature.
-    :rtype: callable
     :raises ShapeError: By that function, if an operand has too few axes.
     :raises TypeError: If the signature does not fit the operands.
     :see: vmap, elementwise, apply_along_axis

@@ -52,7 +52,6 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
 
     :param function: A function or module.  Run twice, it must do the same: apart from changes of
         tensors in place, it has no side effects.
-    :type function: callable
     :param *args: Its arguments: tensors, nested containers of them, anything else.
     :type *args: object
     :param **keywords: Further arguments, by name; those by which PyTorch chooses its way

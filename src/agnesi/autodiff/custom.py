@@ -137,10 +137,8 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
         """Give the derivative: see :class:`custom_vjp`.
 
         :param forward: ``forward(*args) -> (result, residuals)``.
-        :type forward: callable
         :param backward: ``backward(residuals, cotangent)``, a tuple with the cotangent of each
             argument.
-        :type backward: callable
         :raises TypeError: If one is no function.
         """
         for what, rule in (("forward", forward), ("backward", backward)):
@@ -348,7 +346,6 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
         """Give the derivative: see :class:`custom_jvp`.
 
         :param rule: ``rule(primals, tangents) -> (result, its direction)``.
-        :type rule: callable
         """
         self._rule = rule
 

@@ -43,14 +43,12 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto
     nested containers give nested containers: of the result, and in it of the argument.
 
     :param f: A function of tensors, or of nested containers of them.
-    :type f: callable
     :param argnums: Which arguments to differentiate.
     :type argnums: int or sequence of int
     :param mode: Forward mode computes a column for each element of the arguments, reverse mode a
         row for each element of the result, all of them at once.  "auto" takes what is fewer.
     :type mode: {"auto", "forward", "reverse"}
     :returns: It takes what ``f`` takes.
-    :rtype: callable
     :raises ValueError: If there is no such mode.
     :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: jacfwd, jacrev, hessian, grad
@@ -140,10 +138,8 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by forward mode: for functions of few numbers.
 
     :param f: A function of tensors, or of nested containers of them.
-    :type f: callable
     :param argnums: Which arguments to differentiate.
     :returns: As of :func:`jacobian`.
-    :rtype: callable
     :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: jacobian, jacrev, jvp
 
@@ -158,10 +154,8 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by reverse mode: for functions with few results.
 
     :param f: A function of tensors, or of nested containers of them.
-    :type f: callable
     :param argnums: Which arguments to differentiate.
     :returns: As of :func:`jacobian`.
-    :rtype: callable
     :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: jacobian, jacfwd, vjp
 
@@ -178,11 +172,9 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     The gradient is differentiated by forward mode, along all directions at once.
 
     :param f: A function of tensors, or of nested containers of them, whose result is a scalar.
-    :type f: callable
     :param argnums: Which arguments to differentiate.
     :returns: It gives, for an argument of shape ``t``, a tensor of shape ``t + t``; nested
         containers give nested containers.
-    :rtype: callable
     :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: hvp, jacobian, grad
 
@@ -198,7 +190,6 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a scalar ``f`` times a vector, without forming the Hessian.
 
     :param f: A function of tensors, or of nested containers of them, whose result is a scalar.
-    :type f: callable
     :param primals, tangents: Arguments of ``f``, and the vector: nests of the same shape.
     :type primals, tangents: sequence
     :returns: Like the argument; a tuple for several arguments.
@@ -220,7 +211,6 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
     ``f`` runs once, however often the derivative is used.
 
     :param f: Of tensors, or nests of tensors.
-    :type f: callable
     :param *primals: Its arguments.
     :type *primals: tensor or nest of tensors
     :returns value: ``f(*primals)``.

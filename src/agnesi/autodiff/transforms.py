@@ -65,7 +65,6 @@ def grad(
     :param create_graph: Record the gradient of computed tensors too, so that it can be
         differentiated again.
     :param disconnected: What to give for a tensor that the cost does not depend on.
-    :type disconnected: {"error", "zero", "none"}
     :param consider_constant: Intermediate results through which no gradient flows.
     :type consider_constant: sequence of Tensor
     :returns: Like ``wrt``; a function for a function.
@@ -190,13 +189,11 @@ def value_and_grad(
 
     :param f: A function of tensors, modules, or nested containers of them, whose result is a scalar
         tensor.  The gradient to a module is a dict with those to its parameters, by name.
-    :type f: callable
     :param argnums: Which arguments to differentiate.
     :type argnums: int or sequence of int
     :param has_aux: Whether ``f`` returns ``(value, something else)``.
     :returns: It takes what ``f`` takes, and gives ``(value, gradient)``, or ``((value, something
         else), gradient)``.
-    :rtype: callable
     :raises TypeError: By that function, if ``f`` does not return a tensor.
     :raises GradientError: By that function, if ``f`` does not return a scalar.
     :see: grad, vjp
@@ -399,7 +396,6 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of ``f`` and the function that pulls cotangents back to its arguments.
 
     :param f: Of tensors, or nests of tensors.
-    :type f: callable
     :param *primals: Its arguments.
     :type *primals: tensor or nest of tensors
     :param has_aux: Whether ``f`` gives a pair, of which the second is no part of what is
@@ -464,7 +460,6 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     """The value of ``f`` and its derivative along ``tangents``, by forward mode.
 
     :param f: A function of tensors, or of nested containers of them.
-    :type f: callable
     :param primals, tangents: Arguments of ``f``, and their directions: nests of the same shape.
     :type primals, tangents: sequence
     :returns value: ``f(*primals)``.

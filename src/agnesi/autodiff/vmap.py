@@ -45,7 +45,6 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
     on both sides.  Results can be differentiated, batched again, and compiled.
 
     :param f: A function of tensors, or of nested containers of them.
-    :type f: callable
     :param in_axes: Along which axis of each argument the examples lie; None where it is the same
         for all.  A tuple has an entry for each argument; an entry may be a nest that begins like
         the argument.
@@ -57,7 +56,6 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
         draw of ``n`` numbers inside takes those of one draw of (examples, n) outside.
     :type randomness: {"different", "same"}
     :returns: It takes what ``f`` takes; keyword arguments are batched along their first axis.
-    :rtype: callable
     :raises ShapeError: If arguments hold different numbers of examples.
     :raises ValueError: If no argument has examples and ``axis_size`` is not given, or a result with
         ``out_axes=None`` differs between examples.

@@ -34,7 +34,6 @@ def check_grads(
     one the derivatives themselves are checked in the same way.  Integer arguments are held.
 
     :param f: Takes tensors, returns a tensor or a nest of tensors.
-    :type f: callable
     :param args: Where to check; floats are taken in double precision.
     :param order: How many times to differentiate.
     :param modes: Modes to check.

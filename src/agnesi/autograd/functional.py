@@ -57,7 +57,6 @@ def jacobian(func: Callable[..., Any], inputs: _Operands, create_graph: bool = F
 
     :param func: A function of tensors; its results are tensors.
     :param inputs: Its operand, or all of them.
-    :type inputs: Tensor or sequence of Tensor
     :param create_graph: Whether the derivatives can be differentiated again.
     :param vectorize: Taken from PyTorch's calls; rows are always computed together.
     :param strategy: Whether rows or columns are computed.
@@ -82,7 +81,6 @@ def hessian(func: Callable[..., Any], inputs: _Operands, create_graph: bool = Fa
 
     :param func: A function of tensors; its result is a scalar.
     :param inputs: Its operand, or all of them.
-    :type inputs: Tensor or sequence of Tensor
     :param create_graph: Whether the derivatives can be differentiated again.
     :param vectorize: Taken from PyTorch's calls; rows are always computed together.
     :param outer_jacobian_strategy: Whether rows or columns of the gradient's Jacobian are computed.
@@ -106,9 +104,7 @@ def vjp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
 
     :param func: A function of tensors; its results are tensors.
     :param inputs: Its operand, or all of them.
-    :type inputs: Tensor or sequence of Tensor
     :param v: Of the results' shapes; needed unless the only result is a scalar.
-    :type v: Tensor or sequence of Tensor, optional
     :param create_graph: Whether the product can be differentiated again.
     :returns: The results, and the product, which is like the operands.
     :raises GradientError: If the vector is missing.
@@ -130,9 +126,7 @@ def jvp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
 
     :param func: A function of tensors; its results are tensors.
     :param inputs: Its operand, or all of them.
-    :type inputs: Tensor or sequence of Tensor
     :param v: Of the operands' shapes; needed unless the only operand is a scalar.
-    :type v: Tensor or sequence of Tensor, optional
     :param create_graph: Whether the product can be differentiated again.
     :returns: The results, and the product, which is like them.
     :raises GradientError: If the vector is missing.
@@ -153,9 +147,7 @@ def hvp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
 
     :param func: A function of tensors; its result is a scalar.
     :param inputs: Its operand, or all of them.
-    :type inputs: Tensor or sequence of Tensor
     :param v: Of the operands' shapes; needed unless the only operand is a scalar.
-    :type v: Tensor or sequence of Tensor, optional
     :param create_graph: Whether the product can be differentiated again.
     :returns: The result, and the product, which is like the operands.
     :raises GradientError: If the vector is missing.
@@ -174,9 +166,7 @@ def vhp(func: Callable[..., Any], inputs: _Operands, v: _Operands | None = None,
 
     :param func: A function of tensors; its result is a scalar.
     :param inputs: Its operand, or all of them.
-    :type inputs: Tensor or sequence of Tensor
     :param v: Of the operands' shapes; needed unless the only operand is a scalar.
-    :type v: Tensor or sequence of Tensor, optional
     :param create_graph: Whether the product can be differentiated again.
     :returns: The result, and the product, which is like the operands.
     :raises GradientError: If the vector is missing.

@@ -572,13 +572,13 @@ def function(
     :type memory_limit: number or str, optional
     :param save_dtype: How to keep large values that lie idle while memory is short;
         ``config.save_dtype`` by default.
-    :type save_dtype: dtype, optional
     :param algebra: Whether NaN, infinities and signs of zero are kept, or numbers taken for real
         ones ("real").
     :type algebra: {"exact", "real"}, optional
     :param profile: Whether the code counts how often and how long each kernel runs, for
         ``profile()``; it takes some 10 ns a kernel.
     :returns: A callable of the inputs, with ``plan()``, ``profile()`` and ``ir()``.
+    :rtype: Function
     :raises MissingInputError: If the outputs depend on a variable that is neither an input nor has
         a value.
     :raises UnusedInputError: If nothing depends on an input and ``on_unused_input`` is "raise".

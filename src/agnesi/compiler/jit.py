@@ -285,7 +285,6 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """Another function, compiled with the same settings.
 
         :param function: What to compile.
-        :type function: callable
         :returns: Of that function.
         :rtype: Jit
         """
@@ -400,7 +399,6 @@ def jit(
     :type memory_limit: number or str, optional
     :param save_dtype: How to keep large values that lie idle while memory is short;
         ``config.save_dtype`` by default.
-    :type save_dtype: dtype, optional
     :param algebra: Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or
         simplify as with real numbers: ``x / x`` is 1; ``config.algebra`` by default.
     :type algebra: {"exact", "real"}, optional

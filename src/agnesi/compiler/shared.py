@@ -98,7 +98,6 @@ class Shared(Tensor):
 
         :param borrow: Whether to give the memory itself.
         :returns: Of the variable's dtype.
-        :rtype: numpy.ndarray
         """
         data: Any = self.storage.array
         return data if borrow else data.copy()

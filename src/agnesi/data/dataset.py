@@ -60,7 +60,6 @@ class Dataset:
         :param function: Takes what a sample consists of, one argument each, and gives a sample.
             Where it has a parameter ``generator``, it gets a :class:`numpy.random.Generator` of the
             batch, which is the same in every run, on any number of workers.
-        :type function: callable
         :param batched: Whether it takes and gives whole batches.
         :returns: Of the same length.
         """
@@ -182,7 +181,6 @@ class MappedDataset(Dataset):
     :param dataset: Where samples come from.
     :type dataset: Dataset
     :param function: Takes what a sample consists of, one argument each, and perhaps ``generator``.
-    :type function: callable
     :param batched: Whether it takes and gives whole batches.
     :raises TypeError: If ``function`` cannot be called, or whole batches cannot be had.
     :see: data.Dataset, data.DataLoader

@@ -130,7 +130,6 @@ def mnist(folder: _Path, split: str = "train") -> TensorDataset:
     """MNIST, or what has its format (Fashion-MNIST, KMNIST): from IDX files, also ``.gz``.
 
     :param folder: Where ``train-images-idx3-ubyte`` and its kin are.
-    :type folder: str or os.PathLike
     :param split: Which part.
     :type split: {"train", "test"}
     :returns: Of images, uint8 (28, 28), and labels.
@@ -166,9 +165,7 @@ def read_idx(path: _Path) -> np.ndarray:
     """An array from an IDX file, the format of MNIST's.
 
     :param path: The file; one that ends in ``.gz`` is unpacked.
-    :type path: str or os.PathLike
     :returns: Of the file's type and shape.
-    :rtype: numpy.ndarray
     :raises FileFormatError: If it is no IDX file, or cut off.
     :see: data.datasets.mnist
 
@@ -205,7 +202,6 @@ def cifar10(folder: _Path, split: str = "train") -> TensorDataset:
     """CIFAR-10 from its binary version, as an archive or unpacked.
 
     :param folder: Where ``cifar-10-binary.tar.gz`` or ``data_batch_1.bin`` and its kin are.
-    :type folder: str or os.PathLike
     :param split: Which part.
     :type split: {"train", "test"}
     :returns: Of images, uint8 (3, 32, 32), and labels.
@@ -230,7 +226,6 @@ def cifar100(folder: _Path, split: str = "train") -> TensorDataset:
     """CIFAR-100 with its fine labels from its binary version, as an archive or unpacked.
 
     :param folder: Where ``cifar-100-binary.tar.gz`` or ``train.bin`` and ``test.bin`` are.
-    :type folder: str or os.PathLike
     :param split: Which part.
     :type split: {"train", "test"}
     :returns: Of images, uint8 (3, 32, 32), and labels.
@@ -293,7 +288,6 @@ def ptb(folder: _Path, split: str = "train", tokenizer: Any = None) -> tuple[np.
     """The Penn Treebank's words as numbers, sentences ended by ``<eos>``.
 
     :param folder: Where ``simple-examples.tgz`` or ``ptb.train.txt`` and its kin are.
-    :type folder: str or os.PathLike
     :param split: Which part.
     :type split: {"train", "valid", "test"}
     :param tokenizer: Has ``encode(text)``; by default words of the training part are numbered.
@@ -341,7 +335,6 @@ def imdb(folder: _Path, split: str = "train") -> tuple[list[str], np.ndarray]:
     """Film reviews of the Large Movie Review Dataset, bad (0) or good (1).
 
     :param folder: Where ``aclImdb_v1.tar.gz`` or the folder ``aclImdb`` is; or that folder itself.
-    :type folder: str or os.PathLike
     :param split: Which part.
     :type split: {"train", "test"}
     :returns texts: The reviews, as :class:`agnesi.data.TextDataset` takes them.

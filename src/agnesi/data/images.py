@@ -29,7 +29,6 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
     """An image of a file, by Pillow.
 
     :param path: The file, of any format that Pillow reads.
-    :type path: str or os.PathLike
     :param mode: How pixels are given: "RGB", "L" (grey), "RGBA", "HSV", ...
     :param size: Height and width to which it is scaled.
     :type size: tuple of int, optional
@@ -69,7 +68,6 @@ def write_image(image: Any, path: str | os.PathLike[str]) -> None:
         uint8, or floats from 0 to 1.
     :type image: array_like
     :param path: The file.
-    :type path: str or os.PathLike
     :raises ImportError: If Pillow is not installed.
     :raises ShapeError: If it is no image.
     :see: data.read_image

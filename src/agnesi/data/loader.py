@@ -180,7 +180,6 @@ class DataLoader(Written):
 
         :returns: The epoch, how many of its batches were given, what its order follows from, and
             the state of a generator of its own.
-        :rtype: dict
         """
         words = None if self._words is None else self._words.copy()
         own = None if self.generator is None else self.generator.state_dict()

@@ -33,7 +33,6 @@ class IterableDataset:
 
         :param function: Takes what a sample consists of, one argument each, and gives a sample;
             perhaps with ``generator``, as in :meth:`agnesi.data.Dataset.map`.
-        :type function: callable
         :returns: A stream.
         """
         return MappedStream(self, function)
@@ -45,7 +44,6 @@ class MappedStream(IterableDataset):
     :param dataset: Where samples come from.
     :type dataset: iterable
     :param function: Takes what a sample consists of, and perhaps ``generator``.
-    :type function: callable
     :raises TypeError: If ``function`` cannot be called.
     :see: data.IterableDataset, data.DataLoader
 

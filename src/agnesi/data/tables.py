@@ -172,7 +172,6 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
     """A dataset of a Parquet file, read by pyarrow.
 
     :param path: The file.
-    :type path: str or os.PathLike
     :param target: The column that is to be predicted.
     :param columns: The columns that samples consist of; all others by default.
     :type columns: sequence of str, optional

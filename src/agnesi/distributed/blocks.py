@@ -21,7 +21,6 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
     machine, so that it is compiled once there.
 
     :param function: Of a tensor; its result is a tensor, or a nest of them.
-    :type function: callable
     :param blocks: Arrays, read one by one where they are wanted; a Dask array, whose blocks are
         mapped where Dask runs them; a Ray dataset, whose batches, dicts of columns, are.
     :type blocks: iterable, or a collection of Dask or Ray

@@ -32,9 +32,14 @@ _LOCKED = 1 << 40  # the byte whose lock is for who changes anything
 class Rule:
     """The update when a worker meets the centre; a subclass defines it in :meth:`exchange`.
 
-    :ivar reads_last: (bool) Whether ``exchange`` reads what the worker had after the last exchange,
-        which costs a copy; true unless a subclass says otherwise.
+    Attributes
+    ----------
+    reads_last : bool
+        Whether ``exchange`` reads what the worker had after the last exchange, which costs a copy;
+        true unless a subclass says otherwise.
 
+    Examples
+    --------
     >>> from agnesi import distributed as dist
     >>> class Average(dist.Rule):
     ...     def exchange(self, local, centre, last):
@@ -50,9 +55,7 @@ class Rule:
 
         :param local, centre: All parameters of one dtype, one behind the other; of the worker and
             of the centre, which must not be changed.
-        :type local, centre: numpy.ndarray
         :param last: What the worker had after the last exchange.
-        :type last: numpy.ndarray
         :returns: Of the worker, and of the centre.
         :rtype: tuple of numpy.ndarray
         :raises NotImplementedError: Unless a subclass has its own.

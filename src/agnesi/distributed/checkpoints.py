@@ -24,7 +24,6 @@ def save_sharded(path: str | os.PathLike[str], zero: Zero) -> None:
     there before.
 
     :param path: A folder, which must not be there; the same in all processes.
-    :type path: str or os.PathLike
     :param zero: What is trained.
     :raises FileExistsError: If the folder is there.
     :raises CollectiveError: If a process is missing.
@@ -61,7 +60,6 @@ def load_sharded(path: str | os.PathLike[str], zero: Zero) -> None:
     """Take over what :func:`save_sharded` wrote, in this or another number of processes.
 
     :param path: The folder; all processes read it.
-    :type path: str or os.PathLike
     :param zero: Made as the one that was saved.
     :raises FileNotFoundError: If there is no such folder.
     :raises FileFormatError: If a shard is missing or damaged.

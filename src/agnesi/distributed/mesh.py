@@ -20,14 +20,33 @@ from agnesi.ops.base.convert import as_tensor
 class Mesh:
     """A grid of all processes, the last axis being that of neighbours.
 
-    :param shape: How many processes along each axis; -1 for what is left.
-    :param names: A name for each axis.
-    :param group: Which processes; all by default.
-    :ivar shape: How many processes along each axis.
-    :ivar at: Where this process is.
-    :raises ValueError: If the numbers do not give that of the processes.
-    :see: distributed.shard, distributed.ColumnLinear
+    Parameters
+    ----------
+    shape : sequence of int
+        How many processes along each axis; -1 for what is left.
+    names : sequence of str
+        A name for each axis.
+    group : Group, optional
+        Which processes; all by default.
 
+    Attributes
+    ----------
+    shape : dict of str to int
+        How many processes along each axis.
+    at : dict of str to int
+        Where this process is.
+
+    Raises
+    ------
+    ValueError
+        If the numbers do not give that of the processes.
+
+    See Also
+    --------
+    distributed.shard, distributed.ColumnLinear
+
+    Examples
+    --------
     >>> from agnesi import distributed as dist
     >>> mesh = dist.Mesh((1, -1), ("data", "model"))
     >>> mesh.shape, mesh.at

@@ -64,10 +64,8 @@ class DataParallel(Shares):
 
         :param step: Takes tensors with an example per row, trains, and returns means over the
             examples, such as the loss, or a nest of them.
-        :type step: callable
         :returns: Takes the whole batch in all processes, of which ``step`` gets this process's
             part, and returns the means over the whole batch.
-        :rtype: callable
         """
         @wraps(step)
         def parallel_step(*batch: Any) -> Any:

@@ -28,15 +28,33 @@ class Pipeline:
     A batch is cut into pieces.  They go forward through all processes one after the other, so that
     all work at the same time, then backward.  Gradients are those of the mean over the whole batch.
 
-    :param model: The same in all processes; each keeps the layers of ``stage``.
-    :param pieces: How many pieces a batch is cut into.
-    :param ends: Behind which layer each process ends; by default numbers of layers differ by one at
-        most.
-    :param group: Which processes; all by default.
-    :ivar stage: This process's layers, whose parameters it optimises.
-    :raises ValueError: If there are fewer layers than processes.
-    :see: distributed.send, distributed.ColumnLinear
+    Parameters
+    ----------
+    model : Sequential
+        The same in all processes; each keeps the layers of ``stage``.
+    pieces : int
+        How many pieces a batch is cut into.
+    ends : sequence of int, optional
+        Behind which layer each process ends; by default numbers of layers differ by one at most.
+    group : Group, optional
+        Which processes; all by default.
 
+    Attributes
+    ----------
+    stage : Sequential
+        This process's layers, whose parameters it optimises.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer layers than processes.
+
+    See Also
+    --------
+    distributed.send, distributed.ColumnLinear
+
+    Examples
+    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> net = ag.nn.Sequential(ag.nn.Linear(3, 4), ag.nn.Tanh(), ag.nn.Linear(4, 1))

@@ -64,13 +64,11 @@ class RayWorkers:
         """Call a function in all actors, which may use collectives.
 
         :param function: What Ray can pickle.
-        :type function: callable
         :param *args: The same for all.
         :type *args: object
         :param each: Further arguments of each actor.
         :type each: sequence of tuple
         :returns: What it returned, by rank.
-        :rtype: list
         :raises CollectiveError: If an actor died.
         :raises Exception: What the function raised in the actor with the lowest rank.
         """
@@ -92,7 +90,6 @@ class RayWorkers:
         :param items: Its arguments.
         :type items: iterable
         :returns: In the order of ``items``.
-        :rtype: list
         :raises Exception: What the function raised first.
         """
         pool = import_module("ray.util").ActorPool(self._actors)

@@ -21,7 +21,10 @@ from agnesi.ops.base.select import where
 class Shares:
     """The examples of each process; base of what trains with them.
 
-    :ivar share: Which part of the present batch this process has, a number.  :meth:`split` and
+    Attributes
+    ----------
+    share : Tensor
+        Which part of the present batch this process has, a number.  :meth:`split` and
         :meth:`count` set it; at first all have the same.
     """
 

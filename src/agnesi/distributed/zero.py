@@ -30,17 +30,36 @@ _WHOLE = ("Lamb", "Adafactor", "Muon", "SparseAdam", "LBFGS")
 class Zero(Shares):
     """A model whose training state lies in shards, one in each process.
 
-    :param model: What is trained; weights begin as those of rank 0.
-    :param optimizer: Makes the optimizer of a list of parameters, as ``lambda ps: Adam(ps,
-        lr=1e-3)``.  It must treat elements alone, as SGD and Adam do.
-    :param stage: What each process keeps only its part of.  1: the optimizer's state; 2: gradients,
-        too, which are added up only where they are needed; 3: parameters, too, which are gathered
-        when :meth:`module` is used, and whose gradients come back in parts.
-    :param group: Which processes; all by default.
-    :ivar optimizer: Of this process's shards: of each parameter, an equal part of its elements.
-    :raises ValueError: If there is no such stage, or the optimizer looks at whole parameters.
-    :see: distributed.data_parallel, distributed.shard
+    Parameters
+    ----------
+    model : Module
+        What is trained; weights begin as those of rank 0.
+    optimizer : callable
+        Makes the optimizer of a list of parameters, as ``lambda ps: Adam(ps, lr=1e-3)``.  It must
+        treat elements alone, as SGD and Adam do.
+    stage : int
+        What each process keeps only its part of.  1: the optimizer's state; 2: gradients, too,
+        which are added up only where they are needed; 3: parameters, too, which are gathered when
+        :meth:`module` is used, and whose gradients come back in parts.
+    group : Group, optional
+        Which processes; all by default.
 
+    Attributes
+    ----------
+    optimizer : Optimizer
+        Of this process's shards: of each parameter, an equal part of its elements.
+
+    Raises
+    ------
+    ValueError
+        If there is no such stage, or the optimizer looks at whole parameters.
+
+    See Also
+    --------
+    distributed.data_parallel, distributed.shard
+
+    Examples
+    --------
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
     >>> net = ag.nn.Linear(3, 1)
@@ -113,6 +132,8 @@ class Zero(Shares):
     def step(self) -> None:
         """Update the shards by the whole batch's gradients, then forget these.
 
+        Examples
+        --------
         See :class:`Zero`.
         """
         for name, shard in self.shards.items():

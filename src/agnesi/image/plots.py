@@ -32,7 +32,6 @@ def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **opti
 
     :param image: (channels, height, width) of 1 or 3 channels, or (height, width).
     :param path: A file to write it to, by its ending.
-    :type path: str or os.PathLike, optional
     :param **options: For matplotlib's ``imshow``.
     :type **options: object
     :returns: The picture.
@@ -65,7 +64,6 @@ def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = No
     :param x: The values.
     :param bins: How many bars.
     :param path: A file to write it to, by its ending.
-    :type path: str or os.PathLike, optional
     :returns: The plot.
     :rtype: matplotlib.figure.Figure
     :raises ImportError: If matplotlib is not there.
@@ -88,7 +86,6 @@ def plot(*lines: TensorLike, path: str | os.PathLike[str] | None = None) -> Any:
 
     :param *lines: Vectors, or matrices (points, 2) of x and y.
     :param path: A file to write it to, by its ending.
-    :type path: str or os.PathLike, optional
     :returns: The plot.
     :rtype: matplotlib.figure.Figure
     :raises ImportError: If matplotlib is not there.

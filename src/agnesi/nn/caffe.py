@@ -255,10 +255,14 @@ class Net(Module):
     or a dict of them.  Layers are attributes by their names.  Inputs may be left out where only
     losses need them; these are left out then.
 
-    :param description: "inputs" with shapes, and "layers" with "type", "name", "inputs", "outputs",
-        parameters.
-    :param shapes: Shapes of inputs that it does not tell.
-    :param other: Makes layers that are not Caffe's of their entries.
+    Parameters
+    ----------
+    description : dict
+        "inputs" with shapes, and "layers" with "type", "name", "inputs", "outputs", parameters.
+    shapes : mapping of str to sequence of int
+        Shapes of inputs that it does not tell.
+    other : callable
+        Makes layers that are not Caffe's of their entries.
     """
 
     def __init__(self, description: dict[str, Any], shapes: Mapping[str, Any],

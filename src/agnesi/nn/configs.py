@@ -122,7 +122,6 @@ def to_config(module: Module) -> dict[str, Any]:
     :param module: A layer of ``agnesi.nn``, a ``Sequential`` of such, or what :func:`from_config`
         made.
     :returns: Plain data, as JSON takes it.
-    :rtype: dict
     :raises TypeError: If a module does not tell how it was made, as those with code of one's own.
     :raises ValueError: If a parameter of its class has a value that the class refuses.
     :see: nn.from_config, Module.state_dict

@@ -27,15 +27,10 @@ def two_betas(optimizer: Any, betas: Any) -> tuple[float, float]:
 class Adam(Decaying):
     """Adam (Kingma and Ba, 2015).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param betas: How much is kept of the running means of gradient and squared gradient.
-    :type betas: tuple of float
     :param eps: Added to the root of the mean square.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param amsgrad: Whether steps are scaled by the largest mean square so far (Reddi et al., 2018).
-    :param maximize: Whether to go up along the gradient.
     :param decoupled_weight_decay: Whether decay shrinks the parameter instead, as in
         :class:`AdamW`.
     :raises ValueError: If ``betas`` are not two numbers.
@@ -69,7 +64,6 @@ class Adam(Decaying):
         """The step's size and the root of the second mean's correction, in double precision.
 
         :returns: Two float64 numbers.
-        :rtype: tuple
         """
         steps: Any = self._steps
         t = steps.add_(1).astype("float64")
@@ -92,16 +86,11 @@ class AdamW(Adam):
 
     Parameters are those of :class:`Adam`; ``weight_decay`` is 0.01 by default.
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param betas: How much is kept of the running means of gradient and squared gradient.
-    :type betas: tuple of float
     :param eps: Added to the root of the mean square.
     :param weight_decay: Share of ``lr`` by which parameters shrink in a step, apart from the
         gradient.
     :param amsgrad: Whether steps are scaled by the largest mean square so far.
-    :param maximize: Whether to go up along the gradient.
     :see: optim.Adam, optim.SGD
 
     >>> w = ag.tensor([1.0], requires_grad=True)

@@ -21,14 +21,10 @@ from agnesi.optim.hyper import Hyper
 class Adagrad(Decaying):
     """AdaGrad: steps scaled by the root of the sum of squared gradients (Duchi et al., 2011).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param lr_decay: The rate of step t is ``lr / (1 + (t - 1) * lr_decay)``.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param initial_accumulator_value: What the sums begin with.
     :param eps: Added to the root.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adadelta, optim.RMSprop
@@ -61,7 +57,6 @@ class Adagrad(Decaying):
         """The rate of this step.
 
         :returns: A float64 number.
-        :rtype: tuple
         """
         steps: Any = self._steps
         return (self.lr / (1 + (steps.add_(1) - 1).astype("float64") * self.lr_decay),)
@@ -83,13 +78,9 @@ class Adagrad(Decaying):
 class Adadelta(Decaying):
     """AdaDelta: steps in the ratio of running means of steps and gradients (Zeiler, 2012).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param rho: How much is kept of the running means.
     :param eps: Added under the roots.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adagrad, optim.RMSprop
@@ -124,15 +115,11 @@ class Adadelta(Decaying):
 class RMSprop(Decaying):
     """RMSprop: steps scaled by the running root mean square of gradients (Hinton, 2012).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param alpha: How much is kept of the running mean of squares.
     :param eps: Added to the root.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param momentum: Share of the last step's direction that is kept.
     :param centered: Whether the mean gradient is taken off: the root is then a standard deviation.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adagrad, optim.Adam
@@ -177,14 +164,10 @@ class RMSprop(Decaying):
 class Rprop(Decaying):
     """Rprop: steps whose sizes follow the signs of gradients (Riedmiller and Braun, 1993).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param etas: Factors of a step's size where the sign has changed, and where it has not.
     :type etas: tuple of float
     :param step_sizes: The smallest and the largest step.
     :type step_sizes: tuple of float
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.SGD

@@ -16,7 +16,6 @@ class Decaying(Optimizer):
     """Base of optimizers with weight decay; a subclass calls :meth:`slope` in ``update``.
 
     :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
     :param lr: Learning rate.
     :param weight_decay: Multiple of the parameter that is added to its gradient; with ``decoupled``
         the share of ``lr`` by which the parameter shrinks.

@@ -39,7 +39,6 @@ class LBFGS(Optimizer):
     :param tolerance_change: A step ends where value and parameters change by no more.
     :param history_size: How many changes of the gradient are kept.
     :param line_search_fn: How far to go along a direction; ``lr`` by default.
-    :type line_search_fn: {"strong_wolfe"}, optional
     :raises ValueError: If there are several groups, or a number is out of its range.
     :raises TypeError: If a parameter is complex, or no tensor that requires grad.
     :see: optim.flat.lbfgs, optim.SGD

@@ -30,8 +30,6 @@ from agnesi.optim.hyper import Hyper
 class Adafactor(Decaying):
     """Adafactor: mean squares of matrices as a product of rows and columns (Shazeer, 2018).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
     :param lr: The largest step, relative to the parameter's root mean square.
     :param beta2_decay: Power of the step's number that is the share of new squares in the mean.
     :param eps: The least mean square's root, by default that of the dtype, and the least root mean
@@ -39,7 +37,6 @@ class Adafactor(Decaying):
     :type eps: tuple of (float or None, float)
     :param d: The largest root mean square of a step before it is scaled.
     :param weight_decay: Share of ``lr`` by which parameters shrink in a step.
-    :param maximize: Whether to go up along the gradient.
     :raises TypeError: If a parameter is complex, or no tensor that requires grad.
     :raises ValueError: If a number is out of its range.
     :see: optim.Adam, optim.Muon
@@ -81,7 +78,6 @@ class Adafactor(Decaying):
         """The share of new squares, and the step's relative size.
 
         :returns: Two float64 numbers.
-        :rtype: tuple
         """
         steps: Any = self._steps
         t = steps.add_(1).astype("float64")
@@ -113,8 +109,6 @@ class Muon(Decaying):
 
     :param parameters: Matrices, or groups of them with options of their own; embeddings and vectors
         are for another optimizer.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param weight_decay: Share of ``lr`` by which parameters shrink in a step.
     :param momentum: How much is kept of the running mean of gradients.
     :param nesterov: Whether to look ahead along the momentum.
@@ -124,7 +118,6 @@ class Muon(Decaying):
     :param ns_steps: How often the polynomial is applied.
     :param adjust_lr_fn: How the rate follows the matrix's shape: by the root of its ratio, as by
         default, or of its longer side.
-    :type adjust_lr_fn: {"original", "match_rms_adamw"}, optional
     :raises ValueError: If a parameter is no matrix, or a number out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.SGD, optim.Adafactor
@@ -186,13 +179,8 @@ class SparseAdam(Adam):
     longer for a larger table.  In dense ones a row has no gradient where it is 0 throughout, as
     that of an embedding's row that no id of the batch names.
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param betas: How much is kept of the running means of gradient and squared gradient.
-    :type betas: tuple of float
     :param eps: Added to the root of the mean square.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If ``betas`` are not two numbers.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adam, nn.Embedding

@@ -22,14 +22,9 @@ from agnesi.optim.hyper import Hyper
 class Adamax(Adam):
     """Adam scaled by a decaying maximum of gradients (Kingma and Ba, 2015, section 7).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param betas: How much is kept of the running means of the gradient, and of its maximum.
-    :type betas: tuple of float
     :param eps: Added to the root of the maximum.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adam
@@ -61,16 +56,11 @@ class Adamax(Adam):
 class NAdam(Adam):
     """Adam that looks ahead along the running mean (Dozat, 2016).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param betas: How much is kept of the running means of gradient and squared gradient.
-    :type betas: tuple of float
     :param eps: Added to the root of the mean square.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param momentum_decay: How fast the momentum approaches ``betas[0]``.
     :param decoupled_weight_decay: Whether decay shrinks the parameter instead.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adam, optim.RAdam
@@ -98,7 +88,6 @@ class NAdam(Adam):
         """Factors of the gradient and of the mean, and the root of the second correction.
 
         :returns: Three float64 numbers.
-        :rtype: tuple
         """
         steps: Any = self._steps
         product: Any = self._product
@@ -121,15 +110,10 @@ class NAdam(Adam):
 class RAdam(Adam):
     """Adam whose scale begins when its variance is known (Liu et al., 2020).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param betas: How much is kept of the running means of gradient and squared gradient.
-    :type betas: tuple of float
     :param eps: Added to the root of the mean square.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param decoupled_weight_decay: Whether decay shrinks the parameter instead.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adam, optim.NAdam
@@ -153,7 +137,6 @@ class RAdam(Adam):
         """The step's size, its rectification (0 before it begins), the second correction's root.
 
         :returns: Three float64 numbers.
-        :rtype: tuple
         """
         steps: Any = self._steps
         t = steps.add_(1).astype("float64")
@@ -177,14 +160,9 @@ class RAdam(Adam):
 class Lamb(Adam):
     """LAMB: Adam's steps in proportion to each parameter's norm (You et al., 2020).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param betas: How much is kept of the running means of gradient and squared gradient.
-    :type betas: tuple of float
     :param eps: Added to the root of the mean square.
     :param weight_decay: Multiple of the parameter that is added to the step's direction.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.Adam, optim.Lion
@@ -220,13 +198,8 @@ class Lamb(Adam):
 class Lion(Decaying):
     """Lion: steps along the sign of a running mean (Chen et al., 2023).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param betas: How much of the mean enters the step, and how much is kept of it.
-    :type betas: tuple of float
     :param weight_decay: Share of ``lr`` by which parameters shrink in a step.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.AdamW, optim.Lamb
@@ -259,14 +232,10 @@ class Lion(Decaying):
 class ASGD(Decaying):
     """Gradient descent whose iterates are averaged (Polyak and Juditsky, 1992).
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param lambd: Decay of the parameters, which lowers the rate as well.
     :param alpha: Power of the rate's decay.
     :param t0: Steps before averaging begins; the means are ``slots["average"]``.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If a number is out of its range.
     :raises TypeError: If a parameter is no tensor that requires grad.
     :see: optim.SGD
@@ -293,7 +262,6 @@ class ASGD(Decaying):
         """The rate of this step, and the share of the new iterate in the mean.
 
         :returns: Two float64 numbers.
-        :rtype: tuple
         """
         steps: Any = self._steps
         done = (steps.add_(1) - 1).astype("float64")

@@ -275,7 +275,6 @@ class Optimizer(Written):
         """Return values that the updates of one step share, computed once for all parameters.
 
         :returns: Passed on to :meth:`update`; empty by default.
-        :rtype: tuple
         """
         return ()
 
@@ -407,7 +406,6 @@ class Optimizer(Written):
         :param copy: Whether tensors are copies, which stay as they are; else they are the
             optimizer's own.
         :returns: Copies share no memory with the optimizer.
-        :rtype: dict
 
         >>> w = ag.zeros(2, requires_grad=True)
         >>> state = ag.optim.SGD([w], lr=0.1, momentum=0.9).state_dict()

@@ -18,15 +18,11 @@ from agnesi.optim.hyper import Hyper
 class SGD(Decaying):
     """``p -= lr * g``, with momentum if wanted.
 
-    :param parameters: What to optimise, or groups of it with options of their own.
-    :type parameters: iterable of Tensor, or of dict
-    :param lr: Learning rate.
     :param momentum: Share of the last step's direction that is kept.  Steps for sparse gradients
         change the rows in use only without it: momentum moves rows that were in use before.
     :param dampening: Share of the gradient that does not enter the momentum, but for the first.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param nesterov: Whether to look ahead along the momentum.
-    :param maximize: Whether to go up along the gradient.
     :raises ValueError: If ``nesterov`` is set without momentum, or with dampening.
     :see: optim.Adam, optim.lr_scheduler.StepLR
 
@@ -56,7 +52,6 @@ class SGD(Decaying):
         """The share of the gradient that enters the momentum: all of the first one.
 
         :returns: A number, or nothing without dampening.
-        :rtype: tuple
         """
         if not (self.slot_names and self.dampening):
             return ()

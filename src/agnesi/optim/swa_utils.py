@@ -224,12 +224,10 @@ def update_bn(loader: Iterable[Any], model: Module, device: str | None = None) -
 class SWALR(Scheduler):
     """From the present rates to constant ones for stochastic weight averaging.
 
-    :param optimizer: Whose ``lr`` is set.
     :param swa_lr: The constant rate, or that of each group.
     :type swa_lr: float or list of float
     :param anneal_epochs: Epochs until then.
     :param anneal_strategy: Along half a cosine, or in a straight line.
-    :type anneal_strategy: {"cos", "linear"}
     :raises ValueError: If there is no such strategy.
     :see: optim.swa_utils.AveragedModel
 

@@ -33,7 +33,6 @@ def save_checkpoint(path: Path_, /, **parts: Any) -> None:
     where they lie and must not change meanwhile.
 
     :param path: The file, conventionally ``*.safetensors``.
-    :type path: str or os.PathLike
     :param **parts: By names of your own: objects with ``state_dict()`` (modules, optimizers,
         schedules, generators, loaders, metrics), and data: numbers, texts, arrays, tensors, lists,
         tuples and dicts of them.
@@ -65,7 +64,6 @@ def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
     """Let objects go on where a checkpoint left them: all of them, or none if something is wrong.
 
     :param path: What :func:`save_checkpoint` wrote.
-    :type path: str or os.PathLike
     :param **parts: Objects by the names under which they were saved; those of a file that nobody
         asks for stay there.
     :type **parts: object

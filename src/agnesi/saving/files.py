@@ -49,7 +49,6 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
     :param tensors: Values by name, as ``state_dict()`` gives them.
     :type tensors: mapping of str to array_like
     :param path: The file, conventionally ``*.safetensors``; an old one is replaced.
-    :type path: str or os.PathLike
     :param metadata: Texts to keep with them; ``{"format": "pt"}`` is there if nothing else is said.
     :type metadata: mapping of str to str, optional
     :raises TypeError: If the tensors are no mapping of names, or of a dtype that the format lacks.
@@ -202,7 +201,6 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
 
         :param name: Its name in the file.
         :param array: Where to.
-        :type array: numpy.ndarray
         :raises FileFormatError: If its bytes differ from their checksum.
         """
         begin = self.header.start + self.header.entries[name].begin
@@ -284,7 +282,6 @@ def open_file(path: Path_) -> TensorFile:
     """Open a safetensors file, whose tensors are read one by one when they are asked for.
 
     :param path: The file.
-    :type path: str or os.PathLike
     :returns: A mapping of names to array_likes, to be used in a ``with`` statement.
     :raises FileFormatError: If the file is none of this format, cut off, or damaged.
     :raises OSError: If it cannot be read.
@@ -304,7 +301,6 @@ def load_file(path: Path_, names: Iterable[str] | None = None) -> dict[str, Tens
     """Read tensors from a safetensors file; nothing in it can run code.
 
     :param path: The file; also one that another library wrote.
-    :type path: str or os.PathLike
     :param names: Which tensors; all by default.
     :type names: iterable of str, optional
     :returns: By name, as ``load_state_dict`` takes them.

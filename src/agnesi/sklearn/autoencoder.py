@@ -159,7 +159,6 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         :param X: (samples, features).
         :type X: array_like or sparse matrix
         :returns: (samples, n_components).
-        :rtype: numpy.ndarray
         """
         return self._predicted(X, "encoder")
 
@@ -169,7 +168,6 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         :param X: (samples, n_components).
         :type X: array_like
         :returns: (samples, features).
-        :rtype: numpy.ndarray
         """
         check_is_fitted(self, "module_")
         self.module_.eval()

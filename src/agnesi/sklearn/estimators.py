@@ -196,7 +196,6 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: (samples, features).
         :type X: array_like or sparse matrix
         :returns: (samples, classes), or (samples,).
-        :rtype: numpy.ndarray
         """
         scores = self._predicted(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -207,7 +206,6 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: (samples, features).
         :type X: array_like or sparse matrix
         :returns: (samples, classes).
-        :rtype: numpy.ndarray
         """
         scores = self._predicted(X)
         powers = np.exp(scores - scores.max(1, keepdims=True))
@@ -220,7 +218,6 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: (samples, features).
         :type X: array_like or sparse matrix
         :returns: (samples, classes).
-        :rtype: numpy.ndarray
         """
         scores = self._predicted(X)
         scores = scores - scores.max(1, keepdims=True)
@@ -233,7 +230,6 @@ class Classifier(ClassifierMixin, Estimator):
         :param X: (samples, features).
         :type X: array_like or sparse matrix
         :returns: (samples,).
-        :rtype: numpy.ndarray
         """
         check_is_fitted(self, "module_")
         found: np.ndarray = self.classes_[self._predicted(X).argmax(1)]
@@ -385,7 +381,6 @@ class Regressor(RegressorMixin, Estimator):
         :param X: (samples, features).
         :type X: array_like or sparse matrix
         :returns: (samples,) or (samples, targets), as the targets were.
-        :rtype: numpy.ndarray
         """
         outputs = self._predicted(X)
         return outputs.reshape(-1) if self.is_flat_ else outputs

@@ -33,7 +33,6 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
     differences in both modes up to ``order``.
 
     :param function: Takes and returns tensors; it closes over all other parameters.
-    :type function: callable
     :param samples: Operands of each call.  Gradients are checked where all floats are double
         precision.
     :type samples: sequence of sequences of array_like

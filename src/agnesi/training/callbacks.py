@@ -53,7 +53,6 @@ class Callback:
         :param trainer: Who trains.
         :type trainer: Trainer
         :param row: The numbers of this epoch, as the history has them.
-        :type row: dict
         """
 
     def on_fit_end(self, trainer: Any) -> None:
@@ -67,7 +66,6 @@ class Callback:
         """Return the callback's part of a checkpoint.
 
         :returns: Empty by default.
-        :rtype: dict
         """
         return {}
 
@@ -112,7 +110,6 @@ class EarlyStopping(_Watching):
     :param min_delta: By how much a better one is better at least.
     :param mode: Which values are better; by default low ones for names with ``loss``, ``error`` or
         ``perplexity``, else high ones.
-    :type mode: {"min", "max"}, optional
     :param restore_best: Whether the model gets the parameters of the best epoch at the end.
     :raises ValueError: If ``patience`` is less than 1, or ``mode`` none of the two.
     :see: training.ModelCheckpoint, training.Trainer

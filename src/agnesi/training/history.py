@@ -83,7 +83,6 @@ class History(list[dict[str, Any]]):
         """Curves as a plot, by matplotlib.
 
         :param path: A file to write it to, by its ending.
-        :type path: str or os.PathLike, optional
         :param names: Which numbers; by default all but the rate and the time.  ``x`` and ``val_x``
             share axes.
         :type names: sequence of str, optional

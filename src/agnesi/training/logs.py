@@ -19,7 +19,6 @@ class CSVLogger(Callback):
     """Writes a table of all epochs, anew after each, so that columns may come later.
 
     :param path: The file.
-    :type path: str or os.PathLike
     :see: training.JSONLogger, training.TensorBoardLogger
 
     >>> from agnesi import training
@@ -44,7 +43,6 @@ class JSONLogger(Callback):
     """Adds a line of JSON to a file for each epoch.
 
     :param path: The file; lines are added behind those that are there.
-    :type path: str or os.PathLike
     :see: training.CSVLogger
 
     >>> from agnesi import training
@@ -64,7 +62,6 @@ class TensorBoardLogger(Callback):
     """Writes event files for TensorBoard, by tensorboardX.
 
     :param folder: Where they go.
-    :type folder: str or os.PathLike
     :raises ImportError: If tensorboardX is not there.
     :see: training.CSVLogger
 

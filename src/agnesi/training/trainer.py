@@ -356,7 +356,6 @@ class Trainer:
         """Write a whole checkpoint, also in the middle of an epoch.
 
         :param path: The file; ``fit(..., resume=path)`` goes on from it.
-        :type path: str or os.PathLike
         """
         save_checkpoint(path, **self.parts())
 
@@ -371,7 +370,6 @@ class Trainer:
         """Where the training is, without the model, optimizer and loader.
 
         :returns: Counts, history, sums of losses and gradients, and states of callbacks.
-        :rtype: dict
         """
         return {
             "epoch": self.epoch, "step": self.step, "history": list(self.history),

@@ -18,7 +18,6 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
 
     :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences; returns
         the next values.
-    :type fn: callable
     :param sequences: Run over along their first axis.
     :type sequences: Tensor, dict, or list of them
     :param outputs_info: The values before the first step.
@@ -54,7 +53,6 @@ def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
     """:func:`symbolic.reduce` from the first row to the last.
 
     :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences.
-    :type fn: callable
     :param sequences: Run over along their first axis.
     :type sequences: Tensor, dict, or list of them
     :param outputs_info: The values before the first step.
@@ -83,7 +81,6 @@ def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
     """:func:`symbolic.reduce` from the last row to the first.
 
     :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences.
-    :type fn: callable
     :param sequences: Run over along their first axis, backwards.
     :type sequences: Tensor, dict, or list of them
     :param outputs_info: The values before the first step.

@@ -69,7 +69,6 @@ def scan(
 
     :param f: ``f(carry, x, *non_sequences) -> (next carry, y)``; the next carry is of the carry's
         types.
-    :type f: callable
     :param init: The first carry.  The dtype of a Python number follows from what ``f`` makes of it.
     :type init: nest of array_like
     :param xs: Sequences, of one number of rows; ``f`` gets a row of each.  Without them, ``x`` is
@@ -79,13 +78,11 @@ def scan(
         rows of the results are zero; without ``xs``, compiled code can stack no results then.
     :type length: int, Dim or Tensor, optional
     :param non_sequences: What ``f`` gets in every step, behind the row.
-    :type non_sequences: tuple
     :param reverse: Whether to run from the last row to the first; ``y`` of row ``t`` stays in row
         ``t``.
     :param until: ``until(carry) -> bool`` ends the loop behind the step that made this carry.
         Later rows of the results repeat those of the last step, so that they have the same shape in
         every mode (those of ``agnesi.symbolic.scan`` have the rows of the steps that were done).
-    :type until: callable, optional
     :param strict: Refuse what ``f`` uses without being given it.
     :param truncate_gradient: Let gradients flow through the last so many steps only.
     :param checkpoint: Keep the carries of every so many steps only (True: about the square root of
@@ -146,7 +143,6 @@ def map(f: Function, xs: Any) -> Any:
     """Apply ``f`` to every row of ``xs`` and stack the results: a scan without a carry.
 
     :param f: ``f(x) -> y``, on nests of tensors.
-    :type f: callable
     :param xs: Sequences of one length.
     :type xs: nest of array_like
     :returns: What ``f`` returned, stacked along a new first axis.
@@ -174,11 +170,9 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     """Run ``carry = body(carry)`` as long as ``condition(carry)`` holds.
 
     :param condition: ``condition(carry) -> bool``, asked before each step.
-    :type condition: callable
     :param body: ``body(carry) -> carry``, of the same types.  A leaf may grow: ``ag.concat([rows,
         new])`` appends to it, which takes memory once, for all rows.  Where the loop is compiled,
         it does nothing else with that leaf, and is run twice, first to count its steps.
-    :type body: callable
     :param init: The first carry.
     :type init: nest of array_like
     :returns: The last carry.
@@ -238,7 +232,6 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     :param lower, upper: Bounds, as of ``range``.
     :type lower, upper: int, Dim or Tensor
     :param body: ``body(i, carry) -> carry``, of the same types; ``i`` is an int64 scalar.
-    :type body: callable
     :param init: The first carry.
     :type init: nest of array_like
     :returns: The last carry; ``init`` where there is no step.

@@ -180,7 +180,6 @@ def scan(
     :param fn: Gets the sequences' rows, tap by tap, then earlier values of the outputs, then the
         non-sequences.  Returns an output or a list of outputs; beside them, in a tuple, a dict of
         updates of shared variables, and ``until(condition)``.
-    :type fn: callable
     :param sequences: Run over along their first axis.  ``dict(input=x, taps=[-1, 0, 1])`` gives a
         step several rows of ``x``, counted from its own.
     :type sequences: Tensor, dict, or list of them

@@ -222,9 +222,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """A ``backward`` that has no derivative of its own; asking for one is an error.
 
     :param backward: ``backward(ctx, *gradients)``; nothing in it is recorded.
-    :type backward: callable
     :returns: The same, under ``@staticmethod``.
-    :rtype: callable
     :raises GradientError: If the derivative of what it gives is asked for.
     :see: autograd.Function
 

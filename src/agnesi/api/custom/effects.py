@@ -164,7 +164,6 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
     error: :func:`agnesi.op` and ``custom_vjp`` give one, ``stop_gradient`` keeps gradients out.
 
     :param function: Takes an array for each of ``args``, and returns what ``like`` tells.
-    :type function: callable
     :param like: What the results look like; only shapes and dtypes count.  None: no result, and an
         effect.
     :type like: nest of tensors or arrays, or None

@@ -117,7 +117,6 @@ def elementwise(expression: Expression, *, name: str = "elementwise",
     :param parameters: Names of the operands in their order, if it is not that of their first use.
     :returns: It takes the operands by place or by name, and gives a tensor of the broadcast shape,
         or a tuple for several results.
-    :rtype: callable
     :raises SyntaxError: If an expression cannot be read, or uses what has no place in it.
     :see: reduction, vectorize, op
 

@@ -44,8 +44,12 @@ class StreamState(Shared):
 class RandomVariable(Tensor):
     """A symbolic variable of random numbers.
 
-    :ivar rng: The state that it is drawn from.
-    :ivar update: That state, and the state after the draw.
+    Attributes
+    ----------
+    rng : Shared
+        The state that it is drawn from.
+    update : tuple of (Shared, Tensor)
+        That state, and the state after the draw.
     """
 
     __slots__ = ("rng", "update")

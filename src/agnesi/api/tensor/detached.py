@@ -24,8 +24,13 @@ def data(self: Tensor) -> Tensor | None:
     function.  What is assigned is copied; of another shape or dtype, it takes the place of the
     value.
 
-    :returns: A leaf that does not require grad; None of a symbolic expression, which has no value.
+    Returns
+    -------
+    Tensor or None
+        A leaf that does not require grad; None of a symbolic expression, which has no value.
 
+    Examples
+    --------
     >>> import agnesi as ag
     >>> w = ag.ones(2, requires_grad=True)
     >>> w.data *= 3

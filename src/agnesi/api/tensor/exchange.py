@@ -81,9 +81,14 @@ class Info:
 def __array_namespace_info__() -> Info:  # noqa: N807
     """Return the capabilities of this library, as the array API standard asks for them.
 
-    :returns: With the functions ``capabilities``, ``default_device``, ``default_dtypes``,
-        ``devices`` and ``dtypes``.
+    Returns
+    -------
+    Info
+        With the functions ``capabilities``, ``default_device``, ``default_dtypes``, ``devices``
+        and ``dtypes``.
 
+    Examples
+    --------
     >>> import agnesi as ag
     >>> ag.__array_namespace_info__().default_dtypes()["integral"]
     dtype('int64')

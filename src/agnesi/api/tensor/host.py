@@ -306,6 +306,8 @@ class Count(int):
 def size(self: Tensor) -> Any:
     """Number of elements; ``size()`` and ``size(axis)`` give the shape and a size.
 
+    Examples
+    --------
     >>> import agnesi as ag
     >>> x = ag.ones((2, 3))
     >>> x.size, x.size(), x.size(1)

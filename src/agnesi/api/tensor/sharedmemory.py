@@ -12,6 +12,8 @@ View = tuple[np.dtype, tuple[int, ...], tuple[int, ...], int]
 def memory_of(array: np.ndarray) -> tuple[np.ndarray, View | None]:
     """The array that owns the memory, and what is seen of it; None for all of it.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from agnesi.api.tensor.sharedmemory import memory_of, seen_in
     >>> x = np.arange(6)

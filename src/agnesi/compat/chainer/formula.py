@@ -20,8 +20,12 @@ Compute = Callable[..., Any]
 class Formula(Function):
     """A function of tensors as a function of variables.
 
-    :param name: Its label.
-    :param compute: Takes tensors, returns one or a tuple of them.
+    Parameters
+    ----------
+    name : str
+        Its label.
+    compute : callable
+        Takes tensors, returns one or a tuple of them.
     """
 
     def __init__(self, name: str, compute: Compute) -> None:

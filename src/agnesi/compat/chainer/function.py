@@ -19,10 +19,15 @@ class Function:
     Both take tuples of arrays and return tuples; ``forward_cpu`` and ``backward_cpu`` serve too.
     A call copies the function, so that each application has attributes of its own.
 
-    :ivar inputs, outputs: Variables of the application; outputs by weak references.
-    :ivar parameter_names, gradient_names: Attributes that hold parameters and their gradients, to
-        which ``backward`` adds.
+    Attributes
+    ----------
+    inputs, outputs : tuple
+        Variables of the application; outputs by weak references.
+    parameter_names, gradient_names : tuple of str
+        Attributes that hold parameters and their gradients, to which ``backward`` adds.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from agnesi.compat.chainer import Function, Variable
     >>> class MulAdd(Function):

@@ -45,9 +45,17 @@ class BinaryHierarchicalSoftmax(Link):
     A call sums minus the logarithms of the words' chances over the batch, in time that grows with
     the depth of the tree.
 
-    :param in_size: Length of the vectors.
-    :param tree: Each word is a leaf.
-    :raises ValueError: If a node of the tree is no pair.
+    Parameters
+    ----------
+    in_size : int
+        Length of the vectors.
+    tree : nested pairs of int
+        Each word is a leaf.
+
+    Raises
+    ------
+    ValueError
+        If a node of the tree is no pair.
     """
 
     W: Variable

@@ -14,8 +14,13 @@ from agnesi.compat.chainer.variable import Variable
 class Link:
     """Parameters under names, which are attributes of it.
 
-    :param **params: Shapes of parameters; a pair of a shape and a dtype for others than float32.
+    Parameters
+    ----------
+    **params : tuple of int
+        Shapes of parameters; a pair of a shape and a dtype for others than float32.
 
+    Examples
+    --------
     >>> from agnesi.compat.chainer import Link
     >>> link = Link(W=(2, 3))
     >>> link.W.data.shape, [name for name, _ in link.namedparams()]

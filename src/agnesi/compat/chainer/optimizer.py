@@ -12,8 +12,13 @@ import numpy as np
 class Optimizer:
     """Base of optimizers; a subclass gives ``update_one`` (or ``update_one_cpu``).
 
-    :ivar t: (int) Steps that were made, the present one included.
+    Attributes
+    ----------
+    t : int
+        Steps that were made, the present one included.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from agnesi.compat.chainer import Optimizer
     >>> class Plain(Optimizer):

@@ -10,7 +10,10 @@ import numpy as np
 class WalkerAlias:
     """Samples of a discrete distribution, each in the same time (Walker, 1977).
 
-    :param probs: Weights, which need not sum to 1.
+    Parameters
+    ----------
+    probs : sequence of float
+        Weights, which need not sum to 1.
     """
 
     def __init__(self, probs: Any) -> None:

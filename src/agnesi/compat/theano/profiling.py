@@ -9,8 +9,12 @@ from typing import Any
 class ProfileStats:
     """The times of a function that was compiled with ``profile=True``.
 
-    :ivar fct_callcount: How often it was called.
-    :ivar fct_call_time: How long compiled code ran, in seconds.
+    Attributes
+    ----------
+    fct_callcount : int
+        How often it was called.
+    fct_call_time : float
+        How long compiled code ran, in seconds.
     """
 
     def __init__(self, compiled: Any) -> None:
@@ -28,7 +32,11 @@ class ProfileStats:
                 ) -> None:
         """Print the times of all kernels, and sums by operation and line.
 
-        :param file: Where to; by default ``sys.stderr``, as there.
-        :param n_ops_to_print, n_apply_to_print: Ignored: there are few kernels.
+        Parameters
+        ----------
+        file : file, optional
+            Where to; by default ``sys.stderr``, as there.
+        n_ops_to_print, n_apply_to_print : int
+            Ignored: there are few kernels.
         """
         print(self._compiled.profile(), file=file or sys.stderr)

@@ -124,7 +124,10 @@ class Variable:
     Operators and methods make new expressions.  ``==`` compares identities; elementwise it is
     :func:`~agnesi.compat.theano.tensor.eq`.
 
-    :ivar tensor: What agnesi computes with; a size that only the run knows is a Dim.
+    Attributes
+    ----------
+    tensor : Tensor or Dim
+        What agnesi computes with; a size that only the run knows is a Dim.
     """
 
     __slots__ = ("__weakref__", "_is_comparison", "tag", "tensor")

@@ -16,7 +16,10 @@ __all__ = ["Generator", "getRNGState", "initialSeed", "manualSeed", "seed", "set
 class Generator:
     """A source of random numbers of its own, which functions take as their first argument.
 
-    :ivar seeded: (int) What it began with.
+    Attributes
+    ----------
+    seeded : int
+        What it began with.
     """
 
     def __init__(self) -> None:

@@ -17,6 +17,8 @@ class Tensor(View):
     Methods change it: ``x.add(1)``, ``x.sin()``, ``x.add(0.5, y)``.  Axes and elements are
     numbered from 1.
 
+    Examples
+    --------
     >>> from agnesi.compat import torch7 as torch
     >>> x = torch.Tensor(2, 3).fill(1)
     >>> x.select(1, 2).mul(5)

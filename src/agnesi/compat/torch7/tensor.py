@@ -123,7 +123,10 @@ def _filled(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
 class View:
     """The state of a tensor: a storage, the offset of the first element, sizes and strides.
 
-    :ivar array: The elements, on the memory of the storage.
+    Attributes
+    ----------
+    array : numpy.ndarray
+        The elements, on the memory of the storage.
     """
 
     def __init__(self, *args: Any, dtype: Any = None) -> None:

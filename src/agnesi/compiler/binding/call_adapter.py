@@ -142,9 +142,7 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     :param statics: For each leaf the value that it must have; None for any.
     :type statics: sequence
     :param native: Takes the leaves, and answers ``MISSED`` if they do not fit.
-    :type native: callable
     :param dispatch: Takes all other calls.
-    :type dispatch: callable
     :param finish: ``finish(text, name)`` is an expression for the result, of the name of what was
         found.
     :type finish: callable

@@ -27,7 +27,6 @@ class Direct:
         """Make calls go to ``run`` at once.
 
         :param run: Takes what the function takes.
-        :type run: callable
         """
         own: Any = type(self)
         own.__call__ = run

@@ -22,7 +22,6 @@ def sized_call(tell: Callable[[tuple[Any, ...]], tuple[int, ...]], native: Calla
     :param native: Gives the code for such sizes, which answers ``MISSED`` to others.
     :type native: callable
     :param dispatch: Takes all other calls.
-    :type dispatch: callable
     :param fixed: Sizes for which there may be better code.
     :type fixed: collection of tuple
     """

@@ -55,10 +55,8 @@ class Told:
     """The sizes that values tell, one by one as a trace asks for them.
 
     :param arguments: What native code takes.
-    :type arguments: list
     :param symbols: The arguments in the trace; behind them, for each size that is told, one without
         elements of that size, and values that the code which computed it hands on.
-    :type symbols: list
     :param inputs: Those that are tensors.  What is handed on is known when its size is asked for:
         from then on it is an argument, in all three lists.
     :type inputs: list of Node

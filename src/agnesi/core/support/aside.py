@@ -80,7 +80,6 @@ def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
 
     :param work: Elements that the function computes, times the nanoseconds of one.
     :param function: Must have no effect but its result, which nobody sees after an interrupt.
-    :type function: callable
     """
     if (
         work < MIN_ASIDE_NANOSECONDS or _thread.get_ident() != _main or TRACES.running

@@ -76,6 +76,17 @@ SHARED = {
     ("norm", "str | None"): Shared(
         "Which transform is scaled: by 1/n that back (default) or this one, or each by its root.",
         kind='{"backward", "ortho", "forward"}, optional'),
+    ("inplace", "bool"): Shared("Whether to write into the operand."),
+    ("last_epoch", "Epoch"): Shared(
+        "The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew."),
+    ("lr", "NotNegative"): Shared("Learning rate."),
+    ("maximize", "bool"): Shared("Whether to go up along the gradient."),
+    ("optimizer", "Optimizer"): Shared("Whose ``lr`` is set."),
+    ("parameters", "Parameters"): Shared(
+        "What to optimise, or groups of it with options of their own."),
+    **dict.fromkeys(
+        (("reduction", "str"), ("reduction", "Literal['mean', 'sum', 'none']")),
+        Shared("What becomes of the losses.", kind='{"mean", "sum", "none"}')),
 }
 #: How annotations are written.
 _KINDS = {
@@ -86,6 +97,11 @@ _KINDS = {
     **dict.fromkeys("""AnyNumber Positive NotNegative Order Bound NotNegativeBound Share
                        Decay""".split(), "float"),
     **dict.fromkeys("Size Count Epoch".split(), "int"),
+    **dict.fromkeys(("Callable[..., Any]", "Function"), "callable"),
+    **dict.fromkeys(("Path_", "_Path", "str | os.PathLike[str]"), "str or os.PathLike"),
+    "Parameters": "iterable of Tensor, or of dict", "M": "Module", "np.ndarray": "numpy.ndarray",
+    "dict[str, Any]": "dict", "list[Any]": "list", "tuple[Any, ...]": "tuple",
+    "tuple[Decay, Decay]": "tuple of float", "_Operands": "Tensor or sequence of Tensor",
     **dict.fromkeys("Sizes Counts".split(), "int or tuple of int"),
 }
 _STARS: dict[Any, str] = {
@@ -200,6 +216,8 @@ def kind_of(parameter: inspect.Parameter) -> str:
 
 def _kind(annotation: Any) -> str:
     base = annotation.removesuffix(" | None") if isinstance(annotation, str) else ""
+    if base.startswith("Literal["):
+        return f"{{{base[8:-1]}}}".replace("'", '"')
     return _KINDS.get(base, base)
 
 

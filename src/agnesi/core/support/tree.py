@@ -348,7 +348,6 @@ def leaves(nest: Any) -> list[Any]:
     :param nest: Lists, tuples, dicts, dataclasses of anything.
     :type nest: object
     :returns: The leaves.
-    :rtype: list
     :see: tree.flatten, tree.map
 
     >>> ag.tree.leaves({"w": 1.0, "b": (2.0, [3.0])})
@@ -361,7 +360,6 @@ def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
     """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it).
 
     :param function: Of a leaf of each nest.
-    :type function: callable
     :param nest: Lists, tuples, dicts, dataclasses and registered classes around leaves.
     :type nest: object
     :param *others: Nests of the same shape.

@@ -48,9 +48,14 @@ class Group:
 
     ``mpi`` is the table of an MPI library that moves all data (``distributed/processes/mpi.py``).
 
-    :ivar rank, size: The number of this process among them, and how many there are.
-    :ivar beside: The same processes, whose collectives a thread does (``distributed/overlap.py``).
-    :ivar timeout: Seconds after which a wait for a process is an error.
+    Attributes
+    ----------
+    rank, size : int
+        The number of this process among them, and how many there are.
+    beside : Group, optional
+        The same processes, whose collectives a thread does (``distributed/overlap.py``).
+    timeout : float
+        Seconds after which a wait for a process is an error.
     """
 
     def __init__(self, rank: int, size: int, segment: Segment | None, timeout: float,

@@ -66,13 +66,11 @@ class Workers:
         """Call a function in all processes, which may use collectives.
 
         :param function: A function of a module, or what else can be pickled.
-        :type function: callable
         :param *args: The same for all.
         :type *args: object
         :param each: Further arguments of each process.
         :type each: sequence of tuple
         :returns: What it returned, by rank.
-        :rtype: list
         :raises CollectiveError: If a process was killed.
         :raises Exception: What the function raised in the process with the lowest rank.
         """
@@ -89,7 +87,6 @@ class Workers:
         :param items: Its arguments.
         :type items: iterable
         :returns: In the order of ``items``.
-        :rtype: list
         :raises CollectiveError: If a process was killed.
         :raises Exception: What the function raised first.
         """

@@ -149,6 +149,8 @@ def shutdown() -> None:
 
     Functions that were compiled with its collectives fail from then on.
 
+    Examples
+    --------
     >>> from agnesi import distributed as dist
     >>> dist.shutdown()
     """

@@ -76,7 +76,6 @@ class Hooked:
 
         :param hook: ``hook(module, args)``, or ``hook(module, args, kwargs)``: gives None, or other
             arguments (and a pair of them and those by name).
-        :type hook: callable
         :param prepend: Whether it comes before those that there are.
         :param with_kwargs: Whether it gets arguments by name, too.
         :returns: Its ``remove()`` takes the hook away.
@@ -95,7 +94,6 @@ class Hooked:
 
         :param hook: ``hook(module, args, output)``, or ``hook(module, args, kwargs, output)``:
             gives None, or another output.
-        :type hook: callable
         :param prepend: Whether it comes before those that there are.
         :param with_kwargs: Whether it gets arguments by name, too.
         :param always_call: Whether it is called, with None, where ``forward`` fails.
@@ -115,7 +113,6 @@ class Hooked:
         """Call a function with the gradients of the outputs; it may give others.
 
         :param hook: ``hook(module, grad_output)``, a tuple: gives None, or another tuple.
-        :type hook: callable
         :param prepend: Whether it comes before those that there are.
         :returns: Its ``remove()`` takes the hook away.
         """
@@ -127,7 +124,6 @@ class Hooked:
 
         :param hook: ``hook(module, grad_input, grad_output)``, tuples: gives None, or another
             ``grad_input``.
-        :type hook: callable
         :param prepend: Whether it comes before those that there are.
         :returns: Its ``remove()`` takes the hook away.
 

@@ -69,7 +69,6 @@ def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
     :param mode: How elements are mixed; "bicubic" for images only.
     :type mode: {"bilinear", "nearest", "bicubic"}
     :param padding_mode: What lies outside: zeros, the nearest element, or the image mirrored.
-    :type padding_mode: {"zeros", "border", "reflection"}
     :param align_corners: Whether -1 and 1 are the middles of the first and last elements, not their
         borders.
     :returns: (batch, channels, ...), of the grid's places.

@@ -111,7 +111,6 @@ class AlphaDropout(Overwriting):
     """Dropout to SELU's least value, with mean and variance kept (Klambauer et al., 2017).
 
     :param p: Chance of an element to be dropped in training.
-    :param inplace: Whether to write into the operand.
     :raises ValueError: If ``p`` is not in [0, 1].
     :see: nn.functional.alpha_dropout, nn.Dropout, nn.SELU
 
@@ -154,7 +153,6 @@ class RReLU(Overwriting):
     """``x``, and in training a random share of it where it is negative (Xu et al., 2015).
 
     :param lower, upper: Between which shares lie; their mean is taken unless in training.
-    :param inplace: Whether to write into the operand.
     :see: nn.functional.rrelu, nn.LeakyReLU
 
     >>> ag.nn.RReLU(0.25, 0.75).eval()(ag.tensor([-4.0, 1.0]))

@@ -118,7 +118,6 @@ class Hardtanh(Overwriting):
 
     :param min_val: The smallest value.
     :param max_val: The largest value.
-    :param inplace: Whether to write into the operand.
     :see: nn.functional.hardtanh, nn.ReLU6, clip
 
     >>> ag.nn.Hardtanh()(ag.tensor([-3.0, 0.5]))
@@ -212,7 +211,6 @@ class Threshold(Overwriting):
 
     :param threshold: Larger numbers stay.
     :param value: What the others become.
-    :param inplace: Whether to write into the operand.
     :see: nn.functional.threshold, nn.ReLU
 
     >>> ag.nn.Threshold(1.0, -1.0)(ag.tensor([0.4, 2.0]))

@@ -150,7 +150,6 @@ class CELU(Overwriting):
     """``x``, and ``alpha * (exp(x / alpha) - 1)`` where it is negative (Barron, 2017).
 
     :param alpha: Minus the value far below.
-    :param inplace: Whether to write into the operand.
     :see: nn.functional.celu, nn.ELU, nn.SELU
 
     >>> ag.nn.CELU()(ag.tensor([0.0, 2.0]))

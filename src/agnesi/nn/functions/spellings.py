@@ -160,8 +160,6 @@ def linear_cross_entropy(input: TensorLike, linear_weight: TensorLike, target: T
     :param target: Numbers of classes, (batch,), or probabilities, (batch, classes).
     :param linear_bias: (classes,).
     :param weight: Of the classes.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :param ignore_index: A class that does not count; -100 by default.
     :param label_smoothing: Share of the target that is spread over all classes.
     :returns: A number, or (batch,).

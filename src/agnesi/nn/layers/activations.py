@@ -126,7 +126,6 @@ class GELU(Module):
     """``x`` times the chance that a normal number is below it.
 
     :param approximate: "tanh" is an approximation by a hyperbolic tangent.
-    :type approximate: {"none", "tanh"}
     :see: nn.functional.gelu, nn.SiLU, nn.ReLU
 
     >>> ag.nn.GELU()(ag.tensor([0.0, 10.0]))
@@ -147,7 +146,6 @@ class LeakyReLU(Overwriting):
     """Each element, or a multiple of it where it is not positive.
 
     :param negative_slope: The factor.
-    :param inplace: Whether to write into the operand.
     :see: nn.functional.leaky_relu, nn.PReLU, nn.ELU, nn.ReLU
 
     >>> ag.nn.LeakyReLU(0.5)(ag.tensor([-2.0, 2.0]))
@@ -218,7 +216,6 @@ class ELU(Overwriting):
     """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive.
 
     :param alpha: The factor.
-    :param inplace: Whether to write into the operand.
     :see: nn.functional.elu, nn.LeakyReLU, nn.ReLU
 
     >>> ag.nn.ELU()(ag.tensor([-100.0, 2.0]))

@@ -166,7 +166,6 @@ class EmbeddingBag(Renewed, Module):
 
     :param num_embeddings, embedding_dim: How many vectors, and their length.
     :param mode: What becomes of the vectors of a bag.
-    :type mode: {"mean", "sum", "max"}
     :param padding_idx: A vector that does not count, starts as zeros and gets no gradient.
     :param max_norm: The greatest norm of a vector; longer ones are made as short when they are
         used.
@@ -222,7 +221,6 @@ class EmbeddingBag(Renewed, Module):
         :param scale_grad_by_freq: Whether a vector's gradient is divided by how often it is used in
             the call.
         :param mode: What becomes of the vectors of a bag.
-        :type mode: {"mean", "sum", "max"}
         :param sparse: Whether the gradient of the vectors is sparse.
         :param include_last_offset: Whether offsets end with the number of indices.
         :param padding_idx: A vector that does not count.

@@ -65,7 +65,6 @@ class Dropout(Module):
     """In training, zeros in random places and the rest scaled up; nothing otherwise.
 
     :param p: Share of the elements that become zero.
-    :param inplace: Whether to write into the operand.
     :param generator: Source of randomness; the library's own by default (see
         :func:`agnesi.manual_seed`).
     :raises ValueError: If ``p`` is not in [0, 1].
@@ -166,7 +165,6 @@ class CrossEntropyLoss(Module):
 
     :param weight: A weight for each class; the mean is weighted then.
     :param reduction: What becomes of the losses of the rows.
-    :type reduction: {"mean", "sum", "none"}
     :param ignore_index: A label whose rows have no loss, no gradient, and do not count in the mean.
     :type ignore_index: int, optional
     :param label_smoothing: Share of each row's probability that is spread evenly over all classes.
@@ -196,7 +194,6 @@ class MSELoss(Module):
     """Mean squared difference.
 
     :param reduction: What becomes of the squares.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.mse_loss, nn.CrossEntropyLoss, nn.PairwiseDistance
 
     >>> ag.nn.MSELoss()(ag.zeros(2), ag.tensor([1.0, 3.0]))

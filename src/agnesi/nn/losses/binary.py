@@ -20,8 +20,6 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
     :param input: Probabilities, from 0 to 1.
     :param target: Labels or probabilities, from 0 to 1.
     :param weight: A factor for each loss; broadcasts.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction, or an input is not from 0 to 1.
     :raises ShapeError: If the target's shape does not broadcast to the input's.
@@ -51,8 +49,6 @@ def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
     :param target: Labels or probabilities, from 0 to 1.
     :param weight: A factor for each loss; broadcasts.
     :param pos_weight: A factor for the losses of positive labels; broadcasts.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the target's shape does not broadcast to the input's.
@@ -77,8 +73,6 @@ def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "me
 
     :param input: What was predicted, of any shape.
     :param target: 1 or -1.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -101,8 +95,6 @@ def hinge_embedding_loss(input: TensorLike, target: TensorLike, margin: float = 
     :param input: Distances.
     :param target: 1 or -1.
     :param margin: Distance that is enough.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -148,8 +140,6 @@ class BCELoss(Loss):
     """Cross entropy of probabilities of one class against its complement.
 
     :param weight: A factor for each loss; broadcasts.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.binary_cross_entropy, nn.BCEWithLogitsLoss
 
     >>> ag.nn.BCELoss()(ag.tensor([0.5, 0.5]), ag.tensor([1.0, 0.0]))
@@ -170,8 +160,6 @@ class BCEWithLogitsLoss(Loss):
 
     :param weight: A factor for each loss; broadcasts.
     :param pos_weight: A factor for the losses of positive labels; broadcasts.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.binary_cross_entropy_with_logits, nn.BCELoss
 
     >>> ag.nn.BCEWithLogitsLoss()(ag.zeros(2), ag.tensor([1.0, 0.0]))
@@ -193,8 +181,6 @@ class BCEWithLogitsLoss(Loss):
 class SoftMarginLoss(Loss):
     """``log(1 + exp(-target * input))``.
 
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.soft_margin_loss, nn.BCEWithLogitsLoss
 
     >>> ag.nn.SoftMarginLoss()(ag.zeros(2), ag.tensor([1.0, -1.0]))
@@ -212,8 +198,6 @@ class HingeEmbeddingLoss(Loss):
     """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
 
     :param margin: Distance that is enough.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.hinge_embedding_loss, nn.CosineEmbeddingLoss
 
     >>> ag.nn.HingeEmbeddingLoss()(ag.tensor([2.0, 0.5]), ag.tensor([1.0, -1.0]))
@@ -234,7 +218,6 @@ class KLDivLoss(Loss):
 
     :param log_target: Whether ``target`` holds logarithms.
     :param reduction: What becomes of the losses; "batchmean" divides their sum by the first size.
-    :type reduction: {"mean", "batchmean", "sum", "none"}
     :see: nn.functional.kl_div, nn.CrossEntropyLoss
 
     >>> ag.nn.KLDivLoss(reduction="sum")(ag.log(ag.tensor([0.5, 0.5])), ag.tensor([1.0, 0.0]))

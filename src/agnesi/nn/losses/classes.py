@@ -24,8 +24,6 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
     :param p: 1 or 2.
     :param margin: By how much the right score is to be larger.
     :param weight: A factor for each class.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If ``p`` is neither, or there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -55,8 +53,6 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike,
 
     :param input: Scores: (n, classes), or (classes,).
     :param target: Labels, as many as wanted, then -1: of the same shape.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -88,8 +84,6 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
     :param input: Scores: (..., classes).
     :param target: 1 for each label, 0 for the others.
     :param weight: A factor for each class.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -113,8 +107,6 @@ class MultiMarginLoss(Loss):
     :type p: int
     :param margin: By how much the right score is to be larger.
     :param weight: A factor for each class.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.multi_margin_loss, nn.MultiLabelMarginLoss
 
     >>> ag.nn.MultiMarginLoss()(ag.tensor([[0.0, 0.5]]), ag.tensor([0]))
@@ -137,8 +129,6 @@ class MultiMarginLoss(Loss):
 class MultiLabelMarginLoss(Loss):
     """Hinge between the scores of all labels and of all others.
 
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.multilabel_margin_loss, nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
 
     >>> ag.nn.MultiLabelMarginLoss()(ag.tensor([[0.1, 0.2, 0.4, 0.8]]), ag.tensor([[3, 0, -1, 1]]))
@@ -156,8 +146,6 @@ class MultiLabelSoftMarginLoss(Loss):
     """The mean over classes of the cross entropies of their sigmoids.
 
     :param weight: A factor for each class.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.multilabel_soft_margin_loss, nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
 
     >>> ag.nn.MultiLabelSoftMarginLoss()(ag.zeros((1, 2)), ag.tensor([[1.0, 0.0]]))
@@ -181,7 +169,6 @@ class NLLLoss(Loss):
     :param ignore_index: A label whose rows have no loss, no gradient, and do not count in the mean.
     :type ignore_index: int, optional
     :param reduction: What becomes of the losses of the rows.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.nll_loss, nn.CrossEntropyLoss, nn.LogSoftmax
 
     >>> ag.nn.NLLLoss()(ag.log(ag.tensor([[0.5, 0.5]])), ag.tensor([0]))

@@ -192,7 +192,6 @@ class CTCLoss(Module):
 
     :param blank: The label that is no label.
     :param reduction: The mean is that of each loss over its target's length.
-    :type reduction: {"mean", "sum", "none"}
     :param zero_infinity: Whether targets that cannot be read, being too long, count nothing instead
         of infinity.
     :see: nn.functional.ctc_loss, nn.CrossEntropyLoss

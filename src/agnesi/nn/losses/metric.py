@@ -31,8 +31,6 @@ def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLi
     :param input2: Scores to compare them with.
     :param target: 1 where the first is to be larger, -1 where the second is.
     :param margin: By how much.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -57,8 +55,6 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
     :param input2: Of the same shape.
     :param target: 1 or -1 for each pair.
     :param margin: Similarity that is small enough.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -95,8 +91,6 @@ def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: Tens
     :param p: Of the norm that is the distance.
     :param eps: Added to each difference.
     :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -130,8 +124,6 @@ def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
     :type distance_function: callable, optional
     :param margin: By how much farther.
     :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -157,8 +149,6 @@ class MarginRankingLoss(Loss):
     """``max(0, -target * (input1 - input2) + margin)``.
 
     :param margin: By how much.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.margin_ranking_loss, nn.TripletMarginLoss
 
     >>> ag.nn.MarginRankingLoss()(ag.zeros(1), ag.ones(1), ag.ones(1))
@@ -179,8 +169,6 @@ class CosineEmbeddingLoss(Loss):
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
     :param margin: Similarity that is small enough.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.cosine_embedding_loss, nn.HingeEmbeddingLoss
 
     >>> ag.nn.CosineEmbeddingLoss()(ag.eye(2), ag.eye(2)[::-1], ag.ones(2))
@@ -204,8 +192,6 @@ class TripletMarginLoss(Loss):
     :param p: Of the norm that is the distance.
     :param eps: Added to each difference.
     :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.triplet_margin_loss, nn.TripletMarginWithDistanceLoss
 
     >>> ag.nn.TripletMarginLoss(margin=2.0)(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.ones((1, 2)))
@@ -233,8 +219,6 @@ class TripletMarginWithDistanceLoss(Loss):
     :type distance_function: callable, optional
     :param margin: By how much farther.
     :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.triplet_margin_with_distance_loss, nn.TripletMarginLoss
 
     >>> ag.nn.TripletMarginWithDistanceLoss()(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.zeros((1, 2)))

@@ -23,8 +23,6 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
 
     :param input: What was predicted, of any shape.
     :param target: Of the same shape, or one that broadcasts.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :param weight: Factors of the losses, by whose sum the mean divides.
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
@@ -51,8 +49,6 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, *, beta: NotNegative =
     :param target: Of the same shape, or one that broadcasts.
     :param beta: Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size
         d.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If ``beta`` is negative, or there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -79,8 +75,6 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
 
     :param input: What was predicted, of any shape.
     :param target: Of the same shape, or one that broadcasts.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :param delta: Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of
         size d.
     :param weight: Factors of the losses; the mean divides by how many there are.
@@ -114,8 +108,6 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
     :param full: Whether Stirling's approximation of the logarithm of the factorial is added, for
         counts above 1.
     :param eps: Added to a mean whose logarithm is taken.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -145,8 +137,6 @@ def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, fu
     :param var: Variances, of the shape of ``input``, or with 1 as, or without, the last size.
     :param full: Whether the constant ``0.5 log(2 pi)`` is added.
     :param eps: The smallest variance; no gradient flows through the bound.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
     :raises ShapeError: If the shapes do not broadcast.
@@ -170,8 +160,6 @@ def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, fu
 class L1Loss(Loss):
     """Sizes of differences.
 
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.l1_loss, nn.MSELoss, nn.SmoothL1Loss
 
     >>> ag.nn.L1Loss()(ag.zeros(2), ag.tensor([1.0, -3.0]))
@@ -190,8 +178,6 @@ class SmoothL1Loss(Loss):
 
     :param beta: Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size
         d.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.smooth_l1_loss, nn.HuberLoss, nn.L1Loss
 
     >>> ag.nn.SmoothL1Loss()(ag.zeros(2), ag.tensor([0.5, 3.0]))
@@ -210,8 +196,6 @@ class SmoothL1Loss(Loss):
 class HuberLoss(Loss):
     """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
 
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :param delta: Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of
         size d.
     :see: nn.functional.huber_loss, nn.SmoothL1Loss, nn.MSELoss
@@ -236,8 +220,6 @@ class PoissonNLLLoss(Loss):
     :param full: Whether Stirling's approximation of the logarithm of the factorial is added, for
         counts above 1.
     :param eps: Added to a mean whose logarithm is taken.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.poisson_nll_loss, nn.GaussianNLLLoss
 
     >>> ag.nn.PoissonNLLLoss()(ag.zeros(2), ag.tensor([1.0, 2.0]))
@@ -263,8 +245,6 @@ class GaussianNLLLoss(Loss):
 
     :param full: Whether the constant ``0.5 log(2 pi)`` is added.
     :param eps: The smallest variance; no gradient flows through the bound.
-    :param reduction: What becomes of the losses.
-    :type reduction: {"mean", "sum", "none"}
     :see: nn.functional.gaussian_nll_loss, nn.PoissonNLLLoss, nn.MSELoss
 
     >>> ag.nn.GaussianNLLLoss()(ag.zeros(2), ag.tensor([1.0, 3.0]), ag.ones(2))

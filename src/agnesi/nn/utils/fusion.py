@@ -85,11 +85,9 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
     """One convolution in the place of a convolution and a normalisation behind it.
 
     :param conv: The convolution.
-    :type conv: Module
     :param bn: The normalisation.
     :param transpose: Whether the convolution is a transposed one.
     :returns: A new convolution, which gives what both gave in evaluation mode.
-    :rtype: Module
     :raises ValueError: If one is in training mode, or there are no running statistics.
     :see: nn.utils.fuse_linear_bn_eval
 
@@ -105,10 +103,8 @@ def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """One linear layer in the place of one and a normalisation behind it.
 
     :param linear: The layer.
-    :type linear: Module
     :param bn: The normalisation.
     :returns: A new layer, which gives what both gave in evaluation mode.
-    :rtype: Module
     :raises ValueError: If one is in training mode, or there are no running statistics.
     :see: nn.utils.fuse_conv_bn_eval
 

@@ -117,12 +117,10 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Let a weight be a direction times a length (Salimans and Kingma, 2016).
 
     :param module: Whose weight it is.
-    :type module: Module
     :param name: Of the weight; ``original0`` is the length, ``original1`` the direction.
     :param dim: The axis along which each part has a length of its own; None for one length.
     :type dim: int, optional
     :returns: The module itself.
-    :rtype: Module
     :see: nn.utils.parametrize.remove_parametrizations, nn.utils.weight_norm
 
     >>> layer = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
@@ -137,13 +135,11 @@ def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
     """Let a weight have a spectral norm of 1 (Miyato et al., 2018).
 
     :param module: Whose weight it is.
-    :type module: Module
     :param name: Of the weight.
     :param n_power_iterations: Steps of the power method whenever the weight is read in training.
     :param eps: The least norm that vectors are divided by.
     :param dim: The axis of the outputs: 0, but 1 for transposed convolutions.
     :returns: The module itself.
-    :rtype: Module
     :raises ValueError: If there is no such tensor.
     :see: nn.utils.spectral_norm
 
@@ -164,14 +160,12 @@ def orthogonal(module: M, name: str = "weight", orthogonal_map: str | None = Non
     """Let a weight have orthonormal columns, or rows where it is wide (Lezcano-Casado, 2019).
 
     :param module: Whose weight it is.
-    :type module: Module
     :param name: Of the weight, a matrix or a batch of them.
     :param orthogonal_map: How a skew matrix becomes an orthogonal one: by its exponential, as by
         default, or by Cayley's map.
     :type orthogonal_map: {"matrix_exp", "cayley"}, optional
     :param use_trivialization: Whether it turns a base, so that values may be assigned.
     :returns: The module itself.
-    :rtype: Module
     :raises ValueError: If there is no such matrix, or no such map.
     :see: nn.init.orthogonal_, nn.utils.parametrize.register_parametrization
 

@@ -118,12 +118,10 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
     """Let a parameter be computed by a module, from what the module's ``right_inverse`` gives.
 
     :param module: Whose parameter it is.
-    :type module: Module
     :param tensor_name: Of the parameter.
     :param parametrization: Called with the original, or with what was computed so far.
     :param unsafe: Whether shape and dtype may become others.
     :returns: The module itself.
-    :rtype: Module
     :raises ValueError: If there is no such tensor, or shape or dtype become others.
     :see: nn.utils.parametrize.remove_parametrizations
 
@@ -179,11 +177,9 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
     """Let a parameter be one again.
 
     :param module: Whose parameter it is.
-    :type module: Module
     :param tensor_name: Of the parameter.
     :param leave_parametrized: Whether it keeps its present value instead of the original one.
     :returns: The module itself.
-    :rtype: Module
     :raises ValueError: If the parameter is not computed, or has several originals to go back to.
     :see: nn.utils.parametrize.register_parametrization
 
@@ -261,10 +257,8 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: M,
 
     :param from_module: Whose parametrizations are taken.
     :param to_module: Gets them.
-    :type to_module: Module
     :param tensor_name: Of the only parameter to transfer.
     :returns: ``to_module``.
-    :rtype: Module
     :see: nn.utils.parametrize.register_parametrization
 
     >>> one = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))

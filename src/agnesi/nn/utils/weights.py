@@ -81,12 +81,10 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Let a weight be a direction times a length, two parameters (Salimans and Kingma, 2016).
 
     :param module: Whose weight it is.
-    :type module: Module
     :param name: Of the weight; the parameters are ``weight_v`` and ``weight_g``.
     :param dim: The axis along which each part has a length of its own; None for one length.
     :type dim: int, optional
     :returns: The module itself.
-    :rtype: Module
     :raises ValueError: If there is no such parameter.
     :see: nn.utils.remove_weight_norm, nn.utils.parametrizations.weight_norm
 
@@ -108,10 +106,8 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Let a weight be one parameter again, of its present value.
 
     :param module: As :func:`weight_norm` gave it.
-    :type module: Module
     :param name: Of the weight.
     :returns: The module itself.
-    :rtype: Module
     :raises ValueError: If it is no weight with a length of its own.
     :see: nn.utils.weight_norm
 
@@ -155,13 +151,11 @@ def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
     The norm is followed by a step of the power method whenever the weight is read in training.
 
     :param module: Whose weight it is.
-    :type module: Module
     :param name: Of the weight; the parameter is ``weight_orig``.
     :param n_power_iterations: Steps for each reading.
     :param eps: The least norm that vectors are divided by.
     :param dim: The axis of the outputs: 0, but 1 for transposed convolutions.
     :returns: The module itself.
-    :rtype: Module
     :raises ValueError: If there is no such parameter.
     :see: nn.utils.remove_spectral_norm, nn.utils.parametrizations.spectral_norm
 
@@ -184,10 +178,8 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
     """Let a weight be one parameter again, of its present value.
 
     :param module: As :func:`spectral_norm` gave it.
-    :type module: Module
     :param name: Of the weight.
     :returns: The module itself.
-    :rtype: Module
     :raises ValueError: If it is no weight of norm 1.
     :see: nn.utils.spectral_norm
 

@@ -143,7 +143,6 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
     :param shape: Sizes of the axes.
     :type shape: int or sequence of int
     :param order: Whether the last or the first axis runs fastest.
-    :type order: {"C", "F"}
     :returns: int64, of the shape of ``indices``.
     :raises IndexError: For positions outside, in compiled code too.
     :see: ravel_multi_index, argmax
@@ -183,7 +182,6 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
     :param mode: What to do with indices outside.
     :type mode: {"raise", "wrap", "clip"}, or one for each axis
     :param order: Whether the last or the first axis runs fastest.
-    :type order: {"C", "F"}
     :returns: int64, of the broadcast shape.
     :raises ValueError: If there is no such mode.
     :raises IndexError: If an index is outside and its mode is "raise"; compiled code tells so too.
@@ -280,7 +278,6 @@ def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: DType
     """Return a function's value at the coordinates of all elements.
 
     :param function: Gets an array for each axis.
-    :type function: callable
     :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
     :param dtype: Type of the coordinates; the default float dtype by default.
     :param **keywords: Handed to the function.

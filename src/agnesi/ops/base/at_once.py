@@ -28,7 +28,6 @@ def node_at_once(op: Any, xs: tuple[Any, ...]) -> Tensor | None:
     :param op: The operation.
     :type op: Elementwise
     :param xs: Its operands as the user gave them.
-    :type xs: tuple
     """
     mode = MODE.get()
     trace = mode.trace

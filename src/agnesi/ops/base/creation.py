@@ -230,7 +230,6 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
     :param array: Of bool, integer, float or complex elements.
-    :type array: numpy.ndarray
     :returns: Changes of one show in the other.
     :raises TypeError: For what is no NumPy array.
     :raises DTypeError: For arrays of other elements, such as strings.

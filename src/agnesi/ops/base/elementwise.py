@@ -182,9 +182,7 @@ class Elementwise(Op):
     :param types: The inner loop that is always taken, as in ``dd->d``, whatever the dtype.
     :param whole: How many operands, the first ones, are whole numbers of 64 bits.
     :param writer: The function with ``out=``, as ufuncs have it.
-    :type writer: callable, optional
     :param of_complex: Stands for the function where operands are complex.
-    :type of_complex: callable, optional
     :param home: A module that makes the row when it is imported, if ``import agnesi`` does not.
     """
 

@@ -143,7 +143,6 @@ def qr(x: TensorLike, /, mode: Literal["reduced", "complete", "r"] = "reduced") 
     :param x: Of shape (..., m, n).
     :param mode: Give k = min(m, n) columns in ``Q``; or m, which have derivatives for m <= n only;
         or ``R`` alone.
-    :type mode: {"reduced", "complete", "r"}
     :returns Q, R: Of shapes (..., m, k) and (..., k, n), where k is m for "complete".
     :raises ValueError: If there is no such mode.
     :raises ShapeError: If ``x`` has fewer than 2 axes.

@@ -115,7 +115,6 @@ class Generator:
         """The state, for saving.
 
         :returns: "state": numpy.ndarray of four uint32.
-        :rtype: dict
         """
         return {"state": np.array(self.state.array)}
 
@@ -157,7 +156,6 @@ class Generator:
         """The first state of another stream, which follows from the numbers drawn so far.
 
         :returns: Four uint32.
-        :rtype: numpy.ndarray
         """
         with switched(symbolic=None, trace=None, examples=None, recording=False):
             words: Any = self._draw(4).array

@@ -97,7 +97,6 @@ class Scheduler(Written):
         :param value: One for all groups, or a list or tuple of as many.
         :type value: object
         :returns: One for each group.
-        :rtype: list
         :raises ValueError: If there are more or fewer than groups.
         :raises TypeError: If a factor of the rate is no function.
         """
@@ -137,7 +136,6 @@ class Scheduler(Written):
         """All that changes from epoch to epoch, and the schedule's numbers.
 
         :returns: By name; without the optimizer, which has a state of its own.
-        :rtype: dict
         """
         return {name: value for name, value in vars(self).items()
                 if name not in ("optimizer", "_group") and not _is_code(value)}

@@ -25,13 +25,10 @@ def _optimizer_of(owner: Any, schedulers: Sequence[Scheduler]) -> Optimizer:
 class SequentialLR(Scheduler):
     """One schedule after the other, each from its own beginning.
 
-    :param optimizer: Whose ``lr`` is set.
     :param schedulers: In their order.
     :type schedulers: sequence of Scheduler
     :param milestones: The epochs at which the second and later ones begin.
     :type milestones: sequence of int
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If there are not as many milestones as changes.
     :see: optim.lr_scheduler.ChainedScheduler
 
@@ -109,14 +106,11 @@ class ChainedScheduler(Scheduler):
 class ReduceLROnPlateau(Scheduler):
     """``lr`` times ``factor`` whenever a metric has not become better for a while.
 
-    :param optimizer: Whose ``lr`` is set.
     :param mode: Whether smaller or larger is better.
-    :type mode: {"min", "max"}
     :param factor: Of each reduction.
     :param patience: Epochs without progress that are waited for.
     :param threshold: How much better counts.
     :param threshold_mode: Whether ``threshold`` is a share of the best value.
-    :type threshold_mode: {"rel", "abs"}
     :param cooldown: Epochs after a reduction in which nothing is counted.
     :param min_lr: The lowest rate, or that of each group.
     :type min_lr: float or list of float

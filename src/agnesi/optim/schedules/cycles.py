@@ -16,11 +16,8 @@ from agnesi.optim.schedules.decay import at_least
 class CosineAnnealingLR(Scheduler):
     """Half a cosine from ``lr`` down to ``eta_min`` in ``T_max`` epochs.
 
-    :param optimizer: Whose ``lr`` is set.
     :param T_max: Epochs from the highest rate to the lowest.
     :param eta_min: The lowest rate.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If ``T_max`` is below 1.
     :see: optim.lr_scheduler.StepLR
 
@@ -46,12 +43,9 @@ class CosineAnnealingLR(Scheduler):
 class CosineAnnealingWarmRestarts(Scheduler):
     """Half a cosine down to ``eta_min``, again and again (Loshchilov and Hutter, 2017).
 
-    :param optimizer: Whose ``lr`` is set.
     :param T_0: Epochs of the first cosine.
     :param T_mult: How many times as long each is as the one before.
     :param eta_min: The lowest rate.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If a number is out of its range.
     :see: optim.lr_scheduler.CosineAnnealingLR
 
@@ -111,23 +105,18 @@ def _momentum_of(optimizer: Any) -> str:
 class CyclicLR(_Cycle):
     """Up and down in a straight line between two rates (Smith, 2017).
 
-    :param optimizer: Whose ``lr`` is set.
     :param base_lr, max_lr: The lowest and the highest rate, or those of each group.
     :type base_lr, max_lr: float or list of float
     :param step_size_up: Steps up.
     :param step_size_down: Steps down; as many as up.
     :param mode: Whether the height stays, is halved with each cycle, or falls by ``gamma`` in each
         step.
-    :type mode: {"triangular", "triangular2", "exp_range"}
     :param gamma: For "exp_range".
     :param scale_fn: The height by its number, in the place of ``mode``.
     :type scale_fn: callable, optional
     :param scale_mode: Whether that is the cycle's number, from 1, or the step's, from 0.
-    :type scale_mode: {"cycle", "iterations"}
     :param cycle_momentum: Whether the momentum goes down as the rate goes up.
     :param base_momentum, max_momentum: The lowest and the highest momentum.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If a number is out of its range.
     :see: optim.lr_scheduler.OneCycleLR
 
@@ -175,22 +164,18 @@ class CyclicLR(_Cycle):
 class OneCycleLR(_Cycle):
     """Up once and down for the rest of the training (Smith and Topin, 2018).
 
-    :param optimizer: Whose ``lr`` is set.
     :param max_lr: The highest rate, or that of each group.
     :type max_lr: float or list of float
     :param total_steps: Steps in all; by default ``epochs * steps_per_epoch``.
     :param epochs, steps_per_epoch: In place of ``total_steps``.
     :param pct_start: Share of the steps that go up.
     :param anneal_strategy: Along half a cosine, or in a straight line.
-    :type anneal_strategy: {"cos", "linear"}
     :param cycle_momentum: Whether the momentum goes down as the rate goes up.
     :param base_momentum, max_momentum: The lowest and the highest momentum.
     :param div_factor: The first rate is ``max_lr / div_factor``.
     :param final_div_factor: The last one is the first one over this.
     :param three_phase: Whether it goes down to the first rate as fast as it went up, and then to
         the last one.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If a number is out of its range.
     :see: optim.lr_scheduler.CyclicLR
 

@@ -25,11 +25,8 @@ def at_least(owner: Any, name: str, value: Any, least: float) -> Any:
 class StepLR(Scheduler):
     """``lr`` times ``gamma`` every ``step_size`` epochs.
 
-    :param optimizer: Whose ``lr`` is set.
     :param step_size: How many epochs there are between changes.
     :param gamma: Factor of each change.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If ``step_size`` is below 1.
     :see: optim.lr_scheduler.CosineAnnealingLR
 
@@ -54,12 +51,9 @@ class StepLR(Scheduler):
 class MultiStepLR(Scheduler):
     """``lr`` times ``gamma`` at given epochs.
 
-    :param optimizer: Whose ``lr`` is set.
     :param milestones: The epochs.
     :type milestones: sequence of int
     :param gamma: Factor of each change.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If the epochs do not rise.
     :see: optim.lr_scheduler.StepLR
 
@@ -84,10 +78,7 @@ class MultiStepLR(Scheduler):
 class ExponentialLR(Scheduler):
     """``lr`` times ``gamma`` in each epoch.
 
-    :param optimizer: Whose ``lr`` is set.
     :param gamma: Factor of each change.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If ``gamma`` is negative.
     :see: optim.lr_scheduler.StepLR
 
@@ -109,11 +100,8 @@ class ExponentialLR(Scheduler):
 class ConstantLR(Scheduler):
     """``lr`` times ``factor`` for the first epochs.
 
-    :param optimizer: Whose ``lr`` is set.
     :param factor: Of the first epochs.
     :param total_iters: How many they are.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If a number is out of its range.
     :see: optim.lr_scheduler.LinearLR
 
@@ -138,11 +126,8 @@ class ConstantLR(Scheduler):
 class LinearLR(Scheduler):
     """``lr`` times a factor that goes from one number to another in equal steps.
 
-    :param optimizer: Whose ``lr`` is set.
     :param start_factor, end_factor: Of the first epoch, and from the last on.
     :param total_iters: Epochs between them.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If a number is out of its range.
     :see: optim.lr_scheduler.ConstantLR
 
@@ -169,11 +154,8 @@ class LinearLR(Scheduler):
 class PolynomialLR(Scheduler):
     """``lr`` times a power of the share of epochs that are left.
 
-    :param optimizer: Whose ``lr`` is set.
     :param total_iters: Epochs until the rate is 0.
     :param power: Of the share.
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If a number is out of its range.
     :see: optim.lr_scheduler.LinearLR
 
@@ -197,11 +179,8 @@ class PolynomialLR(Scheduler):
 class LambdaLR(Scheduler):
     """``lr`` times a function of the epoch.
 
-    :param optimizer: Whose ``lr`` is set.
     :param lr_lambda: Gives the factor of an epoch, or of one group each.
     :type lr_lambda: callable or list of callable
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If it gives a negative factor.
     :see: optim.lr_scheduler.MultiplicativeLR
 
@@ -237,11 +216,8 @@ def factor_of(scheduler: Scheduler, factor: _Factor, epoch: int) -> float:
 class MultiplicativeLR(Scheduler):
     """The last rate times a function of the epoch.
 
-    :param optimizer: Whose ``lr`` is set.
     :param lr_lambda: Gives the factor of an epoch, or of one group each.
     :type lr_lambda: callable or list of callable
-    :param last_epoch: The epoch after which a training goes on, whose optimizer was loaded; -1
-        begins anew.
     :raises ValueError: If it gives a negative factor.
     :see: optim.lr_scheduler.LambdaLR
 

@@ -78,10 +78,16 @@ def lent(where: str, module: Any, plain: frozenset[str] = frozenset(),
 
     They are kept aside: in the module's namespace they would hide Python's ``any`` from its code.
 
-    :param where: The module's own name.
-    :param module: Whose names it has.
-    :param plain: Names of functions that only look at values.
-    :param ours: Whose functions of the same names tensors go to.
+    Parameters
+    ----------
+    where : str
+        The module's own name.
+    module : module
+        Whose names it has.
+    plain : frozenset of str
+        Names of functions that only look at values.
+    ours : module, optional
+        Whose functions of the same names tensors go to.
     """
     @functools.cache
     def found(name: str) -> Any:

@@ -52,6 +52,8 @@ class Container(Module):
 class Sequential(Container):
     """One module after the other.
 
+    Examples
+    --------
     >>> from agnesi.compat import torch7 as torch
     >>> from agnesi.compat.torch7 import nn
     >>> mlp = nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())

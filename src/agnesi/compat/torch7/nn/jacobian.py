@@ -16,6 +16,8 @@ __all__ = ["Jacobian", "SparseJacobian"]
 class Jacobian:
     """Checks of modules; each returns the largest error.
 
+    Examples
+    --------
     >>> from agnesi.compat import torch7 as torch
     >>> from agnesi.compat.torch7 import nn
     >>> bool(nn.Jacobian.testJacobian(nn.Tanh(), torch.Tensor(2, 3)) < 1e-6)

@@ -52,8 +52,12 @@ def keep_arguments(kind: Any) -> None:
 class Module:
     """Base of modules; a subclass gives ``compute(x, *parameters)`` in agnesi's functions.
 
-    :ivar output, gradInput: What the last calls computed, in memory that later ones use again.
-    :ivar weights: Names of its parameters, whose gradients are ``gradWeight``, ``gradBias``.
+    Attributes
+    ----------
+    output, gradInput : Tensor or list of Tensor
+        What the last calls computed, in memory that later ones use again.
+    weights : tuple of str
+        Names of its parameters, whose gradients are ``gradWeight``, ``gradBias``.
     """
 
     weights: tuple[str, ...] = ()

@@ -36,7 +36,6 @@ def rq(a: TensorLike, mode: Literal["full", "economic", "r"] = "full") -> Any:
 
     :param a: Of shape (..., m, n).
     :param mode: Give n rows in ``Q``; or min(m, n); or ``R`` alone, of the first kind.
-    :type mode: {"full", "economic", "r"}
     :returns R, Q: Of shapes (..., m, n) and (..., n, n), or (..., m, k) and (..., k, n), where k =
         min(m, n).
     :raises ValueError: If there is no such mode.
@@ -62,7 +61,6 @@ def qr_multiply(a: TensorLike, c: TensorLike, mode: Literal["left", "right"] = "
     :param a: Of shape (..., m, n).
     :param c: What ``Q`` is multiplied with.
     :param mode: "right" gives ``c @ Q``, "left" gives ``Q @ c``.
-    :type mode: {"left", "right"}
     :returns product, R: The product, and the upper triangular factor.
     :raises ValueError: If ``mode`` is another.
     :raises ShapeError: If the sizes do not fit.

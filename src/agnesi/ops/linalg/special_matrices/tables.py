@@ -44,7 +44,6 @@ def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
 
     :param n: Size of both axes.
     :param scale: Divided by: nothing, the root of ``n``, or ``n``.
-    :type scale: {"sqrtn", "n"}, optional
     :returns: Complex, of shape (n, n).
     :raises ValueError: If there is no such scale.
     :see: fft.fft
@@ -229,7 +228,6 @@ def convolution_matrix(a: TensorLike, n: int, mode: Literal["full", "same", "val
     :param a: A vector of m elements.
     :param n: How many numbers the matrix takes.
     :param mode: Which elements of the convolution it gives, as :func:`agnesi.convolve`.
-    :type mode: {"full", "same", "valid"}
     :returns: With ``n`` columns; ``m + n - 1`` rows for "full", ``max(m, n)`` for "same".
     :raises ValueError: If ``a`` is empty, ``n`` not positive, or there is no such mode.
     :raises ShapeError: If ``a`` is no vector.

@@ -182,7 +182,6 @@ def schur(x: TensorLike, /, output: Literal["real", "complex"] = "real") -> Schu
     :param x: Of shape (..., n, n).
     :param output: Real matrices give a real ``T`` with blocks of 2 by 2 on its diagonal for pairs
         of complex eigenvalues, or a complex one that is upper triangular.
-    :type output: {"real", "complex"}
     :returns T, Z: Of the shape of ``x``.
     :raises ValueError: If ``output`` is another.
     :raises ShapeError: If the matrices are not square.

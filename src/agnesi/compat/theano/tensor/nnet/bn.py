@@ -35,7 +35,10 @@ def batch_normalization_train(inputs: Any, gamma: Any, beta: Any, axes: Any = "p
                               running_mean: Any = None, running_var: Any = None) -> Any:
     """Normalised by the batch's mean and variance (Ioffe and Szegedy, 2015).
 
-    :returns: The result, mean and inverse standard deviation, and where running averages are given
+    Returns
+    -------
+    list
+        The result, mean and inverse standard deviation, and where running averages are given
         these after the batch.
     """
     x = as_tensor_variable(inputs)
