@@ -57,7 +57,7 @@ def test_garbage_is_found_all_the_same(looks):
 
 
 def test_too_much_is_looked_at(looks, monkeypatch):
-    monkeypatch.setattr(gc_pause, "_MAX_UNSCANNED_OBJECTS", 25_000)
+    monkeypatch.setattr(gc_pause, "_MAX_UNSCANNED_OBJECTS", 15_000)
     made = []
     for _ in range(3):
         with no_gc():
@@ -69,6 +69,14 @@ def test_too_much_is_looked_at(looks, monkeypatch):
         made += many()
     made += [[] for _ in range(10)]
     assert looks == [0, 2]
+
+
+def test_one_block_is_not_looked_at_however_much_it_makes(looks, monkeypatch):
+    monkeypatch.setattr(gc_pause, "_MAX_UNSCANNED_OBJECTS", 5_000)
+    with no_gc():
+        made = many()
+    made += [[] for _ in range(10)]
+    assert not looks
 
 
 def test_what_the_user_froze_stays_frozen(looks):

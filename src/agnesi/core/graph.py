@@ -309,7 +309,12 @@ class FunctionGraph:
     def sizes(self) -> tuple[Dim, ...]:
         """Return all sizes in shapes and parameters that are not numbers, those in bodies included.
         """
-        return tuple(dict.fromkeys(open_sizes(*toposort((*self.inputs, *self.outputs)))))
+        return tuple(dict.fromkeys(open_sizes(*dict.fromkeys((*self.inputs, *self.nodes)))))
+
+    @property
+    def leaves(self) -> list[Node]:
+        """The inputs, and all other leaves that the outputs need."""
+        return [n for n in dict.fromkeys((*self.inputs, *self.nodes)) if n.op is None]
 
     @property
     def live(self) -> list[Node]:
@@ -339,17 +344,20 @@ class FunctionGraph:
         present one).  All other nodes are inferred again, and complain with the user's line.
 
         :param shapes: Shapes of leaves.
-        :returns: With numbers in the place of sizes.
+        :returns: With numbers in the place of sizes; this one where it has numbers only.
         :raises ShapeError: If a shape does not fit its leaf, or sizes that are one differ.
         """
-        leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
         known: dict[Dim, Size] = {}
         done: dict[Node, Node] = {}
-        for leaf in leaves:
+        same = True
+        for leaf in self.leaves:
             shape = _shape_now(leaf, shapes or {})
             if not unify(leaf.shape, shape, known):
                 raise ShapeError(_unfit(leaf, shape, known))
+            same = same and shape == leaf.shape
             done[leaf] = _leaf_of(leaf, shape)
+        if same and not self.sizes:
+            return self
         sized = partial(size_with, known=known)
 
         def rebuild(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -391,8 +399,7 @@ class FunctionGraph:
         """
         if all(known(n) == n for n in self.sizes):
             return self
-        leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
-        done = {n: _leaf_of(n, tuple(map(known, n.shape))) for n in leaves}
+        done = {n: _leaf_of(n, tuple(map(known, n.shape))) for n in self.leaves}
         births: dict[Dim, Size] = {}
 
         def sized(n: Size) -> Size:

@@ -70,6 +70,8 @@ def _past_identities(graph: FunctionGraph) -> FunctionGraph:
                 break
             node = node.inputs[place]
         outputs.append(node)
+    if outputs == list(graph.outputs):
+        return graph
     return FunctionGraph.of(graph.inputs, outputs)
 
 

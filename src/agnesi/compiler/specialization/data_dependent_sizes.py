@@ -27,7 +27,11 @@ from agnesi.ops.control.loop import FirstRows, RowsBefore
 
 def sizes_in(nodes: Iterable[Node]) -> Iterable[Any]:
     """Sizes in shapes and in parameters of operations, such as numbers made of sizes."""
-    order = toposort(nodes)
+    return _sizes_among(toposort(nodes))
+
+
+def _sizes_among(order: Sequence[Node]) -> Iterable[Any]:
+    """The same of nodes, of which there are all that they depend on."""
     yield from open_sizes(*order)
     for node in order:
         for shape, _ in node.outputs or ():
@@ -42,11 +46,12 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
 
     Also those of shared variables that are not in the graph, for only their sizes are used.
     """
-    leaves = [n for n in toposort((*inputs, *outputs)) if n.op is None]
+    order = toposort(outputs)
+    leaves = [n for n in (*toposort(inputs), *order) if n.op is None]
     there = {size for n in leaves for size in n.shape}
     given = {*inputs, *replaced}
     found: dict[ValueDim | SharedDim, None] = {}
-    waiting, met = list(sizes_in(outputs)), set[int]()
+    waiting, met = list(_sizes_among(order)), set[int]()
     while waiting:
         size = waiting.pop()
         if id(size) in met:

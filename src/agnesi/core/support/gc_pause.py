@@ -11,7 +11,7 @@ from agnesi.core.support.undo import Block
 
 #: New objects that the collector looks through in no time.
 _SCANNED_OBJECTS = 2_000
-#: New objects that become old without having been looked through, at most.
+#: New objects that have become old without having been looked through, from which others do not.
 _MAX_UNSCANNED_OBJECTS = 300_000
 _blocks: dict[int, int] = {}  # those that stopped the collector, and the threads that they are in
 _unseen = 0, 0  # how many there are, and how often all objects had been looked through by then
@@ -49,11 +49,11 @@ def _age() -> None:
     global _unseen
     new, now = gc.get_count()[0], gc.get_stats()[2]["collections"]
     count, before = _unseen
-    count = new + (count if before == now else 0)
+    count = count if before == now else 0
     if new > _SCANNED_OBJECTS and count <= _MAX_UNSCANNED_OBJECTS and not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
-        _unseen = count, now
+        _unseen = count + new, now
 
 
 def _in_child() -> None:
