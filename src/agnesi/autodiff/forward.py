@@ -26,7 +26,7 @@ def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[Node, A
     known: dict[Node, Any] = dict(tangents)
     roots = list(roots)
     order = _leading(roots, known)
-    better = stable_roots(roots, order, known)
+    better = stable_roots(roots, order, lambda: known)
     if better:
         order = _leading([better.get(n, n) for n in roots], known)
     for node in order:

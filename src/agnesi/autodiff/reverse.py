@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled
-from agnesi.autodiff.recording import ALIAS, STOP, alias, detach
+from agnesi.autodiff.recording import ALIAS, STOP, alias, detach, enable_grad, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import Item, current, item_of
@@ -45,16 +45,16 @@ def _carrying(roots: Iterable[Node]) -> list[Node]:
     stack = [n for n in roots if n.requires_grad]
     while stack:
         node = stack[-1]
-        if node in done:
-            stack.pop()
-            continue
-        waiting = [n for n in node.inputs if n.requires_grad and n not in done]
-        if waiting:
-            stack += waiting
-        else:
+        if node not in done:
+            count = len(stack)
+            for n in node.inputs:
+                if n.requires_grad and n not in done:
+                    stack.append(n)
+            if len(stack) > count:
+                continue
             done.add(node)
             order.append(node)
-            stack.pop()
+        stack.pop()
     return order
 
 
@@ -131,7 +131,8 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
               constants: Collection[Node], sparse: bool) -> dict[Node, Tensor]:
     order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
     goals = None if wrt is None else set(wrt)
-    better = stable_roots(seeds, order, {*constants, *(goals or ()), *HOOKED.among(order)})
+    better = stable_roots(
+        seeds, order, lambda: {*constants, *(goals or ()), *HOOKED.among(order)})
     if better:
         seeds = _moved(seeds, better)
         order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
@@ -252,11 +253,10 @@ def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
     if is_tracing():
         for n in current_trace().reads.lost(node):
             raise overwritten(n)
-    xs = [
-        symbol(n) if n.value is None or (_stale(n, since) and not op.needs(i, node.inputs))
-        else tensor_of(n, since)
-        for i, n in enumerate(node.inputs)
-    ]
+    xs = []
+    for i, n in enumerate(node.inputs):
+        kept = n.value is not None and (not _stale(n, since) or op.needs(i, node.inputs))
+        xs.append(tensor_of(n, since) if kept else symbol(n))
     if op.outputs > 1:
         return xs, results_of(node) if op.keep_output else None
     if _stale(node, since) and not op.keep_output:
@@ -331,7 +331,7 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
             )
         )
     node = current(y)
-    with switched(recording=create_graph):
+    with enable_grad() if create_graph else no_grad():
         g = seed(y, y._grad if grad is None and _has_seed(y) else grad)
         _accumulate(backprop({node: g}, sparse=not create_graph), Apart(g))
 
@@ -356,7 +356,7 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
     arrived = list(gradients.values())
     there = [target.grad for target, _ in arrived]
     present = [before for before in there if before is not None]
-    users = Counter(map(_memory, [*present, *(t for t, _ in arrived)] if present else []))
+    users = Counter(map(_memory, [*present, *(t for t, _ in arrived)])) if present else {}
     for (target, g), before in zip(arrived, there, strict=True):
         if before is None:
             target.grad = apart(g)

@@ -7,7 +7,7 @@ before they are differentiated.  Eager records are derived as they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agnesi.core.ir.node import Node
@@ -20,13 +20,15 @@ UNSTABLE = frozenset("exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr ac
 CANCELLING = frozenset("tanh sqrt reciprocal square power cos tan atan".split())
 
 
-def stable_roots(roots: Iterable[Node], order: Sequence[Node], ends: Collection[Node]
-                 ) -> dict[Node, Node]:
+def stable_roots(roots: Iterable[Node], order: Sequence[Node],
+                 ends: Callable[[], Iterable[Node]]) -> dict[Node, Node]:
     """Stable forms of results, by result, where there are such.
 
-    ``order`` is what derivatives flow through, and ``ends`` where they are asked for or stop.
+    ``order`` is what derivatives flow through, and ``ends`` tells where they are asked for or stop.
     """
-    if not any(map(_may_be_unstable, order)):
+    roots = list(roots)
+    if any([n.serial < 0 or n.value is not None for n in roots]) or not any(
+            map(_may_be_unstable, order)):
         return {}
     since, exclude = 0, ()
     if is_tracing():
@@ -39,10 +41,7 @@ def stable_roots(roots: Iterable[Node], order: Sequence[Node], ends: Collection[
         exclude = getattr(trace, "exclude", ())
         if exclude is None:
             return {}
-    roots = list(roots)
-    if any(n.serial < 0 or n.value is not None for n in roots):
-        return {}
-    kept = {*ends, *(n for n in order if n.handle is not None or n.serial < since)}
+    kept = {*ends(), *(n for n in order if n.handle is not None or n.serial < since)}
     found: dict[Node, Node] = LENT.stable(roots, kept, since, exclude)
     return found
 

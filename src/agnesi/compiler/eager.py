@@ -46,7 +46,7 @@ def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
 
 def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
     """Return whether an operation on such types was wanted often enough; counts this call."""
-    if not config.compile or any(a.dtype.char not in "fdI" for a in arrays[:1]):
+    if not config.compiles or any(a.dtype.char not in "fdI" for a in arrays[:1]):
         return False
     spent = _spent.get(key, 0)
     if spent < _COMPILE_MULTIPLY_ADDS:

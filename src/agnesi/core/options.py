@@ -431,7 +431,8 @@ def made_first(owner: str) -> str:
 def arguments(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
               ) -> Iterable[tuple[str, Any]]:
     """The arguments of a call by the names of their parameters; the rest has none."""
-    code = inspect.unwrap(function).__code__
+    plain = inspect.unwrap(function) if hasattr(function, "__wrapped__") else function
+    code = plain.__code__
     return (*zip(code.co_varnames[: code.co_argcount], args, strict=False), *keywords.items())
 
 

@@ -316,7 +316,8 @@ def keyworded(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        _check_keywords(name, keywords, known)
+        if keywords:
+            _check_keywords(name, keywords, known)
         return function(*args, **keywords)
 
     return _renamed(call, name)
@@ -329,7 +330,7 @@ def renamed(**words: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
-            for word in words.keys() & keywords.keys():
+            for word in words.keys() & keywords.keys() if keywords else ():
                 value = keywords.pop(word)
                 if words[word]:
                     keywords[words[word]] = value

@@ -17,7 +17,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
-from agnesi.core.support.config import LENT, STATE
+from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import GradientError, at, no_attribute, typed, warn
 from agnesi.core.support.tracing import refuse_change, told_of
 
@@ -118,7 +118,8 @@ class Tensor(metaclass=_Listed):
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.shape)
+        data = self.array
+        return data.ndim if data is not None else len(self.node.shape)  # type: ignore[union-attr]
 
     @property
     def weak(self) -> bool:
@@ -131,8 +132,9 @@ class Tensor(metaclass=_Listed):
 
         Of a declared expression a function: ``y.grad(wrt=[a, b])`` are expressions, too.
         """
-        if STATE.trace is not None:
-            return STATE.trace.read_grad(self)
+        trace = MODE.get().trace
+        if trace is not None:
+            return trace.read_grad(self)  # type: ignore[no-any-return]
         if self._grad is CONSUMED:
             raise GradientError(
                 at(
@@ -153,8 +155,9 @@ class Tensor(metaclass=_Listed):
     def grad(self, grad: Tensor | None) -> None:
         if grad is not None:
             _check_grad(self, grad)
-        if STATE.trace is not None:
-            STATE.trace.write_grad(self, grad)
+        trace = MODE.get().trace
+        if trace is not None:
+            trace.write_grad(self, grad)
         else:
             self._grad = grad
 

@@ -306,7 +306,7 @@ class Optimizer(Written):
 
     def _update_all(self) -> bool:
         """Update the parameters that have a gradient, and return whether there are any."""
-        given = [(i, p.grad) for i, p in enumerate(self.own_parameters) if p.grad is not None]
+        given = [(i, g) for i, p in enumerate(self.own_parameters) if (g := p.grad) is not None]
         if is_tracing() or not self._pays():
             self._update_each(given)
         else:

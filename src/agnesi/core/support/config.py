@@ -417,10 +417,18 @@ def first_mode(**changes: Any) -> Mode:
 
 def settled(recording: bool) -> Mode:
     """The present mode with another ``recording``, in the same blocks; it is not set."""
-    new = MODE.get().copy()
-    new.around, new.recording = MODE.get().around, recording
+    mode = MODE.get()
+    if mode is _FIRST and not recording:
+        return _SILENT
+    new = mode.copy()
+    new.around, new.recording = mode.around, recording
     plain = all(getattr(new, name) is getattr(_FIRST, name) for name in Mode.__slots__)
     return _FIRST if plain else new
+
+
+#: The first mode without recording.
+_SILENT = first_mode(recording=False)
+_SILENT.around = None
 
 
 class switched(Switch):  # noqa: N801 - used as a function

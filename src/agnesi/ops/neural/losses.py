@@ -19,6 +19,8 @@ from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.reduce import mean as mean_of
 from agnesi.ops.neural.softmax import LabelLoss, Pick, floats, is_label, log_softmax, total
 
+_MEAN_LOSS, _ROW_LOSSES = LabelLoss(mean=True), LabelLoss()
+
 
 @public
 def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
@@ -167,8 +169,8 @@ def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike 
         labels = _labels(target, x)
         ignore_index = _if_there(ignore_index, labels)
         if reduction == "mean" and weight is None and ignore_index is None and not label_smoothing:
-            return apply(LabelLoss(mean=True), x, labels)
-        return _label_losses(lambda labels: apply(LabelLoss(), x, labels), x, labels, weight,
+            return apply(_MEAN_LOSS, x, labels)
+        return _label_losses(lambda labels: apply(_ROW_LOSSES, x, labels), x, labels, weight,
                              reduction, ignore_index, label_smoothing)
     if ignore_index is not None and ignore_index >= 0:
         raise ValueError("ignore_index goes with labels; the target holds probabilities")

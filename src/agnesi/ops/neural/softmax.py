@@ -387,6 +387,9 @@ class SoftmaxLessLabel(Op):
         return softmax.jvp(ts, apply(softmax, x), x)
 
 
+_LESS_LABEL = SoftmaxLessLabel()
+
+
 @record
 class LabelLoss(Op):
     """Cross-entropy of softmax along the last axis with labels: row by row, or its mean."""
@@ -414,11 +417,11 @@ class LabelLoss(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
         g = arith.divide(g, product(labels.shape)) if self.mean else expand_dims(g, -1)
-        return arith.multiply(g, apply(SoftmaxLessLabel(), x, labels)), None
+        return arith.multiply(g, apply(_LESS_LABEL, x, labels)), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
         if ts[0] is None:
             return None
-        part = arith.multiply(ts[0], apply(SoftmaxLessLabel(), x, labels))
+        part = arith.multiply(ts[0], apply(_LESS_LABEL, x, labels))
         rows = total(part, (len(x.shape) - 1,), False)
         return mean_of(rows) if self.mean else rows
