@@ -25,6 +25,7 @@ _CALL_MULTIPLY_ADDS = 100_000
 _MAX_FUNCTIONS = 512
 
 _spent: dict[Any, int] = {}
+_functions: dict[Any, Callable[..., np.ndarray]] = {}
 
 
 def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
@@ -33,7 +34,12 @@ def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
     ``work`` says what one call costs NumPy, in multiply-adds.
     """
     key = op, tuple([(a.shape, a.dtype.char) for a in arrays])
-    return _made(*key)(*arrays) if _pays(key, arrays, work) else None
+    found = _functions.get(key)
+    if found is None or not config.compiles:
+        if not _pays(key, arrays, work):
+            return None
+        found = _made(*key)
+    return found(*arrays)
 
 
 def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
@@ -46,7 +52,7 @@ def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
 
 def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
     """Return whether an operation on such types was wanted often enough; counts this call."""
-    if not config.compiles or any(a.dtype.char not in "fdI" for a in arrays[:1]):
+    if not config.compiles or (arrays and arrays[0].dtype.char not in "fdI"):
         return False
     spent = _spent.get(key, 0)
     if spent < _COMPILE_MULTIPLY_ADDS:
@@ -69,8 +75,17 @@ def native(op: Op, arrays: Sequence[np.ndarray]) -> Callable[..., np.ndarray]:
     return _made(op, tuple([(a.shape, a.dtype.char) for a in arrays]))
 
 
-@functools.lru_cache(_MAX_FUNCTIONS)
 def _made(op: Op, types: Any) -> Callable[..., np.ndarray]:
+    """The compiled code for a key, which is kept."""
+    found = _functions.get((op, types))
+    if found is None:
+        if len(_functions) >= _MAX_FUNCTIONS:
+            _functions.clear()
+        found = _functions[op, types] = _compiled(op)
+    return found
+
+
+def _compiled(op: Op) -> Callable[..., np.ndarray]:
     from agnesi.compiler.jit import jit
 
     function = jit(lambda *xs: apply(op, *xs))

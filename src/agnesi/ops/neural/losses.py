@@ -19,7 +19,9 @@ from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.reduce import mean as mean_of
 from agnesi.ops.neural.softmax import LabelLoss, Pick, floats, is_label, log_softmax, total
 
-_MEAN_LOSS, _ROW_LOSSES = LabelLoss(mean=True), LabelLoss()
+_MEAN_LOSS, _ROW_LOSSES, _PICK = LabelLoss(mean=True), LabelLoss(), Pick()
+#: Labels that are looked through sooner as Python's numbers than as NumPy's.
+_FEW_LABELS = 64
 
 
 @public
@@ -114,15 +116,18 @@ def _labels(labels: Any, x: Tensor) -> Tensor:
     labels = as_tensor(labels)
     if labels.dtype.kind not in "iu":
         raise DTypeError(f"labels must be integers, not {typed(labels)}")
-    Pick().infer(x, labels)
+    _PICK.infer(x, labels)
     return labels
 
 
 def _if_there(ignore_index: int | None, labels: Tensor) -> int | None:
     """A label that is left out, or None where it is known not to occur."""
-    if ignore_index is not None and is_known(labels) and not (labels.array == ignore_index).any():
-        return None
-    return ignore_index
+    if ignore_index is None or not is_known(labels):
+        return ignore_index
+    given: Any = labels.array
+    few = given.size <= _FEW_LABELS
+    found = ignore_index in given.ravel().tolist() if few else (given == ignore_index).any()
+    return ignore_index if found else None
 
 
 @public

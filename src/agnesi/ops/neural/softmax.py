@@ -274,9 +274,9 @@ class Pick(LinearOp):
 
     def infer(self, x: Any, labels: Any) -> Any:
         rows = x.shape[:-1]
-        if len(rows) != len(labels.shape) or any(
+        if rows != labels.shape and (len(rows) != len(labels.shape) or any(
             m != n and type(m) is type(n) is int for m, n in zip(rows, labels.shape, strict=True)
-        ):
+        )):
             rest = len(x.shape) > 2 and (x.shape[0], x.shape[-1], *x.shape[1:-2]) == labels.shape
             hint = "; write axis=-1 for classes in the last axis" if rest else ""
             raise ShapeError(f"labels need one entry per row of classes: shape {rows}, not "
