@@ -134,11 +134,19 @@ def _stable(*args: Any) -> dict[Any, Any]:
     return stable(*args)
 
 
+def _regions(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls of a function that are compiled where that pays."""
+    from agnesi.compiler.regions import Regions
+
+    return Regions(function)
+
+
 def lend() -> None:
     """Register the compiler's functions with the operations that use them."""
     LENT.run, LENT.each, LENT.native = run, each, native
     LENT.compiles, LENT.execute = compiles, _execute
     LENT.sort = sorting.sort
     LENT.stable = _stable
+    LENT.regions = _regions
     register()
     _lend_library()

@@ -34,6 +34,9 @@ class Lent:
     native: Callable[..., Callable[..., np.ndarray]] | None = None
     #: Whether there is a compiler.
     compiles: Callable[[], bool] = staticmethod(lambda: False)
+    #: A function whose calls ``(args, keywords)`` are compiled where that pays.
+    regions: Callable[[Callable[..., Any]], Callable[..., Any]] = staticmethod(
+        lambda function: lambda args, keywords: function(*args, **keywords))
     #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``,
     #: and of values the first and the last place that are wanted.
     sort: Callable[..., np.ndarray | None] = staticmethod(lambda *args: None)

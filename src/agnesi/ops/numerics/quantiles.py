@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.composites import composite
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import typed
@@ -19,7 +20,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import isfinite, isnan, logical_not
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, number
 from agnesi.ops.base.creation import full
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
@@ -112,6 +113,9 @@ class _Shares(NamedTuple):
     bounds: tuple[float, float] | None
 
 
+_HALF = _Shares(number(0.5, dtypes.float64), (0.5, 0.5))
+
+
 def _shares(q: Any) -> _Shares:
     t = as_tensor(_numbers(q))
     t = cast(as_tensor(np.asarray(q, np.float64)), dtypes.float64) if not isinstance(q, Tensor) \
@@ -129,7 +133,14 @@ def _is_share(q: Any) -> Any:
 
 
 def _quantile(x: Any, of: _Shares, axis: Axis, method: str, keepdims: bool, skip: bool) -> Tensor:
-    x, (q, bounds) = with_order(as_tensor(x)), of
+    x = as_tensor(x)
+    how = of.bounds, shapes.axes_of(axis, x.ndim), method, bool(keepdims), skip
+    return _of_shares(x, of.values, how=how)
+
+
+@composite
+def _of_shares(x: Tensor, q: Tensor, how: tuple[Any, ...]) -> Tensor:
+    x, (bounds, axis, method, keepdims, skip) = with_order(x), how
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     rows, axes = _rows(x, axis)
@@ -235,7 +246,7 @@ def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
     >>> ag.median(ag.tensor([3.0, 1.0, 2.0])).item()
     2.0
     """
-    return _quantile(x, _shares(0.5), axis, "linear", keepdims, False)
+    return _quantile(x, _HALF, axis, "linear", keepdims, False)
 
 
 @public
@@ -299,4 +310,4 @@ def nanmedian(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
     >>> ag.nanmedian(ag.tensor([1.0, ag.nan, 3.0])).item()
     2.0
     """
-    return _quantile(x, _shares(0.5), axis, "linear", keepdims, True)
+    return _quantile(x, _HALF, axis, "linear", keepdims, True)

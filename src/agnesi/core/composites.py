@@ -1,0 +1,38 @@
+"""Functions of many operations that eager programs call as one compiled operation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from agnesi.core.support.config import LENT, MODE, TRACES
+from agnesi.core.tensor import Tensor
+
+_MAX_KEPT = 64
+
+
+def composite(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of tensors and a tuple that says ``how``, from which alone its result follows if
+    they are floats: such calls without gradients run compiled code once that pays."""
+    made: dict[Hashable, Callable[..., Any]] = {}
+
+    @functools.wraps(function)
+    def call(*xs: Tensor, how: tuple[Any, ...]) -> Tensor:
+        for x in xs:
+            data = x.array
+            if data is None or data.dtype.kind != "f" or TRACES.running or (
+                    x.requires_grad and MODE.get().recording):
+                return function(*xs, how=how)
+        try:
+            regions = made.get(how)
+        except TypeError:  # a list among them
+            return function(*xs, how=how)
+        if regions is None:
+            if len(made) >= _MAX_KEPT:
+                made.clear()
+            regions = made[how] = LENT.regions(functools.partial(function, how=how))
+        found: Tensor = regions(xs, {})
+        return found
+
+    return call

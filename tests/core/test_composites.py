@@ -1,0 +1,48 @@
+"""Functions of many operations are compiled where eager programs call them often."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.compiler import regions
+
+X = np.random.default_rng(0).standard_normal((7, 30)).astype("float32")
+X[3, 4] = np.nan
+CALLS = {
+    "median": (ag.median, np.median, ()),
+    "nanmedian": (ag.nanmedian, np.nanmedian, ()),
+    "quantile": (ag.quantile, np.quantile, (0.3,)),
+    "nanquantile": (ag.nanquantile, np.nanquantile, ([0.25, 0.9],)),
+    "percentile": (ag.percentile, np.percentile, (37.5,)),
+}
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Compiled calls, of which every one pays."""
+    monkeypatch.setattr(regions, "_PRICE", 0)
+    monkeypatch.setattr(regions, "BEFORE", 0)
+    monkeypatch.setattr(regions, "GAIN", -1e9)
+    seen = []
+    call = regions.Region.call
+    monkeypatch.setattr(regions.Region, "call", lambda *args: seen.append(1) or call(*args))
+    return seen
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("axis", [None, 0, (1, 0)])
+def test_quantiles_are_numpys(compiled, name, axis):
+    ours, numpys, args = CALLS[name]
+    found = [ours(ag.tensor(X), *args, axis=axis).numpy() for _ in range(2)]
+    assert compiled
+    for y in found:
+        np.testing.assert_allclose(y, numpys(X, *args, axis=axis), rtol=1e-6, atol=1e-6)
+    with pytest.raises((TypeError, IndexError)):
+        ours(ag.tensor(X), *args, axis=1.5 if axis else 7)
+
+
+def test_gradients_and_integers_are_left_to_single_operations(compiled):
+    x = ag.tensor(X[0], requires_grad=True)
+    ag.median(x).backward()
+    assert x.grad.sum().item() == 1 and ag.median(ag.tensor([1, 2, 4])).item() == 2
+    assert not compiled
