@@ -120,8 +120,9 @@ def backprop(
 
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
     """
-    if not is_tracing() and all(
-            g.array is not None for g in seeds.values() if type(g) is Tensor):
+    if not is_tracing() and all([
+            n.serial < 0 and (type(g) is not Tensor or g.array is not None)
+            for n, g in seeds.items()]):
         return _backprop(seeds, wrt, constants, sparse)
     with no_gc(), switched(line=STATE.line or user_where()):
         return _backprop(seeds, wrt, constants, sparse)

@@ -16,19 +16,28 @@ from agnesi.core.dispatch import Item
 from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.ir.extents import Extent
-from agnesi.core.ir.node import Node, toposort
+from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, explain, name_at, typed
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import symbol
 
+_new = Node.__new__
+
 
 def copied(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The same operation on other inputs of the same types."""
-    new = Node(
-        node.op, inputs, node.shape, node.dtype, node.weak, node.requires_grad, node.where,
-        name=node.name,
-    )
+    new: Any = _new(Node)  # written out: graphs of thousands of nodes are copied
+    new.op = node.op
+    new.inputs = inputs
+    new.shape = node.shape
+    new.dtype = node.dtype
+    new.weak = node.weak
+    new.requires_grad = node.requires_grad
+    new.value = new.version = new.handle = None
+    new.name = node.name
+    new.where = node.where
     new.outputs = node.outputs
+    new.serial = next_serial()
     return new
 
 

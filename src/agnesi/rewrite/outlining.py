@@ -139,6 +139,8 @@ def _stretches(labels: np.ndarray) -> Iterator[range]:
     """Places of segments that may be equal to their neighbours, none of which overlap."""
     free = np.ones(len(labels), bool)
     for period in range(1, _MAX_PERIOD + 1):
+        if np.count_nonzero(free) < SEGMENT_OPERATIONS * _MIN_SEGMENTS:
+            return
         long = period * -(-SEGMENT_OPERATIONS // period)
         least = long * _MIN_SEGMENTS
         if len(labels) < least:
@@ -191,7 +193,9 @@ class _Outlining:
         """The graph with calls in the place of segments."""
         segments = [_Segment([self._nodes[i] for i in stretch], self._outside)
                     for stretch in sorted(self._stretches, key=lambda s: s.start)]
+        keys: dict[Any, int] = {}
         for segment in segments:
+            segment.key = keys.setdefault(segment.key, len(keys))  # which is compared soon
             self._counts[segment.key] = self._counts.get(segment.key, 0) + 1
         frequent = {s.nodes[0]: s for s in segments if self._counts[s.key] >= _MIN_SEGMENTS}
         inside = {n for s in frequent.values() for n in s.nodes}
@@ -251,7 +255,7 @@ class _Outlining:
 class _Segment:
     """Nodes in a row: what they read from outside, and which of them others read.
 
-    :ivar key: The same for segments of one body.
+    :ivar key: A tuple, and then a number: the same for segments of one body.
     :ivar operands: Inputs of the body, in the order in which they are met.
     :ivar results: Outputs of the body.
     """
@@ -273,7 +277,7 @@ class _Segment:
             edges.append((id(node.op), node.shape, node.dtype, tuple(places)))
         self.operands = [n for n, at in known.items() if at < 0]
         self.results = [n for n in nodes if n in outside]
-        self.key = tuple(edges), tuple([own[n] for n in self.results]), tuple(
+        self.key: Any = tuple(edges), tuple([own[n] for n in self.results]), tuple(
             [(n.shape, n.dtype) for n in self.operands])
 
     def body(self) -> Body:
