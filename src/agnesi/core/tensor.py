@@ -118,8 +118,7 @@ class Tensor(metaclass=_Listed):
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        data = self.array
-        return data.ndim if data is not None else len(self.node.shape)  # type: ignore[union-attr]
+        return len(self.shape)
 
     @property
     def weak(self) -> bool:
