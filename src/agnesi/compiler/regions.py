@@ -18,12 +18,11 @@ from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close
 from agnesi.autodiff.flows import seeds_of
 from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop, overwritten
-from agnesi.compiler.eager import compiles
 from agnesi.compiler.jit import jit
 from agnesi.core.dispatch import Item, assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
-from agnesi.core.support.config import MODE, config, settled, switched, witnessed
+from agnesi.core.support.config import LENT, MODE, config, settled, switched, witnessed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor, wrap
@@ -83,7 +82,7 @@ class Regions:
 
     def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
         try:
-            made = Region(self.function, leaves, *key[:3]) if compiles() else None
+            made = Region(self.function, leaves, *key[:3]) if LENT.compiles() else None
         except Exception:  # whatever it is, the function itself will tell
             made = None
         self._found[key] = made

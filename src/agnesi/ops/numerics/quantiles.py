@@ -9,7 +9,6 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.composites import composite
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import typed
@@ -20,6 +19,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import isfinite, isnan, logical_not
+from agnesi.ops.base.composites import composite
 from agnesi.ops.base.convert import as_tensor, cast, number
 from agnesi.ops.base.creation import full
 from agnesi.ops.base.movement import moveaxis, reshape
