@@ -119,8 +119,8 @@ class Function(Direct, Inspectable):
         told = substituted([d.node for d in valued], replaced)
         whole = told_by_reshapes(FunctionGraph([*given, *map(carrier, self._sizes)], [
             *nodes, *told]).resolve(lambda n: size_with(n, same)))
-        self.source = FunctionGraph.of(
-            whole.inputs, whole.outputs[: len(nodes)]) if told else whole
+        self.source = whole if not told else FunctionGraph.of(
+            whole.inputs, whole.outputs[: len(nodes)])
         #: The scalars of sizes that values tell.
         self._scalars = whole.outputs[len(nodes):]
         computed = [symbol(d.node) for d in valued if d not in places]
@@ -370,10 +370,9 @@ class Function(Direct, Inspectable):
 
     def _whole(self, scalars: bool = True) -> FunctionGraph:
         """The graph as declared, and behind its outputs the scalars of sizes."""
-        source = self.source
-        if not scalars or not self._scalars:
-            return source
-        return FunctionGraph.of(source.inputs, (*source.outputs, *self._scalars))
+        told = self._scalars if scalars else ()
+        return self.source if not told else FunctionGraph.of(
+            self.source.inputs, (*self.source.outputs, *told))
 
     def __getitem__(self, key: Any) -> np.ndarray:
         """The value of an input that has one between calls, by name, place or variable."""

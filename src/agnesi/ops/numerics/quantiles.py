@@ -19,7 +19,6 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import isfinite, isnan, logical_not
-from agnesi.ops.base.composites import composite
 from agnesi.ops.base.convert import as_tensor, cast, number
 from agnesi.ops.base.creation import full
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -30,6 +29,7 @@ from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import ceil, clip, floor, where
 from agnesi.ops.base.select import round as nearest
 from agnesi.ops.indexing.index import take, take_along_axis
+from agnesi.ops.numerics.composites import composite
 from agnesi.ops.sorting.sort import Partition, sort
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
