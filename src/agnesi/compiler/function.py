@@ -113,8 +113,7 @@ class Function(Direct, Inspectable):
         self._sizes = [d for d in found if d not in same]
         valued = [d for d in self._sizes if isinstance(d, ValueDim)]
         places: dict[Any, int] = {
-            d: i for i, n in enumerate(given) for d in valued if d.node is n
-        }
+            d: i for i, n in enumerate(given) for d in valued if d.node is n}
         self._places = [places.get(d, -1) for d in self._sizes]
         told = substituted([d.node for d in valued], replaced)
         whole = told_by_reshapes(FunctionGraph([*given, *map(carrier, self._sizes)], [
