@@ -205,3 +205,22 @@ def test_inputs_of_other_ranks_are_refused_by_name():
     x = T.dvector("x")
     with pytest.raises(TypeError, match="input x"):
         theano.function([x], x)([[1.0]])
+
+
+SIZES = {
+    "zeros": lambda m, n: T.zeros((m, n)), "alloc": lambda m, n: T.alloc(1.0, m, n),
+    "reshape": lambda m, n: T.ones((6,)).reshape((m, n)), "eye": T.eye, "arange": T.arange,
+    "tile": lambda m, n: T.tile(T.ones((2,)), (m, n)), "repeat": lambda m, n: T.repeat(m, n),
+    "draws": lambda m, n: T.shared_randomstreams.RandomStreams(1).uniform((m, n)) * 0,
+    "steps": lambda m, n: theano.scan(lambda s: s + m, outputs_info=T.zeros(()), n_steps=n)[0],
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_known_sizes_are_sizes_in_bodies_of_loops(name):
+    x, k = T.dvector("x"), T.zeros((2, 3))
+    rows, updates = theano.scan(lambda v, s: s + v + SIZES[name](*k.shape).sum(), sequences=x,
+                                outputs_info=T.zeros(()))
+    alone = float(SIZES[name](*k.shape).sum().eval())
+    found = theano.function([x], rows, updates=updates)([1.0, 2.0])
+    np.testing.assert_allclose(found, [1 + alone, 3 + 2 * alone])

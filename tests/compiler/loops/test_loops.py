@@ -824,3 +824,25 @@ def test_steps_back_read_single_results_of_an_operation(part):
     second = ag.jit(ag.jacrev(ag.grad(lambda x: cost(ag.stack([x, x])))))
     wanted = ag.jacrev(ag.grad(lambda x: unrolled(ag.stack([x, x]))))
     np.testing.assert_allclose(second(xs[0]).numpy(), wanted(xs[0]).numpy(), rtol=1e-6, atol=1e-9)
+
+
+def test_python_decides_in_bodies_by_what_they_leave_alone():
+    n, x = ag.tensor(3), ag.ones(2)
+
+    def step(s, v):
+        made = s + ag.ones((n,)).sum() + (10 if n.item() > 4 else 0)
+        return made, made
+
+    def grown(s, v):
+        n.add_(1)
+        return (s + ag.ones((n,)).sum(),) * 2
+
+    def run(x):
+        return ag.scan(step, ag.tensor(0.0), x)[0]
+
+    compiled = ag.jit(run)
+    for size, expected in ((3, 6), (5, 30), (3, 6)):
+        n.fill_(size)
+        assert run(x) == compiled(x) == expected
+    with pytest.raises(ag.TraceError, match="ones"):
+        ag.jit(lambda x: ag.scan(grown, ag.tensor(0.0), x)[0])(x)

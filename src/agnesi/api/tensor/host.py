@@ -15,6 +15,7 @@ from agnesi.api.tensor import show
 from agnesi.api.tensor.novalue import no_value, of_many
 from agnesi.api.tensor.sharedmemory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
+from agnesi.core.dispatch import current
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Size
@@ -25,7 +26,7 @@ from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import is_followed
 from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.support.errors import GradientError, TraceError, at
-from agnesi.core.support.tracing import current_trace, is_known, is_tracing, told_of
+from agnesi.core.support.tracing import current_trace, is_known, is_tracing, told_of, within
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base import movement
@@ -43,10 +44,16 @@ def value(x: Tensor, use: str) -> np.ndarray:
 
 def _decided(x: Tensor, use: str) -> np.ndarray:
     """The array by which Python decides: while a function is traced for ``jit``, that of this call,
-    which the compiled function compares with that of later ones."""
+    which the compiled function compares with that of later ones.  What bodies of loops do not
+    change has the value that it has outside."""
     if is_known(x):
         return x.array
-    decide = getattr(current_trace(), "decide", None)
+    trace: Any = current_trace()
+    if x.array is not None and hasattr(trace, "outward") and (
+            trace.outward(current(x)) is not None):
+        with within(trace.around):
+            return _decided(x, use)
+    decide = getattr(trace, "decide", None)
     found: np.ndarray | None = None if decide is None else decide(x, use)
     if found is None:
         raise no_value(x, use)

@@ -273,7 +273,8 @@ class Constant(Variable):
     @property
     def data(self) -> np.ndarray:
         """The value."""
-        return np.asarray(self.tensor)
+        found: np.ndarray = self.tensor.array
+        return found
 
     value = data
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.compat.theano.types import TensorType, constant
-from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
+from agnesi.compat.theano.variable import Constant, Sizes, Variable, bare, floats, lifted, wrapped
 from agnesi.core.support.config import config
 from agnesi.ops.base.convert import as_tensor
 
@@ -127,12 +127,18 @@ def _shape(shape: Any) -> Any:
     """Sizes, from a variable, a number, or a sequence of them."""
     if isinstance(shape, Variable):
         n = shape._value.shape
-        return bare([shape[i] for i in range(n[0])]) if len(n) == 1 else (bare(shape),)
+        return _shape([shape[i] for i in range(n[0])]) if len(n) == 1 else (_size(shape),)
     if not isinstance(shape, (list, tuple)):
         return (shape,)
     if len(shape) == 1 and isinstance(shape[0], Variable) and shape[0].ndim == 1:
         return _shape(shape[0])
-    return tuple(map(bare, shape))
+    return tuple(map(_size, shape))
+
+
+def _size(n: Any) -> Any:
+    """A size in our words: a constant is a number, in bodies of loops too."""
+    known = isinstance(n, Constant) and n.tensor.shape == () and n.dtype in ("int64", "int32")
+    return int(n.data) if known else bare(n)
 
 
 def zeros(shape: Any, dtype: Any = None) -> Variable:
