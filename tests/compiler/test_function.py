@@ -426,3 +426,13 @@ def test_sizes_of_what_is_no_input_are_asked_for_or_told_by_what_is():
     for found in (w.shape[0] * v, ag.broadcast_to(v, w.shape), ag.zeros(w.shape) + v):
         with pytest.raises(ag.MissingInputError, match="depend on the shape of w"):
             ag.function([v], found)(np.ones(2))
+
+
+def test_a_graph_of_numbers_as_sizes_is_specialised_as_it_is():
+    x, v = T.dscalar("x"), T.dvector("v")
+    settled, open_ = (ag.function([i], T.sin(i)).source for i in (x, v))
+    assert settled.specialise({settled.inputs[0]: ()}) is settled
+    found = open_.specialise({open_.inputs[0]: (3,)})
+    assert found is not open_ and found.outputs[0].shape == (3,) != open_.outputs[0].shape
+    with pytest.raises(ag.ShapeError, match="has shape"):
+        settled.specialise({settled.inputs[0]: (2,)})

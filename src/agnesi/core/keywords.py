@@ -88,7 +88,7 @@ def strict(function: F, owner: type | None = None) -> F:
     names = code.co_varnames[code.co_posonlyargcount: code.co_argcount + code.co_kwonlyargcount]
     late = hasattr(owner, "get_params")  # scikit-learn's are checked where they fit
     method = owner is None or names[:1] in (("self",), ("cls",))  # no function that it stands for
-    checked = method and not late
+    checked, first = method and not late, int(owner is not None)
     known = names[1:] if owner is not None and names[:1] in (("self",), ("cls",)) else names
     swallows = code.co_flags & inspect.CO_VARKEYWORDS and "ignored" in code.co_varnames
     numpydoc(function)
@@ -99,7 +99,7 @@ def strict(function: F, owner: type | None = None) -> F:
             if near := nearest(word, names, 0.7):
                 raise TypeError(at(f"{_name(function, args, owner)}() got an unexpected keyword "
                                    f"argument {word!r}; did you mean `{near}`?"))
-        if checked and options.checked(inner, owner is None):
+        if checked and (keywords or len(args) > first) and options.checked(inner, owner is None):
             options.check(lambda: _name(inner, args, owner), inner,
                           options.arguments(inner, args, keywords), owner is None)
         try:

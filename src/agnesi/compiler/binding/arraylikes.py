@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ def plain(value: Any, label: str) -> np.ndarray:
 
     ``label`` names the argument in the TypeError that masked arrays get.
     """
-    if isinstance(value, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # which takes long to import; before, there is none of it
+    if masked is not None and isinstance(value, masked.MaskedArray):
         raise TypeError(at(
             f"{label}: a masked array's mask would be ignored; pass .filled(value), or the data "
             "and the mask as two inputs"))
