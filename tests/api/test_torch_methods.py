@@ -234,6 +234,22 @@ def test_triangles_of_rows_columns_and_an_offset() -> None:
         np.testing.assert_array_equal(np.stack(found), np.stack(numpys(2, 1, 4)))
 
 
+@pytest.mark.parametrize(("named", "placed"), [
+    ("x.reshape(shape=(3, 2))", "x.reshape(3, 2)"), ("x.view(size=(3, 2))", "x.view(3, 2)"),
+    ("x.permute(dims=(1, 0))", "x.permute(1, 0)"), ("x.tile(dims=(1, 2))", "x.tile(1, 2)"),
+    ("x.expand(size=(2, -1, 3))", "x.expand(2, -1, 3)"),
+    ("x.view(dtype=ag.int64)", "x.view(ag.int64)"), ("x.new_zeros(size=(2,))", "x.new_zeros(2)"),
+    ("ag.randn(size=(2, 3)).shape", "(2, 3)"), ("ag.rand(size=4).shape", "(4,)"),
+    ("ag.arange(end=5)", "ag.arange(5)"), ("ag.arange(end=5, step=2)", "ag.arange(0, 5, 2)"),
+    ("ag.randint(high=1, size=(2,))", "ag.zeros(2, dtype=int)"),
+    ("x.scatter(dim=1, index=i, value=1.0)", "x.scatter(1, i, 1.0)"),
+    ("ag.nn.functional.dropout(input=x, p=0.5, training=False, inplace=True)", "x"),
+])
+def test_sizes_and_ends_by_name(named: str, placed: str) -> None:
+    names = {"ag": ag, "x": ag.tensor(X), "i": ag.tensor([[0], [2]])}
+    np.testing.assert_array_equal(eval(named, names), eval(placed, names))
+
+
 def test_shapes_and_places() -> None:
     x = ag.arange(6.0)
     assert x.view_as(ag.ones(2, 3)).shape == (2, 3)

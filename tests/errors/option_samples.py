@@ -44,7 +44,8 @@ NEEDED: dict[str, Any] = {
     "component_distribution": distributions.Normal([0.0, 1.0], 1.0),
     "reinterpreted_batch_ndims": 1, "base_distribution": distributions.Normal([0.0, 1.0], 1.0),
     "parts": [], "low": 0.0, "high": 1.0, "experts": [nn.Linear(4, 4)], "exponent": 2.0,
-    "event_dim": 0,
+    "event_dim": 0, "draw": lambda generator, count: np.zeros(count, int), "count": 4,
+    "generator": ag.random.Generator(0),
     "in_shape": (4,), "out_shape": (2, 2), "tseq": [],
     "distribution": distributions.Normal(0.0, 1.0),
     **dict.fromkeys("loc scale rate df df1 df2 alpha temperature concentration concentration0 "

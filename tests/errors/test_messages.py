@@ -66,7 +66,8 @@ CASES = [
     (lambda m: m("float32", 3, 4).permute(0, 1, 2), IndexError,
      "permute(float32[3, 4], 0, 1, 2): axis 2 is out of range for 2 dimensions"),
     (lambda m: m("float32", 3, 4).squeeze(0), ag.ShapeError,
-     "squeeze(float32[3, 4], 0): axis 0 has size 3; only axes of size 1 can go"),
+     "squeeze(float32[3, 4], 0): axis 0 has size 3; only axes of size 1 can go (dim= leaves "
+     "others, as in PyTorch)"),
     (lambda m: m("float32", 3, 4).unsqueeze(5), IndexError,
      "unsqueeze(float32[3, 4], 5): axis 5 is out of range for 3 dimensions"),
     (lambda m: m("float32", 3, 4).expand(2, 4), ag.ShapeError,

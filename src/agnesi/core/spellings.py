@@ -28,7 +28,7 @@ _NAMES = {
     "m": "input col", "loc": "mean", "scale": "std", "log_probabilities": "input",
     "logits": "input", "w": "weight", "kernel": "kernel_size", "cover_all": "ceil_mode",
     "groups": "num_groups", "factor": "upscale_factor downscale_factor", "ids": "input",
-    "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source", "offset": "k",
+    "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source value", "offset": "k",
     "pad_width": "array_pad", "fill_value": "value", "num": "steps", "method": "interpolation",
     "ddof": "correction", "tol": "atol", "n": "N row", "d": "p", "axis1": "dim0 dim1",
     "axis2": "dim1 dim2",
@@ -202,6 +202,8 @@ class Form:
         #: Foreign words that may mean what is declared as a number, a flag or a word.
         self.looked_at = frozenset(
             word for word, meant in FOREIGN.items() if not checked.isdisjoint(meant))
+        #: The parameter that takes any number of sizes or axes.
+        self.several = code.co_varnames[len(names)] if code.co_flags & 4 else None
         #: All keywords that it takes; None where it passes unknown ones on.
         self.known = None if code.co_flags & 8 else frozenset(names[self.unnamed:])
 
@@ -218,13 +220,15 @@ class Form:
             on_host(given.pop("device"))
         wanted = self.name in _MAKERS and given.pop("requires_grad", False)
         overwrite = "inplace" not in self.names and given.pop("inplace", False)
+        args = (*args, *self._several(len(args), given))
         given = in_our_words(given, self.names)
         if not self.looked_at.isdisjoint(keywords):
             self._check(args, given, keywords)
         args = (*args, *self._placed(len(args), given))
         result = self.function(*args, **given)
-        if overwrite and result is not args[0]:
-            return assign(args[0], result)
+        written: Any = args[0] if args else given.get(self.names[0])
+        if overwrite and result is not written:
+            return assign(written, result)
         return result.requires_grad_() if wanted else result
 
     def _check(self, args: tuple[Any, ...], given: dict[str, Any], keywords: dict[str, Any]
@@ -260,6 +264,14 @@ class Form:
         special = LENT.foreign_forms().get(self.name)
         found = NotImplemented if special is None else special(self.function, args, keywords)
         return self.by_place(args, keywords) if found is NotImplemented else found
+
+    def _several(self, count: int, given: dict[str, Any]) -> list[Any]:
+        """Sizes or axes given by name, where they are written one by one here."""
+        if self.several is None or count > len(self.places):
+            return []
+        words = [word for word in given if word not in self.names
+                 and (word == self.several or self.several in FOREIGN.get(word, ()))]
+        return [given.pop(word) for word in words[:1]]
 
     def _placed(self, count: int, given: dict[str, Any]) -> list[Any]:
         """Operands given by names that they have not here, in their places."""

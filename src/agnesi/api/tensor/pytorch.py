@@ -258,6 +258,21 @@ def _triangle(function: Form, args: Any, keywords: Any) -> Any:
     return function(rows, keywords["offset"], columns, *others, **given)
 
 
+def _from_zero(function: Form, args: Any, keywords: Any) -> Any:
+    """Where numbers end, by name, and not where they begin."""
+    word = {"high", "end", "stop"} & keywords.keys()
+    if args or not word or {"low", "start"} & keywords.keys():
+        return NotImplemented
+    end = word.pop()
+    return function(0, keywords[end], **in_our_words(
+        {w: v for w, v in keywords.items() if w != end}, ("shape", "step")))
+
+
+def _bits(function: Form, args: Any, keywords: Any) -> Any:
+    """A dtype by name in place of sizes."""
+    return function(*args, keywords["dtype"]) if keywords.keys() == {"dtype"} else NotImplemented
+
+
 #: By the name of the function.
 FORMS: dict[str, Form] = {
     "searchsorted": _searched,
@@ -270,6 +285,7 @@ FORMS: dict[str, Form] = {
     "permute_dims": _axes, "transpose": _named_axes, "histogram": _histogram,
     "index_add": _index_add, "index_add_": _index_add, "solve": _solved,
     "solve_triangular": _solved, "lu_solve": _lu_solved,
+    "arange": _from_zero, "randint": _from_zero, "view": _bits,
     "meshgrid": _grid, "flip": _several, "triu_indices": _triangle, "tril_indices": _triangle,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),
 }

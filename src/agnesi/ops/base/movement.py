@@ -266,7 +266,8 @@ def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
         axes = shapes.axes_of(axis, x.ndim)
     for a in axes:
         if isinstance(x.shape[a], int) and x.shape[a] != 1:
-            raise ShapeError(f"axis {a} has size {x.shape[a]}; only axes of size 1 can go")
+            raise ShapeError(f"axis {a} has size {x.shape[a]}; only axes of size 1 can go (dim= "
+                             "leaves others, as in PyTorch)")
     return reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in axes))
 
 
