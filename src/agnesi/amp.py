@@ -19,7 +19,11 @@ from typing import Any
 from agnesi.api import functions as _F
 from agnesi.autodiff.recording import no_grad as _no_grad
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.dtypes import as_dtype as _as_dtype
+from agnesi.core.support.dtypes import is_inexact as _is_inexact
+from agnesi.core.support.errors import DTypeError as _DTypeError
 from agnesi.core.support.errors import at as _at
+from agnesi.core.support.errors import typed as _typed
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 
@@ -43,6 +47,8 @@ class autocast(contextlib.ContextDecorator):  # noqa: N801
 
     def __init__(self, device_type: str = "cuda", dtype: Any = None, enabled: bool = True,
                  cache_enabled: bool | None = None) -> None:
+        if dtype is not None and not _is_inexact(_as_dtype(dtype)):
+            raise _DTypeError(_at(f"autocast: dtype must be one of floats, not {_as_dtype(dtype)}"))
         self.device_type, self.enabled = device_type, enabled and device_type == "cpu"
         if self.enabled:
             warnings.warn(_at("autocast: operands keep their dtypes; `model.to('bfloat16')` or "
@@ -144,6 +150,9 @@ class GradScaler:
         :returns: What its ``step`` gives, or None.
         :rtype: object
         """
+        if not hasattr(optimizer, "step"):
+            raise TypeError(_at("GradScaler.step: optimizer must be an optimizer, not "
+                                f"{_typed(optimizer)}"))
         if self._enabled and id(optimizer) not in self._overflows:
             self.unscale_(optimizer)
         if self._overflows.get(id(optimizer)):

@@ -70,7 +70,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 LEFT_OUT = frozenset("""Container Module ModuleDict ModuleList ParameterDict ParameterList Optimizer
     ParameterGroup Scheduler LRScheduler Metric Graph ImageFolder CSVLogger JSONLogger RateTest
     ModelCheckpoint TensorBoardLogger Transform Sequential RNNBase RNNCellBase Distribution
-    Callback RemovableHandle Summary Line TensorDataset""".split())
+    Callback RemovableHandle Summary Line TensorDataset Blocks""".split())
 
 
 def classes() -> dict[str, type]:

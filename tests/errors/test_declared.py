@@ -27,6 +27,7 @@ from agnesi import (
     training,
     tree,
 )
+from agnesi.compat import autograd, chainer, torch7
 from agnesi.optim import swa_utils
 from tests.errors.lambdas import check
 from tests.errors.test_arguments import INTERNAL
@@ -91,6 +92,27 @@ def assigned(name: str, value: Any) -> Any:
 
 
 CASES = [
+    (lambda: ag.add(ag.arange(3), ag.ones(4)), ag.ShapeError, "add(int64[3], float32[4]): sizes 3 "
+     "and 4 differ on axis -1 and neither is 1: shapes (3,) and (4,) do not broadcast"),
+    (lambda: ag.cdist(X, ag.ones((4, 2))), ag.ShapeError,
+     "cdist(float32[2, 3], float32[4, 2]): sizes 3 and 2 differ, and neither is 1"),
+    (lambda: ag.matvec(X, ag.ones((4, 2))), ag.ShapeError, "matvec(float32[2, 3], float32[4, 2]): "
+     "inner sizes differ: 3 (last axis of (2, 3)) and 2 (last axis of (4, 2))"),
+    (lambda: ag.clip(X, min=ag.ones(4)), ag.ShapeError,
+     "clip(float32[2, 3], float32[4]): sizes 3 and 4 differ on axis -1 and neither is 1: shapes "
+     "(2, 3) and (4,) and () do not broadcast"),
+    (lambda: torch7.Tensor(3, 4).narrow(1, 2, 9), IndexError, "Tensor.narrow: 2 to 10 is out of "
+     "range for dimension 1, whose numbers run from 1 to 3"),
+    (lambda: autograd.grad(lambda x: x, 1)(1.0), TypeError,
+     "grad: argnum names argument 1, but <lambda> was given 1 by place"),
+    (lambda: chainer.optimizers.SGD(0.1).update(), AttributeError,
+     "SGD has no parameters yet: call optimizer.setup(model) first"),
+    (lambda: training.History([{"loss": 1.0}])["loss"], TypeError, "History is a list of rows: "
+     "history.column('loss') gives one number of all epochs, which tell ['loss']"),
+    (lambda: next(iter(data.DataLoader(range(4), batch_sampler=[0]))), TypeError, "DataLoader: "
+     "batch_sampler must give lists of the numbers of each batch's samples, not 0"),
+    (lambda: saving.Checkpoints(".").save(1, {}), TypeError, "Checkpoints.save() takes 1 positional"
+     " arguments but 2 were given; it is called as Checkpoints.save(step, **parts)"),
     (lambda: nn.init.fans(3), TypeError, "fans: tensor must be agnesi's Tensor, not 3"),
     (lambda: nn.summary(3, V), TypeError, "summary: model must be agnesi's Module, not 3"),
     (lambda: saving.open_file(3), TypeError, "open_file: path must be a string or a path, not 3"),

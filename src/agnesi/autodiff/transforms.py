@@ -160,6 +160,9 @@ def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:
         why = f"{shown} does not require grad; make it with requires_grad=True"
     else:
         why = f"{typed(cost)} does not depend on {shown}"
+        if not cost.requires_grad:
+            why += ("; nothing was recorded of how it was computed: a gradient that is to be "
+                    "differentiated is made with create_graph=True")
     raise GradientError(
         at(f"grad: {why}. Pass disconnected='zero' (or 'none') if that is meant")
     )

@@ -113,6 +113,9 @@ def form(function: Any, name: str) -> str:
             n for n in only if n not in ("out", "device")]
     if names[-1:] == ["*"]:
         names.pop()
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        names.append("**" + code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(
+            code.co_flags & inspect.CO_VARARGS)])
     return f"{name}({', '.join(names)})"
 
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
 from agnesi.core.arguments import form, stranger
-from agnesi.core.op import EXPLAINED, in_user_code, is_accident
+from agnesi.core.op import EXPLAINED, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import PACKAGE, at, ours, user_where
 from agnesi.core.support.migration_hints import nearest, with_keyword
@@ -182,7 +182,10 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         found = type(error)(at(f"{name}: {error}"))
     elif not ours(_caller()) and type(error).__module__ == "builtins":  # a library's says enough
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        found = kind(at(f"{name}: the arguments do not fit together: {error}; it is called "
+        own = function.__code__.co_varnames[:1] == ("self",)
+        types = f" of {', '.join(map(typed, args[own:]))}" if any(
+            hasattr(a, "shape") for a in args[own:]) else ""
+        found = kind(at(f"{name}{types}: the arguments do not fit together: {error}; it is called "
                              f"as {_form(function, name)}"))
         found.__cause__ = error
     else:
@@ -321,4 +324,6 @@ def _looks_itself(function: FunctionType) -> bool:
     if function.__code__.co_filename in (_PUBLIC, __file__):
         return True
     inner: Any = inspect.unwrap(function)
-    return bool(inner.__code__.co_flags & inspect.CO_VARKEYWORDS)
+    code = inner.__code__
+    return bool(code.co_flags & inspect.CO_VARKEYWORDS) and (
+        bool(code.co_flags & inspect.CO_VARARGS) or inner.__name__ in _CONSTRUCTORS)

@@ -265,6 +265,7 @@ def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
     place = place or location(where)
     told_name = spelt(name, where, PACKAGE)
     if isinstance(reason, str):  # it may tell the operation itself
+        reason = of_operands(reason, args)
         reason = re.sub(rf"^{re.escape(name)}(\([^:]*\))?: ", "", reason)
         if told_name != name:
             reason = re.sub(rf"\b{re.escape(name)}\(", f"{told_name}(", reason)
@@ -278,6 +279,37 @@ def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
     told.accident = is_accident(error)
     found: Exception = told
     return found.with_traceback(error.__traceback__) if in_user_code(error) else found
+
+
+_UNFIT = re.compile(r"(sizes \S+ and \S+ differ) on axis -?\d+ and neither is 1: shapes (\(.*\)) "
+                    "do not broadcast$")
+_INNER = re.compile(r"(?:last axis|axis -?\d+) of (\([\w, ]*\))")
+
+
+def of_operands(reason: str, args: tuple[Any, ...]) -> str:
+    """Why shapes do not fit, without those of values that an operation only made inside."""
+    parts = [p for x in args for p in (x if isinstance(x, (list, tuple)) else (x,))]
+    if any(isinstance(x, (list, tuple)) or callable(x) for x in parts):
+        return reason
+    mine = {str(tuple(x.shape)) if hasattr(x, "shape") else "()" for x in parts}
+
+    def given(found: re.Match[str]) -> str:
+        sizes = found[1][1:-1].rstrip(",").split(", ")
+        if found[1] in mine or len(sizes) < 2:
+            return found[0]
+        for place in (len(sizes) - 1, len(sizes) - 2):  # of the 1 of a column, or of a row
+            kept = ", ".join(sizes[:place] + sizes[place + 1:])
+            if sizes[place] == "1" and len(sizes) > 2 and f"({kept})" in mine:
+                return f"last axis of ({kept})"
+            if sizes[place] == "1" and f"({kept},)" in mine:
+                return f"of ({kept},)"
+        return found[0]
+
+    found = _UNFIT.match(reason)
+    shapes = [f"({part.strip('()')})" for part in found[2].split(" and ")] if found else []
+    if found and any("1" in re.findall(r"\w+", s) for s in shapes if s not in mine):
+        return f"{found[1]}, and neither is 1"  # an axis was put in
+    return _INNER.sub(given, reason)
 
 
 def renamed_error(error: Exception, name: str, args: tuple[Any, ...],

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core.op import typed
 from agnesi.core.options import Rule
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import ShapeError, at, call_user
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
 from agnesi.data.samplers import shuffled
@@ -219,9 +219,11 @@ class MappedDataset(Dataset):
 
     def _changed(self, sample: Any) -> Any:
         args = sample if type(sample) is tuple else (sample,)
-        if self._draws:
-            return self.function(*args, generator=batch_generator())
-        return self.function(*args)
+        form = "function(batch)" if self.batched else "function(sample)"
+        if type(sample) is tuple:
+            form = f"function(*sample), and a sample has {len(sample)} parts"
+        return call_user(self.function, args,
+                         {"generator": batch_generator()} if self._draws else {}, "map", form)
 
 
 class Subset(Dataset):

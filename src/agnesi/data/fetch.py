@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,9 +53,12 @@ class Fetch:
             samples = list(what)
         else:
             numbers = what.tolist() if isinstance(what, np.ndarray) else what
+            if not isinstance(numbers, Iterable):
+                raise TypeError(at("DataLoader: batch_sampler must give lists of the numbers of "
+                                   f"each batch's samples, not {typed(numbers)}"))
             try:
                 samples = [self.source[k] for k in numbers]
-            except (IndexError, KeyError) as error:
+            except (IndexError, KeyError, TypeError) as error:
                 if in_user_code(error) or not is_accident(error):
                     raise
                 raise IndexError(at(f"DataLoader: the dataset, {typed(self.source)}, has not all of"

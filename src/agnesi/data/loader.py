@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agnesi.core.op import typed
+from agnesi.core.op import in_user_code, typed
 from agnesi.core.options import Count, NotNegativeBound, Size, Written
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
@@ -233,7 +233,7 @@ class DataLoader(Written):
     def _batches(self, words: np.ndarray) -> Any:
         """Samples, or their numbers, of each batch."""
         if self.is_stream:
-            return _groups(iter(self._fetch.source), self.batch_size, self.drop_last)
+            return _groups(_begun(self._fetch.source), self.batch_size, self.drop_last)
         own = Generator(0)
         own.load_state_dict({"state": words})
         each = BatchSampler(self.sampler, 1) if self.batch_sampler is None else self.batch_sampler
@@ -261,6 +261,17 @@ class DataLoader(Written):
     def __repr__(self) -> str:
         return (f"DataLoader({self.dataset!r}, batch_size={self.batch_size}, "
                 f"num_workers={self.num_workers})")
+
+
+def _begun(stream: Any) -> Iterator[Any]:
+    """An iterator of a stream, whose ``__iter__`` is the user's."""
+    try:
+        return iter(stream)
+    except TypeError as error:
+        if in_user_code(error):
+            raise
+        raise TypeError(at(f"DataLoader: __iter__ of the dataset, {typed(stream)}, must give an "
+                           f"iterator, as with yield: {error}")) from None
 
 
 def _groups(samples: Iterator[Any], size: int | None, drop_last: bool) -> Iterator[list[Any]]:

@@ -147,7 +147,7 @@ def _csv_frame(path: str, options: dict[str, Any]) -> Any:
 
 def _rows(path: Path_) -> dict[str, np.ndarray]:
     """Columns of a CSV file: integers, floats, or texts."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
+    with _read("read_csv", os.fspath(path)), open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         names = next(reader, [])
         rows = [row for row in reader if row]
@@ -206,3 +206,5 @@ def _read(name: str, path: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise FileFormatError(at(f"{name}: {path}: {error}")) from error
+    except OSError as error:
+        raise type(error)(at(f"{name}: {error}")) from error

@@ -52,8 +52,13 @@ class _Vocabulary:
         :param ids: Numbers of tokens.
         :type ids: iterable of int
         :returns: Their text.
+        :raises IndexError: If there is no token of a number.
         """
-        return self.joint.join(self.tokens[int(k)] for k in ids if int(k))
+        numbers = [int(k) for k in ids]
+        if wrong := [k for k in numbers if not 0 <= k < len(self.tokens)]:
+            raise IndexError(at(f"tokens are numbered from 0 to {len(self.tokens) - 1}, and "
+                                f"{wrong[0]} is none of them"))
+        return self.joint.join(self.tokens[k] for k in numbers if k)
 
 
 class CharTokenizer(_Vocabulary):

@@ -15,7 +15,7 @@ from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
-from agnesi.distributions.constraints import Constraint
+from agnesi.distributions.constraints import Constraint, unit_interval
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import checked_sizes
 
@@ -116,6 +116,12 @@ class Distribution:
         found = as_tensor(value)
         found = found if found.dtype.kind in "fcV" else F.astype(found, F.asarray(0.0).dtype)
         return self._check("value", found, self.support)
+
+    def _share(self, value: Any) -> Tensor:
+        """A probability whose value is asked for."""
+        found = as_tensor(value)
+        found = found if found.dtype.kind in "fcV" else F.astype(found, F.asarray(0.0).dtype)
+        return self._check("value", found, unit_interval)
 
     @property
     def support(self) -> Constraint | None:

@@ -44,8 +44,11 @@ def _whole(x: Tensor) -> Tensor:
 
 def _range(told: str, low: Any, high: Any) -> str:
     """Two bounds in words, where they are numbers."""
-    plain = isinstance(low, (int, float)) and isinstance(high, (int, float))
-    return f"in [{low}, {high}]" if plain else told
+    ends = [x.array.item() if isinstance(x, Tensor) and x.array is not None and x.shape == () else x
+            for x in (low, high)]
+    if not all(isinstance(x, (int, float)) for x in ends):
+        return told
+    return f"in [{', '.join(f'{x:g}' for x in ends)}]"
 
 
 def _between(told: str, check: Callable[[Tensor], Tensor], low: Any, high: Any) -> Constraint:

@@ -68,7 +68,7 @@ class Normal(_Located):
         return 0.5 * F.erfc(-self._z(value) * math.sqrt(0.5))
 
     def icdf(self, value: Any) -> Tensor:
-        return self.loc + self.scale * math.sqrt(2) * F.erfinv(2 * F.asarray(value) - 1)
+        return self.loc + self.scale * math.sqrt(2) * F.erfinv(2 * self._share(value) - 1)
 
     def entropy(self) -> Tensor:
         return 0.5 + _HALF_LOG_2PI + F.log(self.scale)
@@ -93,7 +93,7 @@ class Laplace(_Located):
         return 0.5 - 0.5 * F.sign(z) * F.expm1(-F.abs(z))
 
     def icdf(self, value: Any) -> Tensor:
-        p = F.asarray(value) - 0.5
+        p = self._share(value) - 0.5
         return self.loc - self.scale * F.sign(p) * F.log1p(-2 * F.abs(p))
 
     def entropy(self) -> Tensor:
@@ -122,7 +122,7 @@ class Cauchy(_Located):
         return F.atan(self._z(value)) / math.pi + 0.5
 
     def icdf(self, value: Any) -> Tensor:
-        return self.loc + self.scale * F.tan(math.pi * (F.asarray(value) - 0.5))
+        return self.loc + self.scale * F.tan(math.pi * (self._share(value) - 0.5))
 
     def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + F.log(self.scale)
@@ -151,7 +151,7 @@ class Gumbel(_Located):
         return F.exp(-F.exp(-self._z(value)))
 
     def icdf(self, value: Any) -> Tensor:
-        return self.loc - self.scale * F.log(-F.log(F.asarray(value)))
+        return self.loc - self.scale * F.log(-F.log(self._share(value)))
 
     def entropy(self) -> Tensor:
         return F.log(self.scale) + (1 + _EULER)
@@ -200,7 +200,7 @@ class Uniform(Distribution):
         return F.clip((self._value(value) - self.low) / (self.high - self.low), 0, 1)
 
     def icdf(self, value: Any) -> Tensor:
-        return self.low + F.asarray(value) * (self.high - self.low)
+        return self.low + self._share(value) * (self.high - self.low)
 
     def entropy(self) -> Tensor:
         return F.log(self.high - self.low)
@@ -241,7 +241,7 @@ class Exponential(Distribution):
         return -F.expm1(-self.rate * self._value(value))
 
     def icdf(self, value: Any) -> Tensor:
-        return -F.log1p(-F.asarray(value)) / self.rate
+        return -F.log1p(-self._share(value)) / self.rate
 
     def entropy(self) -> Tensor:
         return 1 - F.log(self.rate)
@@ -402,7 +402,7 @@ class Weibull(Distribution):
         return -F.expm1(-((self._value(value) / self.scale) ** self.concentration))
 
     def icdf(self, value: Any) -> Tensor:
-        return self.scale * (-F.log1p(-F.asarray(value))) ** (1 / self.concentration)
+        return self.scale * (-F.log1p(-self._share(value))) ** (1 / self.concentration)
 
     def entropy(self) -> Tensor:
         k = self.concentration
@@ -445,7 +445,7 @@ class HalfNormal(Distribution):
         return 2 * self._whole.cdf(self._value(value)) - 1
 
     def icdf(self, value: Any) -> Tensor:
-        return self._whole.icdf((F.asarray(value) + 1) / 2)
+        return self._whole.icdf((self._share(value) + 1) / 2)
 
     def entropy(self) -> Tensor:
         return self._whole.entropy() - math.log(2)

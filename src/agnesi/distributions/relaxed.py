@@ -66,7 +66,7 @@ class Kumaraswamy(Distribution):
         return 1 - (1 - self._value(value)**self.concentration1)**self.concentration0
 
     def icdf(self, value: Any) -> Tensor:
-        left = F.log1p(-F.asarray(value)) / self.concentration0
+        left = F.log1p(-self._share(value)) / self.concentration0
         return (-F.expm1(left))**(1 / self.concentration1)
 
     def entropy(self) -> Tensor:
@@ -128,7 +128,7 @@ class ContinuousBernoulli(_Chance):
 
     def icdf(self, value: Any) -> Tensor:
         near, p, _ = self._middle()
-        x = F.asarray(value)
+        x = self._share(value)
         far = (F.log1p(-p + x * (2 * p - 1)) - F.log1p(-p)) / (F.log(p) - F.log1p(-p))
         return F.where(near, x, far)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -289,7 +289,8 @@ class TransformedDistribution(Distribution):
     def __init__(self, base_distribution: Distribution, transforms: Any,
                  validate_args: bool | None = None) -> None:
         self.base_dist = base_distribution
-        self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
+        single = isinstance(transforms, (Transform, str)) or not isinstance(transforms, Iterable)
+        self.transforms = [transforms] if single else list(transforms)
         for t in self.transforms:
             if not isinstance(t, Transform):
                 raise ValueError(at("TransformedDistribution: transforms must be Transforms, such "

@@ -135,6 +135,9 @@ class Checkpoints:
         steps = self.steps()[::-1] if step is None else [step]
         if not steps:
             raise FileNotFoundError(at(f"there is no checkpoint in {self.folder}"))
+        if step is not None and not self.path(step).exists():
+            raise FileNotFoundError(at(f"Checkpoints.load: there is no checkpoint {step} in "
+                                       f"{self.folder}, but {self.steps()}"))
         for number in steps[:-1]:
             try:
                 return load_checkpoint(self.path(number), **parts)

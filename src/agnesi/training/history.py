@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agnesi.core.support.errors import MissingKeyError, at
 
@@ -33,6 +33,21 @@ class History(list[dict[str, Any]]):
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = ()) -> None:
         super().__init__(dict(row) for row in rows)
+
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, which: Any) -> Any:
+            if isinstance(which, str):
+                raise TypeError(at(f"History is a list of rows: history.column({which!r}) gives "
+                                   f"one number of all epochs, which tell {self.names()}"))
+            return super().__getitem__(which)
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("history", "columns", "keys"):
+                raise AttributeError(at(f"History has no {name!r}: it is a list of rows; "
+                                        "history.column(name) gives one number of all epochs, "
+                                        f"which tell {self.names()}"))
+            raise AttributeError(f"'History' object has no attribute {name!r}", name=name, obj=self)
 
     def names(self) -> list[str]:
         """Names of the numbers that rows tell.

@@ -204,7 +204,8 @@ class Trainer:
             another training; nothing is changed then.
         """
         loader = self.loader = as_loader(data, batch_size, shuffle=True)
-        tests = None if validation is None else as_loader(validation, batch_size)
+        tests = None if validation is None else as_loader(validation, batch_size,
+                                                          name="validation")
         self.stop = None
         if resume is not None:
             self._resume(resume)
@@ -404,12 +405,12 @@ class Trainer:
                 f"epoch={self.epoch}, step={self.step})")
 
 
-def as_loader(data: Any, batch_size: int, shuffle: bool = False) -> Any:
+def as_loader(data: Any, batch_size: int, shuffle: bool = False, name: str = "data") -> Any:
     """Batches of what users give: a loader as it is, datasets and arrays as loaders."""
     if isinstance(data, DataLoader):
         return data
     if isinstance(data, (str, bytes)):
-        raise TypeError(at("Trainer: data must be a DataLoader, a dataset or a tuple of arrays, "
+        raise TypeError(at(f"Trainer: {name} must be a DataLoader, a dataset or a tuple of arrays, "
                            f"not {typed(data)}"))
     if isinstance(data, tuple):
         data = TensorDataset(*data)
@@ -418,6 +419,6 @@ def as_loader(data: Any, batch_size: int, shuffle: bool = False) -> Any:
             and not isinstance(data, list)):  # whose items are batches
         return DataLoader(data, batch_size, shuffle=shuffle)
     if not isinstance(data, Iterable):
-        raise TypeError(at("Trainer: data must be a DataLoader, a dataset or a tuple of arrays, "
+        raise TypeError(at(f"Trainer: {name} must be a DataLoader, a dataset or a tuple of arrays, "
                            f"not {typed(data)}"))
     return data

@@ -50,3 +50,6 @@ from agnesi.compat.autograd.differential_operators import (
     vector_jacobian_product as vector_jacobian_product,
 )
 from agnesi.compat.autograd.extend import primitive as primitive
+from agnesi.core.keywords import strictly as _strictly
+
+_strictly(__name__)

@@ -16,6 +16,7 @@ from agnesi.compat.autograd.modes import vspace
 from agnesi.compat.autograd.values import Parts, isbox
 from agnesi.compat.autograd.wrap_util import unary_to_nary
 from agnesi.core.support import tree
+from agnesi.core.support.errors import at, typed
 
 Function = Callable[..., Any]
 
@@ -37,8 +38,9 @@ def grad(fun: Function, x: Any) -> Any:
 def _one(ans: Any) -> Any:
     space = vspace(ans)
     if space.size != 1 or not Parts(ans).places:
-        raise TypeError("Grad only applies to real scalar-output functions. "
-                        "Try jacobian, elementwise_grad or holomorphic_grad.")
+        raise TypeError(at("Grad only applies to real scalar-output functions. "
+                           "Try jacobian, elementwise_grad or holomorphic_grad. "
+                           f"This one returned {typed(ans)}"))
     return space.ones()
 
 

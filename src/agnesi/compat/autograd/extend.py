@@ -13,9 +13,10 @@ from agnesi.compat.autograd.modes import VSpace as VSpace
 from agnesi.compat.autograd.modes import vspace as vspace
 from agnesi.compat.autograd.values import Parts, conjugate, getval, mapped, tensor, traced
 from agnesi.compat.autograd.wrap_util import get_name, wraps
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import Op
 from agnesi.core.support import tree
-from agnesi.core.support.errors import MissingRuleError
+from agnesi.core.support.errors import MissingRuleError, at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tensor import Tensor as Box
 from agnesi.ops.base.convert import cast
@@ -121,8 +122,8 @@ class _Call:
     def pulled(self, gs: list[Tensor], ys: list[Tensor], xs: Sequence[Tensor]) -> list[Any]:
         """Cotangents of the tensors among the arguments."""
         if (maker := primitive_vjps.get(self.owner)) is None:
-            raise MissingRuleError(f"VJP of {get_name(self.fun)} wrt argnums {self.argnums} is "
-                                   "not defined: give it with defvjp")
+            raise MissingRuleError(at(f"VJP of {get_name(self.fun)} wrt argnums {self.argnums} is "
+                                      "not defined: give it with defvjp"))
         with traced():
             pull = maker(self.argnums, self.results.build(ys), self.arguments(xs), self.keywords)
             nests = list(pull(self.results.build([conjugate(g) for g in gs])))
@@ -132,8 +133,8 @@ class _Call:
     def pushed(self, ts: Sequence[Any], ys: list[Tensor], xs: Sequence[Tensor]) -> list[Any]:
         """Tangents of the results."""
         if (maker := primitive_jvps.get(self.owner)) is None:
-            raise MissingRuleError(f"JVP of {get_name(self.fun)} wrt argnums {self.argnums} is "
-                                   "not defined: give it with defjvp")
+            raise MissingRuleError(at(f"JVP of {get_name(self.fun)} wrt argnums {self.argnums} is "
+                                      "not defined: give it with defjvp"))
         moves = [zeros_like(x) if t is None else t for t, x in zip(ts, xs, strict=True)]
         args = self.arguments(moves)
         with traced():
@@ -235,6 +236,10 @@ def defvjp(fun: Any, *vjpmakers: Any, argnums: Any = None) -> None:
         if makers[argnum] is None:
             return lambda g: vspace(args[argnum]).zeros()
         found: Function = makers[argnum](ans, *args, **keywords)
+        if not callable(found):
+            raise TypeError(at(f"defvjp of {get_name(fun)}: the rule of argument {argnum} gave "
+                               f"{typed(found)}; vjpmaker(ans, *args) gives a function of the "
+                               "cotangent, as in lambda ans, x: lambda g: g * 2 * x"))
         return found
 
     defvjp_argnum(fun, maker)
@@ -310,3 +315,5 @@ def _also(fun: Any, argnum: int, maker: Any) -> None:
     known = getattr(fun, "makers", {})
     fun.makers = known | {argnum: maker}
     defvjp(fun, *fun.makers.values(), argnums=list(fun.makers))
+
+_strictly(__name__)

@@ -13,6 +13,7 @@ from agnesi.autodiff.transforms import jvp as our_jvp
 from agnesi.autodiff.transforms import vjp as our_vjp
 from agnesi.compat.autograd.values import Parts, conjugate, getval, mapped, plain, traced
 from agnesi.core.support import tree
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -25,7 +26,8 @@ class _Results:
         self.fun, self.inputs = fun, Parts(x)
         if not self.inputs.places and self.inputs.leaves:
             kind = type(x).__name__
-            raise TypeError(f"Can't differentiate w.r.t. type {kind}: {x!r} has no floats")
+            raise TypeError(at(f"Can't differentiate w.r.t. type {kind}: {typed(x)} has no floats; "
+                               "give 3.0 for 3"))
         self.parts: Any = None
 
     def __call__(self, *xs: Any) -> list[Tensor]:
@@ -156,10 +158,10 @@ class VSpace:
 
     def standard_basis(self) -> Iterator[Any]:
         for k, (shape, dtype) in enumerate(self.types):
-            for at in np.ndindex(shape):
+            for place in np.ndindex(shape):
                 for unit in (1, 1j) if dtype.kind == "c" else (1,):
                     leaves = [np.zeros(s, d) for s, d in self.types]
-                    leaves[k][at] = unit
+                    leaves[k][place] = unit
                     yield self.tree.build([x[()] for x in leaves])
 
     def _each(self, f: Function, *nests: Any) -> Any:

@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.core.support.errors import at, typed
+
 Function = Callable[..., Any]
 
 
@@ -42,6 +44,8 @@ def unary_to_nary(operator: Function) -> Function:
     def nary(fun: Function, argnum: Any = 0, *more: Any, **options: Any) -> Function:
         if type(argnum) not in (int, tuple, list):
             raise AssertionError(argnum)
+        if not callable(fun):
+            raise TypeError(at(f"{get_name(operator)}: fun must be a function, not {typed(fun)}"))
 
         @wraps(fun, "{op}_of_{fun}_wrt_argnum_{argnum}", _DOC, op=get_name(operator),
                argnum=argnum)
@@ -54,6 +58,10 @@ def unary_to_nary(operator: Function) -> Function:
                     given[i] = value
                 return fun(*given, **keywords)
 
+            for i in [argnum] if isinstance(argnum, int) else argnum:
+                if not -len(args) <= i < len(args):
+                    raise TypeError(at(f"{get_name(operator)}: argnum names argument {i}, but "
+                                       f"{get_name(fun)} was given {len(args)} by place"))
             x = args[argnum] if isinstance(argnum, int) else tuple(args[i] for i in argnum)
             return operator(unary, x, *more, **options)
 

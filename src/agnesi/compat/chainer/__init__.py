@@ -33,5 +33,8 @@ from agnesi.compat.chainer.link import ChainList as ChainList
 from agnesi.compat.chainer.link import Link as Link
 from agnesi.compat.chainer.optimizer import Optimizer as Optimizer
 from agnesi.compat.chainer.variable import Variable as Variable
+from agnesi.core.keywords import strictly as _strictly
 
 __version__ = "1.8.0"
+
+_strictly(__name__)

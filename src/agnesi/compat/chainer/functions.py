@@ -8,3 +8,6 @@ from agnesi.compat.chainer.forms.math import *  # noqa: F403
 from agnesi.compat.chainer.forms.noise import *  # noqa: F403
 from agnesi.compat.chainer.forms.pooling import *  # noqa: F403
 from agnesi.compat.chainer.parameterized import *  # noqa: F403
+from agnesi.core.keywords import strictly as _strictly
+
+_strictly(__name__)

@@ -14,6 +14,7 @@ from agnesi.compat.chainer.hierarchy import BinaryHierarchicalSoftmax as BinaryH
 from agnesi.compat.chainer.link import Chain, ChainList, Link
 from agnesi.compat.chainer.utils import WalkerAlias
 from agnesi.compat.chainer.variable import Variable
+from agnesi.core.keywords import strictly as _strictly
 
 
 def _normal(shape: Any, deviation: float) -> Any:
@@ -459,3 +460,5 @@ class Classifier(Chain):
         if self.compute_accuracy:
             self.accuracy = self.accfun(self.y, t)
         return self.loss
+
+_strictly(__name__)

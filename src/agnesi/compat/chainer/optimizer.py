@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.support.errors import at
+
 
 class Optimizer:
     """Base of optimizers; a subclass gives ``update_one`` (or ``update_one_cpu``).
@@ -35,6 +37,13 @@ class Optimizer:
     t = 0
     epoch = 0
     target: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_hooks", "_entries", "_paths", "_states"):
+            raise AttributeError(at(f"{type(self).__name__} has no parameters yet: call "
+                                    "optimizer.setup(model) first"))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}",
+                             name=name, obj=self)
 
     def setup(self, params_grads: Any) -> None:
         """Begin with a model, a link, or a pair of parameters and gradients.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.chainer.optimizer import Optimizer
+from agnesi.core.keywords import strictly as _strictly
 
 
 class SGD(Optimizer):
@@ -147,3 +148,5 @@ class SMORMS3(Optimizer):
         param -= grad * np.minimum(agreed, self.lr) / (np.sqrt(square) + self.eps)
         memory *= 1 - agreed
         memory += 1
+
+_strictly(__name__)

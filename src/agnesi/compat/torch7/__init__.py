@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import os as _os
 import time as _time
+from types import FunctionType as _FunctionType
 from typing import Any
 
 from agnesi.compat.torch7 import maths as _maths
@@ -39,6 +40,8 @@ from agnesi.compat.torch7.tensor import NAMES as _NAMES
 from agnesi.compat.torch7.tensor import Storage as Storage
 from agnesi.compiler.control import get_num_threads as getnumthreads
 from agnesi.compiler.control import set_num_threads as setnumthreads
+from agnesi.core.keywords import strict as _strict
+from agnesi.core.keywords import strictly as _strictly
 
 __all__ = [
     "Generator", "Storage", "Tensor", "Timer", "deserialize", "getRNGState", "getdefaulttensortype",
@@ -145,3 +148,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_maths.FUNCTIONS, *_TYPES})
+
+
+_maths.FUNCTIONS.update({
+    _name: _strict(_f) if isinstance(_f, _FunctionType) else _f
+    for _name, _f in _maths.FUNCTIONS.items()})
+_strictly(__name__)

@@ -276,10 +276,22 @@ class View:
 
     def select(self, dim: int, index: int) -> Any:
         """The slice at an index of an axis, without it."""
+        self._check(dim, index, index)
         return self._of(np.moveaxis(self.array, dim - 1, 0)[index - 1, ...])
+
+    def _check(self, dim: int, first: int = 1, last: int = 1) -> None:
+        """Refuse an axis that is not there, and numbers that are beyond it."""
+        if not 1 <= dim <= len(self._sizes):
+            raise IndexError(f"dimension {dim} is out of range: there are {len(self._sizes)}, "
+                             "counted from 1")
+        if first < 1 or last > max(self._sizes[dim - 1], 1):
+            numbers = f"{first}" if first == last else f"{first} to {last}"
+            raise IndexError(f"{numbers} is out of range for dimension {dim}, whose numbers run "
+                             f"from 1 to {self._sizes[dim - 1]}")
 
     def narrow(self, dim: int, index: int, size: int) -> Any:
         """A stretch of an axis."""
+        self._check(dim, index, index + size - 1)
         return self._of(np.moveaxis(np.moveaxis(self.array, dim - 1, 0)[
             index - 1:index - 1 + size], 0, dim - 1))
 
@@ -294,6 +306,8 @@ class View:
 
     def transpose(self, first: int, second: int) -> Any:
         """Two axes in each other's place, on the same memory."""
+        self._check(first)
+        self._check(second)
         return self._of(self.array.swapaxes(first - 1, second - 1))
 
     def permute(self, *dims: int) -> Any:

@@ -251,6 +251,7 @@ def register(
     :type take: callable
     :param build: ``build(extra, children) -> x``.
     :type build: callable
+    :raises ValueError: If it is list, tuple or dict, which are containers already.
     :see: tree.flatten, nn.Module
 
     >>> from agnesi.core.support import tree
@@ -261,6 +262,8 @@ def register(
     >>> tree.flatten({"x": Pair(1, 2)})[0]
     [1, 2]
     """
+    if kind in (list, tuple, dict):
+        raise ValueError(at(f"register: {kind.__name__} is a container already, everywhere"))
     _REGISTRY[kind] = (take, lambda about, children: build(about[1], children))
 
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from agnesi.core.integers import is_integer
 from agnesi.core.support.config import inherited
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 from agnesi.core.support.host import cores
 from agnesi.distributed.processes import world
 from agnesi.distributed.processes.memory import (
@@ -72,6 +72,9 @@ def launch(
     """
     if not is_integer(size) or size < 1:
         raise ValueError(at(f"launch: size must be a number of processes, not {size!r}"))
+    if isinstance(command, str) or not command:
+        raise TypeError(at("launch: command must be a list of the program and its arguments, such "
+                           f"as [sys.executable, 'train.py'], not {typed(command)}"))
     code = 0
     for attempt in range(restarts + 1):
         code = _Job(command, size, attempt, logs, threads).run(grace, keep_going)

@@ -112,7 +112,7 @@ class Module(Hooked, Lookups):
             refuse_depth(Module.__call__.__code__)
             raise
         except Exception as error:
-            found = with_layer_path(error, self)
+            found = with_layer_path(error, self, args)
             if found is error:
                 raise
             raise found from None

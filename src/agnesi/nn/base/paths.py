@@ -6,7 +6,7 @@ import re
 import traceback
 from typing import Any
 
-from agnesi.core.op import EXPLAINED, in_user_code, is_accident
+from agnesi.core.op import EXPLAINED, called, in_user_code, is_accident, of_operands
 from agnesi.core.support.errors import PACKAGE, at, typed
 
 _PLACE = "\n  at "
@@ -14,7 +14,7 @@ _PLACE = "\n  at "
 _UNBOUND = re.compile(r"(forward|<lambda>|\w+)\(\) (missing|takes|got)\b")
 
 
-def with_layer_path(error: Exception, module: Any) -> Exception:
+def with_layer_path(error: Exception, module: Any, args: tuple[Any, ...] = ()) -> Exception:
     """An error on its way out of a module's call, which tells the layer's path from there.
 
     It passes the modules from inside; each puts its name for the one before in front.
@@ -31,6 +31,10 @@ def with_layer_path(error: Exception, module: Any) -> Exception:
     if layer is None:
         if type(module).__module__.startswith(PACKAGE) and not _is_named(type(module), text):
             text = f"{type(module).__name__}: {text}"
+            reason = getattr(error, "reason", None)
+            if isinstance(reason, str) and getattr(error, "located", False) and args:
+                text = (f"{called(type(module).__name__, args)}: {of_operands(reason, args)}"
+                        f"{_PLACE}{text.rpartition(_PLACE)[2]}")  # not by what it is made of
             error.args = text,
         error.layer, error.reason_inside = module, text  # type: ignore[attr-defined]
     elif path := _path(module, layer):

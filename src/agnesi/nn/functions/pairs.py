@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.ir.dims import is_settled
 from agnesi.core.options import Count, NotNegative, NotNegativeBound
 from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.aliases import also
 from agnesi.nn.base.module import Module, size_of
@@ -123,9 +125,19 @@ class Bilinear(Renewed, Module):
         self.bias = uniform((out_features,), bound, dtype) if bias else None
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        y = einsum("...i,kij,...j->...k", x1, self.weight, x2)
+        y = bilinear_product(x1, x2, self.weight)
         return y if self.bias is None else add(y, self.bias)
 
     def extra_repr(self) -> str:
         outputs, first, second = self.weight.shape
         return f"{first}, {second}, {outputs}" + ", bias=False" * (self.bias is None)
+
+
+def bilinear_product(a: Tensor, b: Tensor, weight: Tensor) -> Tensor:
+    """Products of all pairs of two vectors' features, weighted."""
+    features = (*a.shape[-1:], *b.shape[-1:])
+    if weight.ndim != 3 or (features != weight.shape[1:] and is_settled(
+            (*features, *weight.shape[1:]))):
+        raise ShapeError(f"the weight {weight.shape} must be (outputs, features of input1, features"
+                         f" of input2), which are {a.shape} and {b.shape}")
+    return einsum("...i,kij,...j->...k", a, weight, b)

@@ -16,7 +16,7 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.nn.functions.pairs import CosineSimilarity, PairwiseDistance
+from agnesi.nn.functions.pairs import CosineSimilarity, PairwiseDistance, bilinear_product
 from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.convolution.transposed import conv_transpose
 
@@ -181,7 +181,7 @@ def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
     >>> ag.nn.functional.bilinear(ag.ones(2), ag.ones(3), ag.ones((1, 2, 3)))
     tensor([6.])
     """
-    found = F.einsum("...i,kij,...j->...k", as_tensor(input1), as_tensor(weight), as_tensor(input2))
+    found = bilinear_product(as_tensor(input1), as_tensor(input2), as_tensor(weight))
     return found if bias is None else found + as_tensor(bias)
 
 

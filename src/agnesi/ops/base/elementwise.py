@@ -27,7 +27,7 @@ from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import NEEDED, out_of
-from agnesi.core.op import EXPLAINED, Op, explain, typed
+from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to
 from agnesi.core.storage.memory_order import as_operands, has_rows
@@ -482,7 +482,9 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
     try:
         return apply_to(out, op, *prepared(op, xs))
     except EXPLAINED as error:
-        raise explain(error, op.name, xs) from None
+        if in_user_code(error):
+            raise explain(error, op.name, xs) from None
+        raise renamed_error(error, op.name, xs) from None  # with operands as they were given
 
 
 def operand(name: str, x: Any) -> Tensor:

@@ -12,7 +12,7 @@ from agnesi.core.dispatch import record
 from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
 from agnesi.core.keywords import out_of, strict, with_out
-from agnesi.core.op import explain, typed
+from agnesi.core.op import EXPLAINED, explain, renamed_error, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, public
 from agnesi.core.support import dtypes
@@ -226,7 +226,11 @@ def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None
     if min is None and max is None:
         return positive(x, out=out)
     low, high = _limits(x.dtype)
-    return call(CLIP, (x, low if min is None else min, high if max is None else max), out)
+    try:
+        return call(CLIP, (x, low if min is None else min, high if max is None else max), out)
+    except EXPLAINED as error:
+        bounds = [bound for bound in (min, max) if bound is not None]
+        raise renamed_error(error, "clip", (x, *bounds)) from None
 
 
 def _limits(dtype: np.dtype) -> tuple[Any, Any]:

@@ -19,3 +19,6 @@ from agnesi.compat.torch7.nn.resizes import *  # noqa: F403
 from agnesi.compat.torch7.nn.shapes import *  # noqa: F403
 from agnesi.compat.torch7.nn.training import *  # noqa: F403
 from agnesi.compat.torch7.nn.transfer import *  # noqa: F403
+from agnesi.core.keywords import strictly as _strictly
+
+_strictly(__name__)

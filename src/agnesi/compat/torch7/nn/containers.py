@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.compat.torch7.maths import Tensor, new
 from agnesi.compat.torch7.nn.module import Module, written
+from agnesi.core.support.errors import typed
 
 __all__ = ["Concat", "ConcatTable", "Container", "Parallel", "ParallelTable", "Sequential"]
 
@@ -24,6 +25,8 @@ class Container(Module):
 
     def add(self, module: Any) -> Any:
         """One more module."""
+        if not hasattr(module, "updateOutput"):
+            raise TypeError(f"module must be a module of nn, not {typed(module)}")
         self.modules.append(module)
         return self
 

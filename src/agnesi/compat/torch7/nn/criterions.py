@@ -12,6 +12,7 @@ from agnesi.autodiff.transforms import vjp
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.nn.module import arrays, keep_arguments, written
 from agnesi.core.support import tree
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.nn import functional as F
 
 __all__ = [
@@ -132,6 +133,12 @@ class ClassNLLCriterion(Criterion):
     def compute(self, x: Any, t: Any) -> Any:
         labels = np.asarray(t).astype("int64").reshape(-1)
         rows = self._rows(x)
+        if ((labels != self.ignoreIndex) & ((labels < 1) | (labels > rows.shape[1]))).any():
+            raise IndexError(at(f"{type(self).__name__}: labels count from 1 to {rows.shape[1]}, "
+                                f"the number of classes, not {labels.min()} to {labels.max()}"))
+        if len(labels) != len(rows):
+            raise ShapeError(at(f"{type(self).__name__}: there are {len(rows)} rows of scores and "
+                                f"{len(labels)} labels"))
         scale = np.ones(len(labels)) if self.weights is None else (
             self.weights.array[np.clip(labels - 1, 0, rows.shape[1] - 1)])
         scale = np.where(labels == self.ignoreIndex, 0, scale)

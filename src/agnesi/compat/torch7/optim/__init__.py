@@ -23,3 +23,6 @@ from agnesi.compat.torch7.optim.steps import nag as nag
 from agnesi.compat.torch7.optim.steps import rmsprop as rmsprop
 from agnesi.compat.torch7.optim.steps import rprop as rprop
 from agnesi.compat.torch7.optim.steps import sgd as sgd
+from agnesi.core.keywords import strictly as _strictly
+
+_strictly(__name__)

@@ -7,16 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.support.errors import at, call_user, typed
 from agnesi.optim import flat
 
 Feval = Callable[[Any], tuple[Any, Any]]
 Result = tuple[Any, list[float]]
 
 
+def evaluated(feval: Feval, x: Any) -> tuple[Any, Any]:
+    """The loss and its gradient, as a user's function gives them."""
+    found = call_user(feval, (x,), {}, "optim", "feval(x)")
+    if not isinstance(found, (tuple, list)) or len(found) != 2 or not hasattr(found[1], "array"):
+        raise TypeError(at("feval(x) must return the loss and its gradient, a tensor like x, not "
+                           f"{typed(found)}"))
+    return found[0], found[1]
+
+
 def _begun(feval: Feval, x: Any, config: Any, state: Any) -> tuple[float, Any, Any, Any]:
     config = {} if config is None else config
     state = config if state is None else state
-    loss, gradient = feval(x)
+    loss, gradient = evaluated(feval, x)
     state["evalCounter"] = state.get("evalCounter", 0)
     g = np.array(gradient.array)
     if config.get("weightDecay", 0):
@@ -187,7 +197,7 @@ def _whole(minimise: Callable[..., Any], feval: Feval, x: Any, config: Any,
     """A method that goes on to the end, on copies of x."""
     def values(v: Any) -> tuple[float, Any]:
         np.copyto(x.array, v.reshape(x.array.shape))
-        loss, g = feval(x)
+        loss, g = evaluated(feval, x)
         return float(loss), np.array(g.array, dtype=float).reshape(-1)
 
     config = {} if config is None else config
