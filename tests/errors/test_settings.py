@@ -30,7 +30,7 @@ CASES = [
      "<lambda> does not fit into its memory_limit of 1 kB; with everything computed again that can "
      "be, it needs 32.77 kB for arguments, state, results and temporaries"),
     (lambda: ag.checkpoint(X), TypeError, "checkpoint: function must be a function, not "
-     "float32[64, 64]; the order is checkpoint(function, *args)"),
+     "float32[64, 64]; the order is checkpoint(function, *args, **keywords)"),
 ]
 
 

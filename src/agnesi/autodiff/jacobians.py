@@ -201,7 +201,12 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """
     check_tuples("hvp", f, primals=primals, tangents=tangents)
     numbers = 0 if len(primals) == 1 else range(len(primals))
-    return jvp(gradient_function(f, numbers, owner="hvp"), primals, tangents)[1]
+    try:
+        return jvp(gradient_function(f, numbers, owner="hvp"), primals, tangents)[1]
+    except GradientError as error:
+        if not str(error).startswith("jvp: "):
+            raise
+        raise GradientError(f"hvp: {str(error).removeprefix('jvp: ')}") from None
 
 
 @higher

@@ -294,7 +294,9 @@ def _offers(source: str, module: str, name: str, value: Any) -> bool:
     if home == module or any(form in source for form in (
             f" as {name}\n", f" as {name},", f"\n{name} = ")):
         return True
-    return " import *" in source and name in (getattr(sys.modules.get(home), "__all__", None) or ())
+    listed = getattr(sys.modules.get(home), "__all__", None)
+    return f"from {home} import *" in source if listed is None else (
+        " import *" in source and name in listed)
 
 
 def strict_class(kind: C) -> C:

@@ -23,7 +23,8 @@ from agnesi.core.ir.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain
 from agnesi.core.public import higher
 from agnesi.core.support.cached import cached_property
-from agnesi.core.support.errors import DTypeError, ShapeError, at, typed, user_where
+from agnesi.core.support.dtypes import as_dtype
+from agnesi.core.support.errors import DTypeError, ShapeError, at, call_user, typed, user_where
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast, constant
@@ -129,7 +130,8 @@ def _typed_result(op: Any, found: Any) -> Any:
             for t in types):
         raise TypeError(at(f"infer of {op.name} must return (shape, dtype) for each of "
                            f"{op.outputs} results, such as (x.shape, x.dtype), not {typed(found)}"))
-    return found
+    known = tuple((shape, as_dtype(dtype)) for shape, dtype in types)
+    return known if op.outputs > 1 else known[0]
 
 
 def called(op: Any, xs: tuple[Any, ...]) -> Any:
@@ -282,7 +284,8 @@ class _Custom(core.Op):
     def infer(self, *xs: Any) -> Any:
         rules = self.function.rules
         if rules.get("infer") is not None:
-            return _typed_result(self, rules["infer"](*xs, **self.keywords))
+            return _typed_result(self, call_user(
+                rules["infer"], xs, self.keywords, f"infer of {self.name}", "infer(*operands)"))
         if self.like is not None:
             x = self.model(xs)
             types = ((tuple(x.shape), x.dtype),) * self.outputs
@@ -467,8 +470,9 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
         )
     rules = {"like": like, "infer": infer, "vjp": vjp, "jvp": jvp, "lower": lower, "batch": batch,
              "differentiable": differentiable}
-    if not callable(function):
-        raise TypeError(at(f"op makes an operation of a function, not of {typed(function)}"))
+    if not callable(function) or isinstance(function, core.Op):
+        told = "an Op, which is called itself" if callable(function) else typed(function)
+        raise TypeError(at(f"op makes an operation of a function, not of {told}"))
     for name in ("infer", "vjp", "jvp", "lower", "batch"):
         if rules[name] is not None and not callable(rules[name]):
             raise TypeError(at(f"op: {name} must be a function, not {typed(rules[name])}"))

@@ -15,6 +15,7 @@ import numpy as np
 from agnesi.compiler.shared import Shared
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import config
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 
@@ -147,18 +148,19 @@ class Variable:
 
     def __bool__(self) -> bool:
         if self._is_comparison:
-            raise TypeError("Variables do not support boolean operations; T.eq, T.and_, T.switch "
-                            "and ifelse make expressions of them")
+            raise TypeError(at("Variables do not support boolean operations; T.eq, T.and_, T.switch"
+                               " and ifelse make expressions of them"))
         return True
 
     def __iter__(self) -> Any:
         first = self._value.shape[0] if self._value.ndim else 0
         if not isinstance(first, int):
-            raise TypeError(f"a variable of unknown length cannot be iterated over: {self!r}")
+            raise TypeError(at(f"a variable of unknown length cannot be iterated over: {self!r}; a "
+                               "function of several variables takes them in a list"))
         return (self[i] for i in range(first))
 
     def __len__(self) -> int:
-        raise TypeError(f"len() of a symbolic variable: use {self!r}.shape[0]")
+        raise TypeError(at(f"len() of a symbolic variable: use {self!r}.shape[0]"))
 
     def __getitem__(self, key: Any) -> Any:
         return wrapped(self._value[bare(key)])
