@@ -92,6 +92,8 @@ def assigned(name: str, value: Any) -> Any:
 
 
 CASES = [
+    (lambda: ag.vmap(lambda x, i: x[i])(X, ag.tensor([0, 5])), IndexError,
+     "getitem(float32[3], int64[]): index 5 is out of bounds for axis 0 with size 3"),
     (lambda: ag.add(ag.arange(3), ag.ones(4)), ag.ShapeError, "add(int64[3], float32[4]): sizes 3 "
      "and 4 differ on axis -1 and neither is 1: shapes (3,) and (4,) do not broadcast"),
     (lambda: ag.cdist(X, ag.ones((4, 2))), ag.ShapeError,

@@ -8,6 +8,7 @@ differs runs on both sides.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from agnesi.autodiff.recording import Identity, SetValue
 from agnesi.core.dispatch import Item, current, graph_node, symbolic
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Op
+from agnesi.core.op import EXPLAINED, Op, in_user_code, located
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.tracing import is_tracing, within
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -55,6 +56,15 @@ class Example(Op):
 
     def infer(self, x: Any) -> Any:
         return x.shape[1:], x.dtype
+
+
+def _of_example(error: Exception, node: Node) -> Exception:
+    """The error of an operation on all examples as that of the line that the user wrote for one."""
+    reason, where = getattr(error, "reason", None), node.where
+    if where is None or not isinstance(reason, str) or in_user_code(error):
+        return error
+    reason = re.sub(r"axis ([1-9]\d*) with", lambda m: f"axis {int(m[1]) - 1} with", reason)
+    return located(error, reason, where[2] or node.op.name, node.inputs, where)
 
 
 class Batch:
@@ -110,7 +120,10 @@ class Batch:
                 if found[0][0].weak and not node.weak:  # a number that was given a dtype
                     found[0][0].node.weak = False  # type: ignore[union-attr]
             else:
-                found = self.batched(node, xs, rows)
+                try:
+                    found = self.batched(node, xs, rows)
+                except EXPLAINED as error:
+                    raise _of_example(error, node) from None
         return found if op.outputs > 1 else found[0]
 
     # -- one operation --------------------------------------------------------------------
