@@ -194,6 +194,7 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     :type primals, tangents: sequence
     :returns: Like the argument; a tuple for several arguments.
     :rtype: nest of Tensor
+    :raises GradientError: If a tangent is of another shape, or ``f`` gives no scalar.
     :see: hessian, jvp, grad
 
     >>> ag.hvp(lambda x: (x**3).sum(), (ag.tensor([1.0, 2.0]),), (ag.tensor([1.0, 1.0]),))

@@ -489,6 +489,6 @@ class Written:
 
     def __setattr__(self, name: str, value: Any) -> None:
         held = object.__getattribute__(self, "__dict__").get(name, self)
-        if held is not self:
+        if held is not self and name[0] != "_":
             check_written(self, name, held, value)
         set_or_tell(self, name, value)

@@ -18,6 +18,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.distributions.constraints import Constraint, unit_interval
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import checked_sizes
+from agnesi.ops.base.ensure import ensured_by
 
 C = TypeVar("C", bound=type)
 
@@ -105,7 +106,8 @@ class Distribution:
             return value
         held = constraint.check(value)
         if held.array is None:
-            return F.ensure(value, held, f"{type(self).__name__}: {name} must be {constraint.told}")
+            return ensured_by(type(self).__name__, value, held,
+                              f"{name} must be {constraint.told}")
         if not np.all(held.array):
             raise ValueError(at(f"{type(self).__name__}: {name} must be {constraint.told}, not "
                                 f"{_wrong(value.array, np.asarray(held.array))}"))

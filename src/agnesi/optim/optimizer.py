@@ -166,7 +166,9 @@ class Optimizer(Written):
             raise no_attribute("Optimizer", name, self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if "_made" in vars(self) and name not in vars(self) and not hasattr(type(self), name) and (
+        held = vars(self)
+        mine = name[0] == "_" or name in held or "_made" not in held or hasattr(type(self), name)
+        if not mine and (
                 told := meant(type(self).__name__, name, tuple(self.options))):
             told = "" if name in self.options else told
             raise AttributeError(at(f"{type(self).__name__} has no attribute {name!r}{told}; "

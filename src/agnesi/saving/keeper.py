@@ -58,7 +58,11 @@ class Checkpoints:
             raise ValueError(at(f"Checkpoints: keep must be at least 1, or None for all, not "
                                 f"{keep}"))
         self.folder, self.keep, self.name = Path(folder), keep, name
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise type(error)(at(f"Checkpoints: folder {str(folder)!r} cannot be made: {error}")
+                              ) from None
 
     def path(self, step: int) -> Path:
         """The file of a number, whether it is there or not.

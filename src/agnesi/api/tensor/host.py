@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from opcode import opmap
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -300,6 +300,10 @@ class Count(int):
     """A number of elements; called, it gives the shape or one size, as in PyTorch."""
 
     _shape: tuple[Size, ...]
+
+    def __getitem__(self, axis: Any) -> NoReturn:
+        raise TypeError(at("x.size is a number, of all elements: x.shape[i] and x.size(i) are the "
+                           "size of an axis"))
 
     def __call__(self, dim: int | None = None) -> Any:
         if dim is None:

@@ -11,7 +11,7 @@ from agnesi.api import functions
 from agnesi.api.late import NAMES
 from agnesi.api.tensor import host
 from agnesi.core.op import typed
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import TraceError, at
 from agnesi.core.tensor import Tensor
 
 #: Where NumPy's name is not among ours.
@@ -48,6 +48,11 @@ def __array_ufunc__(  # noqa: N807
             )
     if any(isinstance(x, Tensor) for x in keywords.get("out", ())):
         return NotImplemented
+    for x in inputs if keywords.get("out") else ():
+        if isinstance(x, Tensor) and x.array is None:
+            raise TraceError(at(f"numpy.{name}(..., out=...): a NumPy array cannot take {typed(x)},"
+                                f" whose value does not exist yet: write y = numpy.{name}(...), or "
+                                "give a tensor as out"))
     arrays = [host.value(x, f"numpy.{name}") if isinstance(x, Tensor) else x for x in inputs]
     return getattr(ufunc, method)(*arrays, **keywords)
 

@@ -292,6 +292,8 @@ def joined(x: Any) -> Any:
     if not isinstance(x, (list, tuple)) or not _holds_tensor(x):
         return x
     check_depth(x)
+    if getattr(type(x), "is_result", False):
+        raise TypeError(f"{typed(x)} are values and their indices: compute with result.values")
     parts = [joined(v) for v in x]
     try:
         return import_module("agnesi.ops.indexing.join").stack(parts)

@@ -58,6 +58,11 @@ class Ensure(Op):
         return passed(self, ts[0], condition)
 
 
+def ensured_by(told: str, x: Tensor, condition: Tensor, message: str) -> Tensor:
+    """``x``, once a condition holds that something of another name asks for."""
+    return apply(Ensure(message, told), x, LENT.behind_effects(condition))
+
+
 @public
 def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition does not hold", *,
            out: Tensor | None = None) -> Tensor:

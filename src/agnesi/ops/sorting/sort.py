@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import ShapeError, at, typed
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.complex_order import key_expressions, keys
@@ -38,6 +38,15 @@ class Ordered(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+    def _refused(self, *others: Any) -> NoReturn:
+        raise TypeError(at(f"({typed(self.values)}, {typed(self.indices)}) are values and their "
+                           "indices: compute with result.values"))
+
+    __mul__ = __rmul__ = _refused  # type: ignore[assignment]
+    __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __pow__ = __neg__ = _refused
+    #: Tells what makes tensors of lists and tuples that this is no tensor.
+    is_result = True
 
 
 #: Places that are looked for one by one, rather than by putting all elements in order.

@@ -191,7 +191,7 @@ def fill(a: Any, b: Any) -> Variable:
 second = fill
 
 
-def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Variable:
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Variable:
     """Ones on a diagonal."""
     rows, columns = _grid(n, m)
     return wrapped(F.equal(columns - rows, bare(k))).astype(_float(dtype))
@@ -217,7 +217,7 @@ def identity_like(x: Any, dtype: Any = None) -> Variable:
     return wrapped(F.eye(x.shape[0], x.shape[1], 0, dtype or x.dtype))
 
 
-def tri(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Variable:
+def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Variable:
     """Ones at and below a diagonal."""
     rows, columns = _grid(n, m)
     return wrapped(F.less_equal(columns - rows, bare(k))).astype(_float(dtype))

@@ -186,7 +186,7 @@ def argsort(x: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) 
     return lifted(F.argsort)(x.flatten() if axis is None else x, axis=-1 if axis is None else axis)
 
 
-def topk_and_argtopk(x: Any, kth: int, axis: int = -1, sorted: bool = True,
+def topk_and_argtopk(x: Any, kth: Any, axis: int = -1, sorted: bool = True,
                      idx_dtype: str = "int64") -> tuple[Variable, Variable]:
     """The largest elements (smallest for negative ``kth``) and where they are."""
     x = as_tensor_variable(x)
@@ -198,12 +198,12 @@ def topk_and_argtopk(x: Any, kth: int, axis: int = -1, sorted: bool = True,
     return lifted(F.take_along_axis)(x, where, axis=axis), cast(where, idx_dtype)
 
 
-def topk(x: Any, kth: int, axis: int = -1, sorted: bool = True) -> Variable:
+def topk(x: Any, kth: Any, axis: int = -1, sorted: bool = True) -> Variable:
     """The largest elements."""
     return topk_and_argtopk(x, kth, axis)[0]
 
 
-def argtopk(x: Any, kth: int, axis: int = -1, sorted: bool = True,
+def argtopk(x: Any, kth: Any, axis: int = -1, sorted: bool = True,
             idx_dtype: str = "int64") -> Variable:
     """Where the largest elements are."""
     return topk_and_argtopk(x, kth, axis, idx_dtype=idx_dtype)[1]

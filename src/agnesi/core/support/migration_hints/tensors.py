@@ -21,6 +21,9 @@ grad_fn : `x.node`, or print it
 grad_dtype output_nr module_load as_subclass reinforce retains_grad volatile hash_tensor : `x.grad`,
     `x.requires_grad`, `x.is_leaf`
 at : `x[i] = v`
+to_numpy : `x.numpy()`
+iloc loc iat : `x[i]`, whose axes have numbers and no names
+apply map applymap : a function of `x` itself, or `ag.vmap(f)(x)` for one of its rows
 append extend : `ag.concat([x, y])`
 assign assign_add assign_sub : `x[...] = value`, `x += value`
 set_value set_ : `x[...] = value`, or `ag.shared`
