@@ -20,7 +20,8 @@ from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import ShapeError, at, typed
+from agnesi.core.support.errors import ShapeError, typed
+from agnesi.core.support.errors import at as error_at
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.complex_order import key_expressions, keys
@@ -39,14 +40,17 @@ class Ordered(NamedTuple):
     values: Tensor
     indices: Tensor
 
-    def _refused(self, *others: Any) -> NoReturn:
-        raise TypeError(at(f"({typed(self.values)}, {typed(self.indices)}) are values and their "
-                           "indices: compute with result.values"))
 
-    __mul__ = __rmul__ = _refused  # type: ignore[assignment]
-    __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __pow__ = __neg__ = _refused
-    #: Tells what makes tensors of lists and tuples that this is no tensor.
-    is_result = True
+def _no_operand(self: Ordered, *others: Any) -> NoReturn:
+    """Refuse a pair as an operand."""
+    raise TypeError(error_at(f"{typed(self)} are values and their indices: compute with "
+                             "result.values"))
+
+
+for _name in ("mul", "rmul", "sub", "rsub", "truediv", "rtruediv", "pow", "neg"):
+    setattr(Ordered, f"__{_name}__", _no_operand)
+#: Tells what makes tensors of lists and tuples that this is no tensor.
+Ordered.is_result = True  # type: ignore[attr-defined]
 
 
 #: Places that are looked for one by one, rather than by putting all elements in order.
