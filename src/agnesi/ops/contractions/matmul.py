@@ -17,6 +17,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import apply_to, explain_errors, into, public
 from agnesi.core.support import dtypes, memory
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
+from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -163,6 +164,8 @@ def matmul(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> T
     tensor([3., 7.])
     """
     a, b = pair(x1, x2)
+    if (a._lazy or b._lazy) and (found := LENT.unsized_product(a, b)) is not None:
+        return found if out is None else into(out, found)
     m, n = len(a.shape), len(b.shape)
     if m == 2 and n == 2:
         return apply(MATMUL, a, b) if out is None else apply_to(out, MATMUL, a, b)

@@ -161,6 +161,11 @@ def _has_symbol(key: Any) -> bool:
     return any(isinstance(e, Tensor) and e.array is None for e in entries)
 
 
+def alike_masks(a: Part, b: Part) -> bool:
+    """Return whether the same elements are selected."""
+    return _same(a.mask, b.mask)
+
+
 def _same(a: Tensor | None, b: Tensor | None) -> bool:
     return a is b or (
         a is not None and b is not None and alike(graph_node(a), graph_node(b)))
@@ -228,6 +233,9 @@ class Selection(Tensor):
     def _row(self, k: int) -> Tensor | None:
         """A row of the first so many, of which there is at least one; None for other places."""
         part = self.part
+        if part.first is None and self.is_unsized:
+            found: Tensor | None = LENT.unsized_row(self, k)
+            return found
         if part.first is None or part.before:
             return None
         if k == 0 or (k == -1 and self.whole is part.view):  # rows behind it are like the last
