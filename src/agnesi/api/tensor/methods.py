@@ -31,9 +31,9 @@ from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.sizes import with_tensors
 from agnesi.ops.indexing import unsized as _unsized  # noqa: F401 - likewise
-from agnesi.ops.indexing import unsized_products as _unsized_products  # noqa: F401 - likewise
 from agnesi.ops.indexing.index import getitem
 from agnesi.ops.indexing.scatter import setitem
+from agnesi.ops.neural import unsized_elements as _unsized_elements  # noqa: F401 - likewise
 from agnesi.ops.sparse.coordinates import COO
 
 Method = Callable[..., Any]

@@ -60,8 +60,8 @@ class Lent:
     repeated: Callable[..., Any] = staticmethod(lambda x, counts, axis: None)
     #: The product of factors of which such elements are rows, columns, or summed over, or None.
     unsized_product: Callable[[Any, Any], Any] = staticmethod(lambda a, b: None)
-    #: One of such elements, by its place, or None.
-    unsized_row: Callable[[Any, int], Any] = staticmethod(lambda x, k: None)
+    #: What a key chooses of such elements, or None.
+    unsized_item: Callable[[Any, Any], Any] = staticmethod(lambda x, key: None)
     #: A tensor of the usual dtype: of data, or of sizes, as PyTorch's class makes one.
     tensor: Callable[..., Any] = staticmethod(lambda *data: None)
     #: The methods of functions of two operands, such as ``reduce``, by their names.

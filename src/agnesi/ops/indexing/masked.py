@@ -228,14 +228,13 @@ class Selection(Tensor):
 
     def __getitem__(self, key: Any) -> Any:
         row = self._row(key) if type(key) is int and self._lazy else None
+        if row is None and self.is_unsized:
+            row = LENT.unsized_item(self, key)
         return Tensor.__getitem__(self, key) if row is None else row
 
     def _row(self, k: int) -> Tensor | None:
         """A row of the first so many, of which there is at least one; None for other places."""
         part = self.part
-        if part.first is None and self.is_unsized:
-            found: Tensor | None = LENT.unsized_row(self, k)
-            return found
         if part.first is None or part.before:
             return None
         if k == 0 or (k == -1 and self.whole is part.view):  # rows behind it are like the last

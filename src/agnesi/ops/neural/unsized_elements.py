@@ -1,5 +1,4 @@
-"""Products, transposes, running sums, shares and single rows of elements whose number each step of
-a loop decides.
+"""Products, transposes, running sums, shares and slices of elements whose number each step decides.
 
 A sum over the elements is one over all that there may be, with zeros in the place of those that
 are none; what is computed for each element stays among all.
@@ -17,13 +16,21 @@ from agnesi.core.support.config import LENT
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import less
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.movement import Permute, reshape
 from agnesi.ops.base.scans import CumProd, CumSum
 from agnesi.ops.base.select import where
 from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.indexing.index_parsing import entries_of
 from agnesi.ops.indexing.masked import RULES, Part, Selection, alike_masks, selection
 from agnesi.ops.neural.softmax import LogSoftmax, Softmax
+
+
+def _complete(ndim: int, entries: Sequence[Any]) -> Sequence[Any]:
+    """Entries of a key with one for each of so many axes."""
+    taken = sum(e is not None and e is not Ellipsis for e in entries)
+    rest = (slice(None),) * (ndim - taken)
+    at = next((i for i, e in enumerate(entries) if e is Ellipsis), len(entries))
+    return (*entries[:at], *rest, *entries[at + 1:])
 
 
 def _axis(x: Tensor) -> int | None:
@@ -33,9 +40,10 @@ def _axis(x: Tensor) -> int | None:
     return x.part.before if fits else None  # type: ignore[attr-defined]
 
 
-def _placed(x: Selection, whole: Tensor, axis: int) -> Selection:
-    """Values for the same elements, along an axis."""
-    mask, after = x.part.mask, whole.ndim - axis - 1
+def _placed(x: Selection, whole: Tensor, axis: int, mask: Tensor | None = None) -> Selection:
+    """Values for the same elements, or those under another mask, along an axis."""
+    after = whole.ndim - axis - 1
+    mask = x.part.mask if mask is None else mask
     lying = reshape(mask, ((1,) * axis + mask.shape + (1,) * after))
     kept = where(lying, whole, as_tensor(1, whole.dtype))
     found = selection(Part(whole, whole, mask, lying, axis, after, axis, True), kept)
@@ -69,16 +77,50 @@ def _permuted(op: Permute, xs: Sequence[Tensor]) -> Tensor | None:
     return _placed(x, apply(op, x.whole), op.axes.index(axis))
 
 
-def _row(x: Selection, k: int) -> Tensor | None:
-    """The element at a place among those that there are."""
-    if _axis(x) != 0:
-        return None
+def _row(x: Selection, k: int) -> Tensor:
+    """The element at a place among those that there are; there is none behind all places."""
     held = cast(x.part.mask, dtypes.int64).cumsum(0)
-    total = held[-1]
-    place = as_tensor(k + 1) if k >= 0 else total + (k + 1)
-    there = apply(Ensure(f"index {k} is out of range", "getitem"), place, LENT.behind_effects(
-        less(0, place) & less(place, total + 1)))
-    return x.whole.take(cast(less(held, there), dtypes.int64).sum(), 0)
+    nth = as_tensor(k + 1) if k >= 0 else held[-1] + (k + 1)
+    there = less(0, nth) & less(nth, held[-1] + 1)
+    place = cast(less(held, nth), dtypes.int64).sum()
+    found: Tensor = x.whole[where(there, place, as_tensor(held.shape[0]))]
+    return found
+
+
+def _within(mask: Tensor, key: slice) -> Tensor:
+    """The mask of a slice, one by one, of the elements under a mask."""
+    held = cast(mask, dtypes.int64).cumsum(0)  # the first element's is 1
+    for bound, is_start in ((key.start, True), (key.stop, False)):
+        if bound is not None:
+            end = as_tensor(bound) if bound >= 0 else held[-1] + bound
+            mask = mask & (less(end, held) if is_start else less(held, end + 1))
+    return mask
+
+
+def _indexed(x: Selection, key: Any) -> Tensor | None:
+    """Elements among those that there are, of which other axes may be indexed or new; None for what
+    has to see them side by side."""
+    axis = _axis(x)
+    if axis is None:
+        return None
+    if type(key) is int and axis == 0:
+        return _row(x, key)
+    entries = entries_of(key)
+    if not all(e is None or e is Ellipsis or type(e) is int or (type(e) is slice and all(
+            b is None or type(b) is int for b in (e.start, e.stop, e.step))) for e in entries):
+        return None
+    entries = list(_complete(x.ndim, entries))
+    place = next(i for i in range(len(entries)) if entries[i] is not None and sum(
+        e is not None for e in entries[:i]) == axis)
+    own, mask = entries[place], x.part.mask
+    if type(own) is not slice or own.step not in (None, 1, -1):
+        return None
+    if own.step == -1 and (own.start, own.stop) != (None, None):
+        return None
+    rest = slice(None, None, own.step)
+    whole = x.whole[(*entries[:place], rest, *entries[place + 1:])]
+    mask = mask[::-1] if own.step == -1 else _within(mask, own)
+    return _placed(x, whole, sum(type(e) is not int for e in entries[:place]), mask)
 
 
 #: What changes nothing for the elements beside it, by operations along axes.
@@ -98,4 +140,4 @@ def _along(op: Any, xs: Sequence[Tensor]) -> Tensor | None:
 
 RULES[Permute] = _permuted
 RULES.update(dict.fromkeys(_NEUTRAL, _along))
-LENT.unsized_product, LENT.unsized_row = _product, _row
+LENT.unsized_product, LENT.unsized_item = _product, _indexed
