@@ -258,3 +258,13 @@ def test_beta_of_an_infinite_parameter_is_zero(compiled):
     """As SciPy's, whose B(inf, inf) is NaN; so is B(0, inf) here, a pole times zero."""
     x, y = ag.tensor([2.0, np.inf, np.inf, 0.0]), ag.tensor([np.inf, 3.0, np.inf, np.inf])
     np.testing.assert_array_equal(compiled(special.beta)(x, y).numpy(), [0, 0, 0, np.nan])
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_logarithms_of_gammas_next_to_zero(way):
+    """The square of the operand is no number there, and both poles meet."""
+    x = np.array([-1e-307, -1e-300, -1e-160, -1e-17, 1e-17, 1e-300])
+    np.testing.assert_allclose(way(ag.lgamma)(ag.tensor(x)).numpy(), -np.log(abs(x)), rtol=1e-15)
+    a, b = np.array([0.0, 0.0, -0.0, 0.0]), np.array([0.0, 2.0, 0.0, np.nan])
+    found = way(special.betaln)(ag.tensor(a), ag.tensor(b)).numpy()
+    np.testing.assert_array_equal(found, [np.inf] * 3 + [np.nan])

@@ -107,6 +107,7 @@ def lgamma(x: Lane) -> Lane:
     s = (size * sine_of(r * math.pi, r * 1.2246467991473532e-16)).abs()
     reflected = 1.1447298858494002 - log(s) - positive
     reflected = select(s > 0.0, reflected, math.inf)
+    reflected = select(size < 1e-20, positive, reflected)  # the square of the size may vanish
     result = select(x < 0.0, reflected, positive)
     result = select(x.eq(0.0) | size.eq(math.inf), size.like(math.inf), result)
     return select(x.isnan(), x, result)

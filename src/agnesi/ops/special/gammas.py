@@ -101,6 +101,7 @@ def _betaln(m: Any, x: Any, y: Any) -> Any:
     small = m.lgamma(a) + m.lgamma(b) - m.lgamma(total)
     found = m.where(a < 8.0, one_large, both)
     found = m.where(m.logical_or(b < 8.0, a <= 0.0), small, found)
+    found = m.where(m.logical_and(m.equal(a, 0.0), b < math.inf), math.inf, found)
     return m.where(m.logical_and(m.equal(b, math.inf), a > 0.0), -math.inf, found)
 
 
