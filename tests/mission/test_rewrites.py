@@ -220,6 +220,7 @@ def test_t39_rules_that_change_types_are_refused(own):
 
 
 # -- code -------------------------------------------------------------------------------------
+@pytest.mark.native_plans
 def test_f17_one_kernel_for_all_places():
     """Kernels of one structure are one function, in place or not, whatever they read and write."""
     x = T.dmatrix("x", shape=(8, 8))

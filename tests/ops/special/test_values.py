@@ -192,7 +192,7 @@ def test_edges_without_scipy():
     ("ellipk", [1.0, 2.0, -np.inf], [np.inf, np.nan, 0]), ("ellipe", [1.0, 2.0], [1, np.nan]),
     ("logit", [0.0, 1.0, -1.0, 2.0], [-np.inf, np.inf, np.nan, np.nan]),
     ("entr", [0.0, -1.0, np.nan], [0, -np.inf, np.nan]),
-    ("exprel", [0.0, -np.inf, np.inf], [1, 0, np.inf]),
+    ("exprel", [0.0, 2.5e-323, -5e-324, -np.inf, np.inf], [1, 1, 1, 0, np.inf]),
 ])
 def test_poles_and_ends(name, x, expected):
     for run in (lambda x: call(TABLE[name], (x,)), ag.jit(lambda x: call(TABLE[name], (x,)))):

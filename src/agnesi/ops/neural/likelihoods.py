@@ -97,8 +97,13 @@ PSEUDO_HUBER = row(
 )
 
 
+#: Where ``exprel`` is 1 in double precision.
+_NEAR_ZERO = 1e-17
+
+
 def _exprel(m: Any, x: Any) -> Any:
-    return m.where(m.equal(x, 0.0), 1.0, m.where(m.isinf(x), m.maximum(x, 0.0), m.expm1(x) / x))
+    near = m.abs(x) < _NEAR_ZERO  # quotients of subnormal numbers are no good
+    return m.where(near, 1.0, m.where(m.isinf(x), m.maximum(x, 0.0), m.expm1(x) / x))
 
 
 #: The derivative of exprel in a power series: 1 / (k! (k + 2)).

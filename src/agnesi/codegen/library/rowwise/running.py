@@ -2,13 +2,26 @@
 
 In a vector, each lane is combined with the one 1, 2, 4 ... lanes before it (Hillis and Steele 1986:
 Data parallel algorithms); vectors with what came before them.  So the order in which numbers are
-added follows from places alone.
+added follows from places alone.  Products that leave the range on the way, of a vector's own
+elements, are made again in order: what came before may bring them back.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from agnesi.codegen.library.polls import Polls, write_polls
-from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, vector
+from agnesi.codegen.llvm.builder import (
+    Builder,
+    Module,
+    Value,
+    const,
+    i64,
+    is_float,
+    lanes,
+    suffix,
+    vector,
+)
 from agnesi.codegen.llvm.task import TYPES, share, task
 from agnesi.core.target import Target
 
@@ -29,7 +42,10 @@ def running_module(name: str, target: Target) -> str:
     kind, dtype, *reverse = name.split()
     module = Module(target)
     write_polls(module)
-    _Running(task(module), kind, dtype, bool(reverse)).write()
+    running = _Running(task(module), kind, dtype, bool(reverse))
+    if kind == "multiply" and dtype.startswith("float"):
+        running.write_in_order()
+    running.write()
     return str(module)
 
 
@@ -42,7 +58,9 @@ class _Running:
         self.vector = vector(self.type, self.lanes)
         self.name = _NAMES[kind][dtype.startswith("int")]
         self.neutral = const(self.vector, _NEUTRAL[kind])
+        self.floating = is_float(self.type)
         self.reverse = reverse
+        self._end = 0 if reverse else self.lanes - 1
         self.polls = Polls.begin(b, b.parameters[3])
 
     def write(self) -> None:
@@ -55,6 +73,18 @@ class _Running:
             self._row(b.gep(self.type, source, start), b.gep(self.type, target, start), n)
             row.until = self.polls.left()
         b.ret()
+        b.finish()
+
+    def write_in_order(self) -> None:
+        """Write ``in_order(vector part, vector before)``: products one after the other."""
+        b = Builder(self.b.module, "in_order", [(self.vector, "part"), (self.vector, "before")],
+                    self.vector)
+        part, result = b.parameters
+        last = b.extract(result, 0)
+        for k in reversed(range(self.lanes)) if self.reverse else range(self.lanes):
+            last = b.op(self.name, last, b.extract(part, k))
+            result = b.value(self.vector, f"insertelement {result}, {last}, i64 {k}")
+        b.ret(result)
         b.finish()
 
     def _row(self, source: Value, target: Value, n: Value) -> None:
@@ -100,13 +130,64 @@ class _Running:
 
     def _several(self, parts: list[Value], before: Value) -> tuple[list[Value], Value]:
         """The results for vectors, and what comes before the next one, in all lanes."""
-        found = []
-        for part in parts:
-            own = self._inside(part)
-            found.append(self._combine(before, own))
-            end = 0 if self.reverse else self.lanes - 1
-            before = self._combine(before, self.b.shuffle(own, None, [end] * self.lanes))
+        owns = [self._inside(part) for part in parts]
+        if not self.floating or self.name == "fadd":
+            *found, before = self._at_once(owns, before)
+        else:
+            *found, before = self.b.either(
+                self._any_strange(owns), lambda: self._one_by_one(parts, owns, before),
+                lambda: self._at_once(owns, before))
         return found, before
+
+    def _one_by_one(self, parts: list[Value], owns: list[Value], before: Value) -> list[Value]:
+        """The same, where some products are no normal numbers."""
+        found = []
+        for part, own in zip(parts, owns, strict=True):
+            result, before = self.b.either(
+                self._strays(part, own), lambda p=part, x=before: self._in_order(p, x),
+                lambda o=own, x=before: self._at_once([o], x))
+            found.append(result)
+        return [*found, before]
+
+    def _any_strange(self, owns: list[Value]) -> Value:
+        """Return whether a product is not a normal number: subnormal, zero, infinite or NaN."""
+        b, bits = self.b, vector(f"i{8 * self.size}", self.lanes)
+        limits = np.finfo(f"float{8 * self.size}")
+        least, most = (int(x.view(f"int{8 * self.size}")) for x in (limits.tiny, limits.max))
+        worst = None
+        for own in owns:
+            size = b.cast("bitcast", b.intrinsic("fabs", own), bits)
+            beyond = b.op("sub", size, const(bits, least))  # of lesser ones it is large
+            worst = beyond if worst is None else b.intrinsic("umax", worst, beyond)
+        assert worst is not None
+        return self._reduced("or", b.icmp("ugt", worst, const(bits, most - least)))
+
+    def _at_once(self, owns: list[Value], before: Value) -> list[Value]:
+        """The results for vectors, and what comes before the next one."""
+        found = []
+        for own in owns:
+            found.append(self._combine(before, own))
+            before = self._combine(before, self.b.shuffle(own, None, [self._end] * self.lanes))
+        return [*found, before]
+
+    def _strays(self, part: Value, own: Value) -> Value:
+        """Return whether a product is no normal number, but for zeros where a factor is zero."""
+        b = self.b
+        size, limits = b.intrinsic("fabs", own), np.finfo(f"float{8 * self.size}")
+        inside = b.op("and", b.fcmp("oge", size, const(self.vector, float(limits.tiny))),
+                      b.fcmp("ole", size, const(self.vector, float(limits.max))))
+        zero = const(self.vector, 0.0)
+        none = b.splat(self._reduced("or", b.fcmp("oeq", part, zero)), self.lanes)
+        inside = b.op("or", inside, b.op("and", b.fcmp("oeq", own, zero), none))
+        return b.op("xor", self._reduced("and", inside), Value("true", "i1"))
+
+    def _reduced(self, name: str, flags: Value) -> Value:
+        return self.b.call("i1", f"llvm.vector.reduce.{name}.{suffix(flags.type)}", flags)
+
+    def _in_order(self, part: Value, before: Value) -> list[Value]:
+        """The same, one after the other."""
+        result = self.b.call(self.vector, "in_order", part, before)
+        return [result, self.b.shuffle(result, None, [self._end] * self.lanes)]
 
     def _combine(self, a: Value, c: Value) -> Value:
         return self.b.op(self.name, a, c)
