@@ -62,6 +62,13 @@ def test_one_number(name: str, args: Any, x: Any, theirs: Any) -> None:
     assert d.expand((2, 3)).log_prob(value).shape == (2, 3)
 
 
+def test_halves_have_no_density_below_zero() -> None:
+    x = ag.tensor([-1.0, -0.0, 2.0])
+    for d in (D.HalfCauchy(1.0, validate_args=False), D.HalfNormal(1.0, validate_args=False)):
+        for run in (d.log_prob, ag.jit(d.log_prob)):
+            assert (np.isneginf(run(x)) == [True, False, False]).all()
+
+
 def test_counts_of_failures_and_relaxed_draws() -> None:
     n = made("NegativeBinomial", (A, P))
     k, theirs = np.array([0.0, 3.0, 7.0]), st.nbinom(A, 1 - P)

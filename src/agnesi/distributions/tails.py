@@ -162,8 +162,9 @@ class HalfCauchy(Distribution):
         return self.scale * math.inf
 
     def log_prob(self, value: Any) -> Tensor:
-        return math.log(2 / math.pi) - F.log(self.scale) - F.log1p(
-            F.square(self._value(value) / self.scale))
+        value = self._value(value)
+        found = math.log(2 / math.pi) - F.log(self.scale) - F.log1p(F.square(value / self.scale))
+        return F.where(value >= 0, found, -math.inf)
 
     def cdf(self, value: Any) -> Tensor:
         return 2 / math.pi * F.atan(self._value(value) / self.scale)

@@ -8,6 +8,8 @@ elements, are made again in order: what came before may bring them back.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from agnesi.codegen.library.polls import Polls, write_polls
@@ -144,8 +146,8 @@ class _Running:
         found = []
         for part, own in zip(parts, owns, strict=True):
             result, before = self.b.either(
-                self._strays(part, own), lambda p=part, x=before: self._in_order(p, x),
-                lambda o=own, x=before: self._at_once([o], x))
+                self._strays(part, own), functools.partial(self._in_order, part, before),
+                functools.partial(self._at_once, [own], before))
             found.append(result)
         return [*found, before]
 
