@@ -79,8 +79,8 @@ class MatMul(Op):
         return True
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
-        left = product_of(g, _adjoint(b)) if a.requires_grad else None
-        right = product_of(_adjoint(a), g) if b.requires_grad else None
+        left = product_of(g, adjoint(b)) if a.requires_grad else None
+        right = product_of(adjoint(a), g) if b.requires_grad else None
         if len(y.shape) == 2:  # two matrices: their gradients are as large as they are
             return left, right
         return (None if left is None else sum_to(left, a.shape),
@@ -133,7 +133,8 @@ def _in_slices(product: Any, a: np.ndarray, b: np.ndarray, work: int) -> np.ndar
     return np.concatenate(parts)
 
 
-def _adjoint(x: Tensor) -> Tensor:
+def adjoint(x: Tensor) -> Tensor:
+    """The conjugate of the transpose."""
     x = matrix_transpose(x)
     return arith.conj(x) if x.dtype.kind == "c" else x
 

@@ -22,9 +22,10 @@ from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast, common
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.gather.gather_scatter import Ensured
-from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import reducer
 from agnesi.ops.batching import aligned
+from agnesi.ops.contractions.matmul import adjoint as adjoint
 from agnesi.ops.contractions.matmul import product_of
 from agnesi.ops.indexing.ranges import Eye
 
@@ -47,6 +48,14 @@ class MatrixOp(Op):
         rank = max(len(n.shape) for n in node.inputs)
         given = [aligned(x, rank) if r else x for x, r in zip(xs, rows, strict=True)]
         return apply(self, *given) if self.outputs == 1 else apply_many(self, *given)
+
+
+class SquareOp(MatrixOp):
+    """Base of functions of square matrices whose results are of the same type."""
+
+    def infer(self, a: Any) -> Any:
+        check_square(a.shape)
+        return a.shape, a.dtype
 
 
 def _with_few_axes(perform: Callable[..., Any]) -> Callable[..., Any]:
@@ -166,12 +175,6 @@ def as_given(b: Tensor) -> Any:
 
 
 # -- products and parts -------------------------------------------------------------------------
-def adjoint(x: Tensor) -> Tensor:
-    """The conjugate of the transpose."""
-    x = matrix_transpose(x)
-    return arith.conj(x) if x.dtype.kind == "c" else x
-
-
 def times(*xs: Tensor) -> Tensor:
     """The product of matrices, from the left."""
     result = xs[0]

@@ -25,6 +25,7 @@ from agnesi.ops.indexing.ranges import eye
 from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,
+    SquareOp,
     adjoint,
     check_square,
     count,
@@ -56,7 +57,7 @@ def _half(x: Tensor) -> Tensor:
 
 
 @record
-class Cholesky(MatrixOp):
+class Cholesky(SquareOp):
     """The lower triangular ``l`` with ``a = l @ adjoint(l)``, from the lower triangle of ``a``.
 
     The derivatives take ``a`` for its Hermitian part: Murray (2016), equations 8 and 10.
@@ -66,10 +67,6 @@ class Cholesky(MatrixOp):
     name = "cholesky"
     keep_inputs = ()
     keep_output = True
-
-    def infer(self, a: Any) -> Any:
-        check_square(a.shape)
-        return a.shape, a.dtype
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         return np.linalg.cholesky(a)

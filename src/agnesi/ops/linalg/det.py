@@ -25,7 +25,7 @@ from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import Arange, arange
-from agnesi.ops.linalg.base import MatrixOp, check_square, identity, square, times
+from agnesi.ops.linalg.base import MatrixOp, SquareOp, check_square, identity, square, times
 from agnesi.ops.linalg.lu import GETRF
 from agnesi.ops.linalg.small import SmallDiagonal, many_small
 from agnesi.ops.linalg.solve import SOLVE
@@ -97,7 +97,7 @@ class Det(MatrixOp):
 
 
 @record
-class Cofactors(MatrixOp):
+class Cofactors(SquareOp):
     """``det(a) * inv(a).T`` where that is defined, and the polynomials that it is everywhere.
 
     Cofactors of a product are the product of cofactors, so that the rule is that of a diagonal
@@ -106,10 +106,6 @@ class Cofactors(MatrixOp):
 
     name = "cofactors"
     keep_inputs = (0,)
-
-    def infer(self, a: Any) -> Any:
-        check_square(a.shape)
-        return a.shape, a.dtype
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         u, s, vh = np.linalg.svd(a)

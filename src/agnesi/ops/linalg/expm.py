@@ -27,7 +27,7 @@ from agnesi.ops.control.body import Body
 from agnesi.ops.control.loop import Scan, applied
 from agnesi.ops.elementwise.explog import exp2, log2
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, identity, square, times
+from agnesi.ops.linalg.base import SquareOp, adjoint, identity, square, times
 from agnesi.ops.linalg.solve import SOLVE
 
 #: Coefficients of Padé's approximants by degree, and the norm up to which each is exact enough
@@ -114,7 +114,7 @@ def _squared(x: Tensor, turns: Tensor) -> Tensor:
 
 
 @record
-class Expm(MatrixOp):
+class Expm(SquareOp):
     """Exponentials of matrices, computed in double precision.
 
     The derivative in a direction is a block of the exponential of a matrix of blocks: Mathias
@@ -123,10 +123,6 @@ class Expm(MatrixOp):
 
     name = "expm"
     keep_inputs = (0,)
-
-    def infer(self, a: Any) -> Any:
-        check_square(a.shape)
-        return a.shape, a.dtype
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         wide = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)

@@ -28,9 +28,8 @@ from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.diagonal import Diagonal
 from agnesi.ops.linalg.base import (
-    MatrixOp,
+    SquareOp,
     adjoint,
-    check_square,
     count,
     ensured,
     identity,
@@ -149,16 +148,12 @@ def _logarithm_of(t: Tensor) -> Tensor:
 
 
 @record
-class Sqrtm(MatrixOp):
+class Sqrtm(SquareOp):
     """Principal roots; the derivative solves Sylvester's equation."""
 
     name = "sqrtm"
     keep_inputs = ()
     keep_output = True
-
-    def infer(self, a: Any) -> Any:
-        check_square(a.shape)
-        return a.shape, a.dtype
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         return _by_triangle(a, _root)
@@ -174,15 +169,11 @@ class Sqrtm(MatrixOp):
 
 
 @record
-class Logm(MatrixOp):
+class Logm(SquareOp):
     """Principal logarithms; the derivative is a block of one: see ``Expm``."""
 
     name = "logm"
     keep_inputs = (0,)
-
-    def infer(self, a: Any) -> Any:
-        check_square(a.shape)
-        return a.shape, a.dtype
 
     def perform(self, a: np.ndarray) -> np.ndarray:
         return _by_triangle(a, _logarithm)

@@ -22,7 +22,8 @@ from agnesi.ops.linalg.spectral.pinv import default_rtol
 from agnesi.ops.linalg.spectral.svd import svd
 
 
-def _vector(x: Any) -> Tensor:
+def vector(x: Any) -> Tensor:
+    """A tensor of one axis."""
     x = as_tensor(x)
     if len(x.shape) != 1:
         raise ShapeError(f"the operand must be a vector, not of shape {x.shape}")
@@ -76,8 +77,8 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None =
     tensor([[1, 5, 6],
             [2, 1, 5]])
     """
-    c = _vector(c)
-    c, r = common(c, arith.conj(c) if r is None else _vector(r))
+    c = vector(c)
+    c, r = common(c, arith.conj(c) if r is None else vector(r))
     m, n = c.shape[0], r.shape[0]
     i, j = reshape(arange(m), (m, 1)), arange(n)
     return take(concat([flip(c), r[1:]]), arith.add(arith.subtract(j, i), m - 1))
@@ -97,8 +98,8 @@ def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = N
     tensor([[1, 2, 5],
             [2, 5, 6]])
     """
-    c = _vector(c)
-    c, r = common(c, arith.multiply(c, 0) if r is None else _vector(r))
+    c = vector(c)
+    c, r = common(c, arith.multiply(c, 0) if r is None else vector(r))
     m, n = c.shape[0], r.shape[0]
     return take(concat([c, r[1:]]), arith.add(reshape(arange(m), (m, 1)), arange(n)))
 
@@ -117,7 +118,7 @@ def circulant(c: TensorLike, *, out: Tensor | None = None) -> Tensor:
             [2, 1, 3],
             [3, 2, 1]])
     """
-    c = _vector(c)
+    c = vector(c)
     n = c.shape[0]
     turned = arith.subtract(reshape(arange(n), (n, 1)), arange(n))
     return take(c, arith.remainder(turned, n))
@@ -136,7 +137,7 @@ def companion(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
     tensor([[ 3., -2.],
             [ 1.,  0.]])
     """
-    a = _vector(a)
+    a = vector(a)
     n = a.shape[0]
     if isinstance(n, int) and n < 2:
         raise ShapeError(f"a polynomial has at least 2 coefficients here, not {n}")

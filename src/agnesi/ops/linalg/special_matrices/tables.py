@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.roots import roots
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
-from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.convert import common
 from agnesi.ops.base.creation import tensor, zeros
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat, pad
 from agnesi.ops.indexing.ranges import eye
 from agnesi.ops.linalg.base import smaller
-from agnesi.ops.linalg.special_matrices.special import toeplitz
+from agnesi.ops.linalg.special_matrices.special import toeplitz, vector
 
 Kind = Literal["symmetric", "lower", "upper"]
 
@@ -29,13 +29,6 @@ Kind = Literal["symmetric", "lower", "upper"]
 def _made(x: np.ndarray, complex: bool = False) -> Tensor:
     dtype = dtypes.config.float_dtype
     return tensor(x, dtype=dtypes.complex_of(dtype) if complex else dtype)
-
-
-def _vector(x: Any) -> Tensor:
-    x = as_tensor(x)
-    if len(x.shape) != 1:
-        raise ShapeError(f"the operand must be a vector, not of shape {x.shape}")
-    return x
 
 
 @public
@@ -195,7 +188,7 @@ def leslie(f: TensorLike, s: TensorLike) -> Tensor:
     tensor([[1. , 2. ],
             [0.5, 0. ]])
     """
-    f, s = map(_vector, common(f, s))
+    f, s = map(vector, common(f, s))
     n = f.shape[0]
     if is_settled((n, s.shape[0])) and s.shape[0] != n - 1:
         raise ShapeError(f"there must be {n - 1} rates of survival, not {s.shape[0]}")
@@ -216,7 +209,7 @@ def fiedler(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
     tensor([[0., 2.],
             [2., 0.]])
     """
-    a = _vector(a)
+    a = vector(a)
     return arith.abs(arith.subtract(reshape(a, (a.shape[0], 1)), a))
 
 
@@ -238,7 +231,7 @@ def convolution_matrix(a: TensorLike, n: int, mode: Literal["full", "same", "val
             [2., 1.],
             [0., 2.]])
     """
-    a = _vector(a)
+    a = vector(a)
     m = a.shape[0]
     if n < 1 or m == 0:
         raise ValueError("a convolution takes at least one number on both sides")
@@ -269,7 +262,7 @@ def diagsvd(s: TensorLike, M: int, N: int, *, out: Tensor | None = None) -> Tens
     tensor([[2., 0., 0.],
             [0., 1., 0.]])
     """
-    s = _vector(s)
+    s = vector(s)
     k = s.shape[0]
     if is_settled((k,)) and (k not in (M, N) or k > min(M, N)):
         raise ShapeError(f"{k} singular values do not fit a matrix of {M} by {N} elements")
