@@ -7,7 +7,7 @@ value anew, and what took n**2 steps takes n**3.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -21,9 +21,8 @@ from agnesi.core.ir.kernels import (
     Product,
     Store,
     buffers_of,
-    walk,
 )
-from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.ir.loops import Axis, Expr, Substitution, load
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.record import replace
 from agnesi.schedule.evaluation_counts import (
@@ -53,20 +52,12 @@ def materialize(program: Program) -> Program:
     """Give such values memory."""
     again = TemplateCache()
     result: list[Kernel] = []
-    made: Made = {}
     for kernel in program.kernels:
         new = again(kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else [kernel]
         for first in new[:-1]:
             program.buffers += first.writes()
-            for s in first.stores():
-                if isinstance(first, Nest) and len(first.axes) == 1:
-                    made[s.buffer] = first.axes[0], _spelled_out(s.value, made)
         program.count(len(new) - 1)
         result += new
-    while len(result) > len(program.kernels) and (places := _costliest(result, made)) is not None:
-        result = _kept(result, places)
-        program.buffers += result[places[0][0]].writes()
-        program.count()
     program.kernels = result
     return program
 
@@ -106,94 +97,6 @@ def _reading(kernel: Any, known: dict[Expr, Expr]) -> Any:
     change = Substitution({}, known)
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in kernel.body]
     return replace(kernel, body=body)
-
-
-Places = list[tuple[int, Expr, Loops, Loops]]
-Made = dict[Buffer, tuple[Axis, Expr]]
-
-
-def _spelled_out(value: Expr, made: Made) -> Expr:
-    """A value without loads of what nests of this pass store along one axis: with that instead."""
-    known: dict[Expr, Expr] = {}
-    for v in walk([value]):
-        if v.op == "load" and v.param[0] in made and not v.args:
-            axis, stored = made[v.param[0]]
-            at = [*v.param[1].terms]
-            bound = {a for w in walk([stored]) if w.op in BINDING for a in w.param[1]}
-            if v.param[1] == Affine(0, dict.fromkeys(at, 1)) and len(at) == 1 and not (
-                    at[0] in bound or not isinstance(at[0], Axis)):
-                known[v] = Substitution({axis: at[0].index})(stored)
-    return Substitution({}, known)(value) if known else value
-
-
-def _costliest(kernels: Sequence[Any], made: Made) -> Places | None:
-    """Return the costly values that kernels compute more than twice, in other loops each time.
-
-    For each place: the kernel, the value, its axes in an order that is the same for all places, and
-    the loops in which it is evaluated.
-    """
-    found: dict[Hashable, Places] = {}
-    last = {b: k for k, kernel in enumerate(kernels) for b in kernel.writes()}
-    for k, kernel in enumerate(kernels):
-        if not isinstance(kernel, Nest | Product | Convolution):
-            continue
-        loops = loops_of(kernel)
-        for value, here in below(kernel, [(s.value, loops) for s in kernel.body]):
-            if is_heavy(value.op) and _stands_alone(value, {*kernel.writes()}):
-                key, axes = _shape(_spelled_out(value, made))
-                found.setdefault(key, []).append((k, value, axes, here))
-    best, most = None, _MIN_SAVED_INSTRUCTIONS
-    for places in found.values():
-        each = instructions(places[0][1], places[0][2])
-        times = sum([turns(here) for *_, here in places]) // max(turns(places[0][2]), 1)
-        first, value = places[0][:2]
-        if times > _MAX_EXPENSIVE_EVALUATIONS and each * times > most and all(
-            [last.get(b, -1) < first for b in buffers_of([value])]
-        ):
-            best, most = places, each * times
-    return best
-
-
-def _kept(kernels: Sequence[Any], places: Places) -> list[Any]:
-    """The kernels with a value in memory, from the first one that needs it on."""
-    first, value, axes, here = places[0]
-    lying = (*[a for a in here if a in axes], *[a for a in axes if a not in here])
-    store, loaded = _stored(value, lying)
-    known: dict[int, dict[Expr, Expr]] = {}
-    for k, other, others, _ in places:
-        change = Substitution({a: b.index for a, b in zip(axes, others, strict=True)})
-        known.setdefault(k, {})[other] = change(loaded)
-    result = [_reading(kernel, known[k]) if k in known else kernel
-              for k, kernel in enumerate(kernels)]
-    nest = Nest(kernels[first].nodes, lying, [store], waits=[*kernels[first].waits])
-    return [*result[:first], nest, *result[first:]]
-
-
-def _shape(value: Expr) -> tuple[Hashable, Loops]:
-    """A key that values share which differ in their axes only, and the free axes in order."""
-    numbers: dict[Axis, int] = {}
-    known: dict[Expr, int] = {}
-
-    def index(at: Affine) -> Hashable:
-        return at.const, tuple([
-            (numbers.setdefault(a, len(numbers)), a.extent, c) if isinstance(a, Axis)
-            else (None, known[a], c) for a, c in at.terms.items()])
-
-    parts: list[Hashable] = []
-    for v in walk([value]):
-        param = v.param
-        if v.op == "load":
-            param = id(param[0]), index(param[1])
-        elif v.op == "index":
-            param = index(param)
-        elif v.op in BINDING:
-            bound = [numbers.setdefault(a, len(numbers)) for a in param[1]]
-            param = param[0], *bound, *[a.extent for a in param[1]]
-        elif v.op == "step value":
-            param = id(v)
-        parts.append((v.op, v.dtype, param, *[known[a] for a in v.args]))
-        known[v] = len(known)
-    return tuple(parts), tuple([a for a in numbers if a in value.free])
 
 
 def _repeated(kernel: Any) -> dict[Expr, Loops]:
