@@ -140,3 +140,9 @@ def test_unknown_sizes_do_not_hinder(rewritten):
         "multiply(softplus(negative(x)), y)"
     )
     assert "softplus" in rewritten((-y * ag.log(1 / (1 + ag.exp(-z)))).mean())
+
+
+def test_quotients_of_sums_of_exponentials_are_taken_below_the_greatest():
+    a, b = np.array([1000.0, 0, -1000]), np.array([1000.0, 1, -990])
+    found = ag.jit(lambda a, b: (2 * ag.exp(a) + 3 * ag.exp(b)) / (ag.exp(a) + ag.exp(b)))(a, b)
+    np.testing.assert_allclose(found, 2 + 1 / (1 + np.exp(a - b)), rtol=1e-12)
