@@ -62,7 +62,7 @@ class In:
 
 
 class Out:
-    """An output of a function; ``borrow`` lets it share the function's memory."""
+    """An output of a function; with ``borrow`` or without, the caller's own array."""
 
     def __init__(self, variable: Variable, borrow: bool = False) -> None:
         self.variable, self.borrow = variable, borrow
