@@ -89,7 +89,7 @@ class Reduce(Op):
         return self._compute(x)
 
     def _compute(self, x: np.ndarray) -> np.ndarray:
-        if x.dtype in dtypes.HALVES and self.kind in ("add", "multiply"):
+        if x.dtype.itemsize == 2 and x.dtype in dtypes.HALVES and self.kind in ("add", "multiply"):
             wide = silently(self.function, x, self.axes, np.float32, None, self.keepdims)
             return silently(np.asarray(wide).astype, x.dtype)
         if self.combined and not x.size:

@@ -27,7 +27,8 @@ def add_up(x: np.ndarray, axes: Any, dtype: Any = None, out: Any = None,
 
 def is_narrow(x: Any) -> bool:
     """Return whether something is an eager tensor of integers or booleans, whose sums are wider."""
-    return type(x) is Tensor and is_known(x) and x.array.dtype.kind in "biu" and not x.weak
+    return (type(x) is Tensor and (data := x.array) is not None and data.dtype.kind in "biu"
+            and is_known(x))
 
 
 def total(kind: str, x: Any, axis: Any, keepdims: bool, dtype: np.dtype) -> Tensor:
