@@ -52,7 +52,7 @@ def _places() -> Declared:
         apply(Chosen(), rows, labels), nn.functional.embedding(labels, rows),
         apply(FirstRows(2), rows), apply(RowsBefore((5, 4)), rows),
         ag.choose(labels, [x[:3], x[3:], x[1:4]]),
-        ag.take_along_axis(rows, labels[:, None], 1)]
+        ag.take_along_axis(rows, labels[:, None], 1), ag.partition(rows, 1), ag.argpartition(x, 2)]
 
 
 def _numbers() -> Declared:
