@@ -215,7 +215,8 @@ def test_every_dtype(name: str) -> None:
                 call(row, tuple(map(wrap, arrays)))
             continue
         result = call(row, tuple(map(wrap, arrays)))
-        operand = dtype if taken else dtypes.config.float_dtype
+        smallest = dtypes.int8 if dtype.kind == "b" and "i" in row.kinds else None
+        operand = dtype if taken else smallest or dtypes.config.float_dtype
         expected = {"bool": dtypes.bool_, "real": dtypes.real_of(operand)}.get(row.result, operand)
         assert result.dtype == expected, dtype
         wide = [a.astype({"f": "f8", "c": "c16"}.get(operand.kind, operand)) for a in arrays]

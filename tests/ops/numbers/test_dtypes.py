@@ -342,3 +342,15 @@ def test_bfloat16_from_block_to_block(name):
                                    strict=True):
             assert found.dtype == expected.dtype
             np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("name", ["remainder", "floor_divide", "power", "fmod", "square", "abs",
+                                  "bitwise_left_shift"])
+def test_arithmetic_of_bools_has_numpys_dtype(name: str) -> None:
+    x = np.array([True, False, True])
+    operands = (x,) if name in ("square", "abs") else (x, np.array([True, True, True]))
+    want = getattr(np, name)(*operands)
+    f = getattr(ag, name)
+    for found in (f(*map(ag.tensor, operands)), ag.jit(f)(*map(ag.tensor, operands))):
+        assert found.dtype == want.dtype
+        np.testing.assert_array_equal(found.numpy(), want)

@@ -62,12 +62,14 @@ def view(self: Tensor, *shape: Any) -> Tensor:
 
     With a dtype in place of sizes it is :func:`bitcast`, as in NumPy and PyTorch.
 
-    :param *shape: Sizes, as several arguments or one tuple; or a dtype.
+    :param *shape: Sizes, as several arguments or one tuple; or a dtype; all of it with nothing.
     :type *shape: int
     :returns: A view.
     :raises ValueError: If the elements do not lie so in memory.
     :raises ShapeError: If the shape does not hold as many elements.
     """
+    if not shape and self.ndim:
+        return self
     as_dtype = len(shape) == 1 and isinstance(shape[0], (np.dtype, type, str))
     result = bitcast(self, shape[0]) if as_dtype else to_shape(self, _listed(shape))
     if root(result) is not root(self):

@@ -22,7 +22,7 @@ from agnesi.ops.base.arith import power
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import float_dtype
 from agnesi.ops.base.gather.gather_scatter import within
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.join import stack
@@ -233,16 +233,17 @@ def identity(n: int, dtype: DTypeLike = None, *, out: Tensor | None = None) -> T
 
 @public
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
-              *, out: Tensor | None = None) -> Tensor:
+              *, axis: int = 0, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``start`` to ``stop`` with a constant ratio.
 
-    :param start, stop: The ends; not 0, and of one sign unless they are complex.
-    :type start, stop: number or Tensor
+    :param start, stop: The ends, which broadcast; not 0, and of one sign unless they are complex.
+    :type start, stop: number or array_like
     :param num: How many elements.
     :param endpoint: Whether ``stop`` is the last element.
     :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
     :type dtype: dtype, optional
-    :returns: A vector; gradients flow to the ends.
+    :param axis: Where the numbers lie in the result of ends that have axes.
+    :returns: A vector, for each pair of ends that have axes; gradients flow to the ends.
     :raises ValueError: If an end is 0, or ``num`` is negative.
     :see: logspace, linspace
 
@@ -252,7 +253,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     first, last = as_tensor(start), as_tensor(stop)
     kind = _of_ends(start, stop) if dtype is None else float_dtype(dtype)
     if is_known(first, last) and not (first.requires_grad or last.requires_grad):
-        return wrap(np.geomspace(first.array, last.array, num, endpoint).astype(kind))
+        return wrap(np.geomspace(first.array, last.array, num, endpoint, axis=axis).astype(kind))
     wide = dtypes.complex128 if "c" in first.dtype.kind + last.dtype.kind else dtypes.float64
     first, last = cast(first, wide), cast(last, wide)
     first, last = demanded("geomspace", "the ends must not be 0",
@@ -260,7 +261,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     steps = max(num - 1 if endpoint else num, 1)
     share = reshape(arange(num), (num,) + (1,) * max(first.ndim, last.ndim)) / steps
     row = first * power(last / first, cast(share, first.dtype))
-    return cast(where(share == 1, last, row) if endpoint and num > 1 else row, kind)
+    row = cast(where(share == 1, last, row) if endpoint and num > 1 else row, kind)
+    return row if axis == 0 else moveaxis(row, 0, axis)
 
 
 def _of_ends(*ends: Any) -> np.dtype:

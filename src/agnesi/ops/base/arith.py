@@ -85,7 +85,7 @@ POWER = Elementwise(
 NEGATIVE = Elementwise("negative", np.negative, (lambda g: -g,), kinds="iufc")
 POSITIVE = Elementwise("positive", np.positive, (lambda g: g,), kinds="iufc", expand=lambda x: x)
 ABS = Elementwise(
-    "abs", np.abs, (lambda g, x, y: _abs_rule(g, x, y),), result="real", kinds="iufc"
+    "abs", np.abs, (lambda g, x, y: _abs_rule(g, x, y),), result="real", kinds="biufc"
 )
 SIGN = Elementwise("sign", np.sign, (flat,), kinds="iuf")
 SQUARE = Elementwise("square", np.square, (lambda g, x: g * (x + x),), kinds="iufc")

@@ -378,12 +378,19 @@ def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     if dtype.kind == "b" and op.name in _OF_SIGNS:
         raise DTypeError(f"{op.name} takes numbers, not bool: write logical_not or logical_xor "
                          "(~ or ^), or convert to int64 first")
+    if dtype.kind == "b" and "i" in op.kinds:  # as NumPy
+        return tuple(cast(x, _integer_of(operands)) for x in operands)
     if dtype.kind in "biu" and "f" in op.kinds:
         return tuple(cast(x, _float_of(op, operands)) for x in operands)
     allowed = ", ".join(d.name for d in dtypes.ALL if d.kind in op.kinds)
     of_floats = op.name in ("bitwise_and", "bitwise_or", "bitwise_invert") and dtype.kind in "fV"
     hint = "; conditions need parentheses: (a > 0) & (b > 0)" if of_floats else ""
     raise DTypeError(f"{op.name} takes {allowed}, not {' and '.join(map(typed, xs))}{hint}")
+
+
+def _integer_of(operands: tuple[Tensor, ...]) -> np.dtype:
+    """The dtype that bools become: the smallest one, and Python's of its own in a trace."""
+    return dtypes.int64 if all(x.weak for x in operands) else dtypes.int8
 
 
 def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:

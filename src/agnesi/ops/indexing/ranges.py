@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import integer
@@ -26,7 +27,8 @@ from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
 from agnesi.ops.base.convert import as_tensor, cast, is_live
 from agnesi.ops.base.creation import checked_sizes, constant, float_dtype, made
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.select import ceil, maximum, where
 
 
@@ -225,19 +227,23 @@ def _extent(start: Any, stop: Any, step: Any) -> Any:
 
 @public
 def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *,
-             device: str | None = None, endpoint: bool = True, out: Tensor | None = None) -> Tensor:
+             device: str | None = None, endpoint: bool = True, axis: int = 0,
+             out: Tensor | None = None) -> Tensor:
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which may be tensors.
 
-    :param start, stop: The ends, each one number.
-    :type start, stop: number or Tensor
+    :param start, stop: The ends, which broadcast.
+    :type start, stop: number or array_like
     :param num: How many elements.
     :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
         Integer types truncate.
     :param endpoint: Whether ``stop`` is the last element; otherwise the spacing is ``(stop - start)
         / num``.
-    :returns: A vector of ``num`` elements; gradients flow to the ends.
-    :raises ValueError: If ``num`` is negative, or an end has several elements.
+    :param axis: Where the numbers lie in the result of ends that have axes.
+    :returns: A vector of ``num`` elements, for each pair of ends that have axes; gradients flow to
+        the ends.
+    :raises ValueError: If ``num`` is negative.
     :raises TypeError: If an end is no number.
+    :raises ShapeError: If the ends do not broadcast.
     :see: arange, logspace, geomspace
 
     >>> ag.linspace(0, 1, 3)
@@ -245,19 +251,27 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
     """
     kind = float_dtype(of_ends(start, stop) if dtype is None else dtype)
     num = integer(num, "num", 0)
-    if is_live(start) or is_live(stop):
-        return cast(_spaced(start, stop, num, endpoint), kind)
     for name, end in (("start", start), ("stop", stop)):
         if isinstance(end, str):
             raise TypeError(f"{name} must be a number, not {typed(end)}")
+    if any(map(_is_tensor, (start, stop))):
+        return _along(axis, cast(_spaced(_end(start), _end(stop), num, endpoint), kind))
     return made(Linspace(float(start), float(stop), num, endpoint, kind), num)
 
 
-def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> Tensor:
+def _is_tensor(end: Any) -> bool:
+    """Return whether an end of a range has axes, or a value that is not known yet."""
+    return is_live(end) or np.ndim(end) > 0
+
+
+def _along(axis: int, rows: Tensor) -> Tensor:
+    return rows if axis == 0 else moveaxis(rows, 0, axis)
+
+
+def _spaced(first: Tensor, last: Tensor, num: int, endpoint: bool) -> Tensor:
     """``linspace`` of ends that are tensors, in double precision."""
-    first, last = _end(start), _end(stop)
     step = divide(subtract(last, first), max(num - 1 if endpoint else num, 1))
-    count = arange(num, dtype=dtypes.float64)
+    count = reshape(arange(num, dtype=dtypes.float64), (num, *(1,) * step.ndim))
     values = add(multiply(count, step), first)
     return where(equal(count, num - 1), last, values) if endpoint and num > 1 else values
 
@@ -267,7 +281,7 @@ def _end(x: Any) -> Tensor:
     x = as_tensor(x)
     if x.dtype.kind == "c":
         raise TypeError(f"the ends are real numbers, not {typed(x)}")
-    return reshape(cast(x, dtypes.float64), ())
+    return cast(x, dtypes.float64)
 
 
 def of_ends(*ends: Any) -> Any:
@@ -279,21 +293,22 @@ def of_ends(*ends: Any) -> Any:
 
 @public
 def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTypeLike = None, *,
-             endpoint: bool = True, out: Tensor | None = None) -> Tensor:
+             endpoint: bool = True, axis: int = 0, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
 
-    The ends and the base may be tensors of one element.
-
-    :param start, stop: Exponents of the first and the last element.
-    :type start, stop: number or Tensor
+    :param start, stop: Exponents of the first and the last element; they and the base broadcast.
+    :type start, stop: number or array_like
     :param num: How many elements.
     :param base: Base of the powers.
-    :type base: number or Tensor
+    :type base: number or array_like
     :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
     :param endpoint: Whether ``base**stop`` is the last element.
-    :returns: A vector of ``num`` elements; gradients flow to the ends and the base.
+    :param axis: Where the numbers lie in the result of ends that have axes.
+    :returns: A vector of ``num`` elements, for each pair of ends that have axes; gradients flow to
+        the ends and the base.
     :raises TypeError: If ``base`` is a bool: ``endpoint`` is given by name only.
     :raises ValueError: If ``num`` is negative.
+    :raises ShapeError: If the ends do not broadcast.
     :see: linspace, geomspace, arange
 
     >>> ag.logspace(0, 2, 3)
@@ -302,9 +317,12 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
     if isinstance(base, bool):
         raise TypeError(f"base must be a number, not {base}; give endpoint by name")
     kind = float_dtype(of_ends(start, stop, base) if dtype is None else dtype)
-    if any(map(is_live, (start, stop, base))):
-        exponents = _spaced(start, stop, operator.index(num), endpoint)
-        return cast(power(_end(base), exponents), kind)
+    if any(map(_is_tensor, (start, stop, base))):
+        ends = [_end(x) for x in (start, stop, base)]
+        shape = shapes.broadcast(*(x.shape for x in ends))
+        first, last, base = [broadcast_to(x, shape) for x in ends]
+        exponents = _spaced(first, last, operator.index(num), endpoint)
+        return _along(axis, cast(power(base, exponents), kind))
     start, stop, base = float(start), float(stop), float(base)
     values = np.logspace(start, stop, num, endpoint, base, kind)
     return constant(values, values.dtype) if is_tracing() else wrap(values)

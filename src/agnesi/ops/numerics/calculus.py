@@ -52,11 +52,11 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis:
         if x.ndim == 1 and sizes[0] != sizes[1] and is_settled(sizes) and 2 not in sizes:
             raise ShapeError(f"there are {sizes[0]} samples on axis {axis} of y {y.shape}, and "
                              f"{sizes[1]} places in x {x.shape}; give a place for each")
-        width = diff(x, axis=axis) if x.ndim > 1 else \
+        width = diff(x, axis=axis - y.ndim) if x.ndim > 1 else \
             reshape(diff(x), tuple(-1 if a == axis else 1 for a in range(y.ndim)))
     front = (slice(None),) * axis
     heights = y[(*front, slice(1, None))] + y[(*front, slice(None, -1))]
-    return total(heights * width / 2.0, axis)
+    return total(heights * width / 2.0, axis - y.ndim)
 
 
 trapz = trapezoid
