@@ -16,7 +16,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import flatnonzero
-from agnesi.ops.arrays.replicate import broadcast_to, tile, unfold
+from agnesi.ops.arrays.replicate import broadcast_to, copy, tile, unfold
 from agnesi.ops.base import reduce
 from agnesi.ops.base.compare import logical_not
 from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair
@@ -431,7 +431,7 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor
         low = reduce.min(where(held, arange(n), n), initial=n)
         high = reduce.max(where(held, arange(n) + 1, 0), initial=0)
         key[a] = slice(low if "f" in trim else None, high if "b" in trim else None)
-    return getitem(x, tuple(key))
+    return copy(getitem(x, tuple(key)))
 
 
 @public
