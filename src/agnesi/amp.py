@@ -145,10 +145,13 @@ class GradScaler:
 
         :param optimizer: The optimizer.
         :type optimizer: Optimizer
-        :param args: What its ``step`` takes.
-        :param keywords: The same by name.
+        :param *args: What its ``step`` takes.
+        :type *args: object
+        :param **keywords: The same by name.
+        :type **keywords: object
         :returns: What its ``step`` gives, or None.
         :rtype: object
+        :raises TypeError: If it is no optimizer.
         """
         if not hasattr(optimizer, "step"):
             raise TypeError(_at("GradScaler.step: optimizer must be an optimizer, not "

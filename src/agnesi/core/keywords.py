@@ -180,7 +180,8 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
             f", which has no {lacks!r}" if lacks else f": {error}")))
     elif _of_library(error) or re.match(r"\S+\(\) (takes|missing|got) ", str(error)):
         found = type(error)(at(f"{name}: {error}"))
-    elif not ours(_caller()) and type(error).__module__ == "builtins":  # a library's says enough
+    elif not ours(_caller()) and type(error).__module__ in ("builtins", "numpy.exceptions"):
+        # another library's own kinds say enough
         kind = ValueError if isinstance(error, ValueError) else TypeError
         own = function.__code__.co_varnames[:1] == ("self",)
         types = f" of {', '.join(map(typed, args[own:]))}" if any(
@@ -316,6 +317,9 @@ def _methods(kind: type) -> None:
         if name == "forward" or (name.startswith("_") and (looks or name not in _CONSTRUCTORS)):
             continue
         inner = getattr(value, "__func__", value)
+        if isinstance(inner, FunctionType) and inner.__code__.co_filename not in (
+                _PUBLIC, __file__):
+            numpydoc(inner)
         if isinstance(inner, FunctionType) and not _looks_itself(inner):
             made: Any = strict(inner, kind)
             setattr(kind, name, made if inner is value else type(value)(made))

@@ -65,6 +65,9 @@ class ParameterGroup(MutableMapping[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         part = self._part
         if name == "betas" and name in part.options:
+            if not isinstance(value, (tuple, list)) or len(value) != 2:
+                raise TypeError(at(f"{type(part).__name__}: betas must be two numbers, not "
+                                   f"{typed(value)}"))
             for which, beta in zip(("beta1", "beta2"), value, strict=True):
                 Hyper.put(part, which, beta)
         elif _is_number(part, name):

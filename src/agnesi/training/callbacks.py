@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from agnesi.core.options import Count, NotNegative, NotNegativeBound, Size
+from agnesi.core.options import Count, NotNegative, NotNegativeBound, Size, Written
 from agnesi.core.support.errors import MissingKeyError, at, shown
 from agnesi.saving.checkpoints import save_checkpoint
 from agnesi.saving.keeper import Checkpoints
 
 
-class Callback:
+class Callback(Written):
     """Base of callbacks: a subclass has those of the methods that it needs.
 
     :see: training.Trainer, training.EarlyStopping

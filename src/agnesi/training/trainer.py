@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.compiler.jit import jit as compiled
 from agnesi.core.op import typed
-from agnesi.core.options import Count, NotNegativeBound, Rule, Size
+from agnesi.core.options import Count, NotNegativeBound, Rule, Size, Written
 from agnesi.core.support.errors import StateError, at, call_user, no_attribute
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
@@ -62,7 +62,7 @@ _Callbacks: TypeAlias = Annotated[Sequence[Callback], Rule(
     lambda c: _all_made(c, "on_fit_begin", "training.EarlyStopping()"))]
 
 
-class Trainer:
+class Trainer(Written):
     """Trains a model: ``fit``, ``evaluate`` and ``predict``.
 
     One step, from the batch to the updated parameters, is one function compiled by

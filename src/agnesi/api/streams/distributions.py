@@ -64,7 +64,7 @@ _PARAMETERS = {
 
 
 def method(name: str, params: dict[str, Any]) -> Any:
-    """A method for a distribution of NumPy's: ``self.distributed(name, size, params, dtype)``."""
+    """A method for a distribution of NumPy's: ``self._distributed(name, size, params, dtype)``."""
     names, defaults = tuple(params), tuple(params.values())
 
     def draw(self: Any, size: Any = None, *args: Any, dtype: Any = None,
@@ -73,7 +73,7 @@ def method(name: str, params: dict[str, Any]) -> Any:
             refuse(name, [k for k in keywords if k not in names], ("size", *names, "dtype"))
         bound = signature.bind(*args, **keywords)
         bound.apply_defaults()
-        return self.distributed(name, size, tuple(bound.arguments.values()), dtype)
+        return self._distributed(name, size, tuple(bound.arguments.values()), dtype)
 
     signature = inspect.Signature([
         inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=d)

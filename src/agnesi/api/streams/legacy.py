@@ -168,7 +168,7 @@ class RandomStreams(Simple):
         new, found = apply_many(NumpyDraw(method, sizes, each, kind), state, *operands)
         return self.drawn(found, state, new)
 
-    def distributed(self, name: str, size: Any, params: tuple[Any, ...], dtype: Any
+    def _distributed(self, name: str, size: Any, params: tuple[Any, ...], dtype: Any
                     ) -> RandomVariable:
         """A draw from a distribution by name.
 

@@ -338,7 +338,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         found = self._draw(sizes_in(length), nstreams)
         return self.seen(cast(found >> 23, dtypes.as_dtype("uint8")), found)
 
-    def distributed(self, name: str, size: Any, params: tuple[Any, ...], dtype: Any
+    def _distributed(self, name: str, size: Any, params: tuple[Any, ...], dtype: Any
                     ) -> RandomVariable:
         """A draw from a distribution by name: its generator is seeded by the next four numbers.
 
@@ -363,7 +363,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
 
     def _vectors(self, name: str, size: Any, params: tuple[Any, ...], like: Any, *, dtype: Any
                  ) -> RandomVariable:
-        return self.distributed(name, size, params, dtype)
+        return self._distributed(name, size, params, dtype)
 
     @staticmethod
     def _float(dtype: Any) -> np.dtype:

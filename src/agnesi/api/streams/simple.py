@@ -20,9 +20,9 @@ class Simple(Streams):
     uniform: Any
     normal: Any
     permutation: Any
-    #: ``distributed(name, size, params, dtype)`` draws from a distribution of NumPy's;
+    #: ``_distributed(name, size, params, dtype)`` draws from a distribution of NumPy's;
     #: ``_vectors(name, size, params, like, dtype=)`` draws vectors as long as ``like``.
-    distributed: Any
+    _distributed: Any
     _vectors: Any
 
     def random(self, size: Any = (), dtype: Any = None) -> RandomVariable:
@@ -145,5 +145,5 @@ class Simple(Streams):
         :returns: Its numbers are other ones in each call of a function.
         """
         params = (0, low) if high is None else (low, high)
-        found: RandomVariable = self.distributed("randint", size, params, dtype)
+        found: RandomVariable = self._distributed("randint", size, params, dtype)
         return found
