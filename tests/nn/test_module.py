@@ -307,3 +307,27 @@ def test_a_parameter_that_was_deleted_is_none_any_more():
     del layer.weight
     layer.weight = ag.ones((2, 2))
     assert _names(layer)[0] == ["bias"]
+
+
+def test_parameters_that_are_made_frozen():
+    """As PyTorch's positions that are computed, not learned."""
+    class Positions(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(ag.ones(1))
+            self.places = nn.Parameter(ag.arange(3.0), requires_grad=False)
+            self.register_parameter("more", nn.Parameter(ag.zeros(2), requires_grad=False))
+
+        def forward(self, x):
+            return x * self.scale + self.places
+
+    net = Positions()
+    for module in (net, copy.deepcopy(net)):
+        names = [n for n, _ in module.named_parameters()]
+        assert names == list(module.state_dict()) == ["scale", "places", "more"]
+        assert not list(module.buffers()) and not module.places.requires_grad
+    assert isinstance(net.places, nn.Parameter) and not isinstance(ag.zeros(2), nn.Parameter)
+    ag.jit(lambda x: net(x).sum().backward())(ag.ones(3))
+    assert net.places.grad is None
+    net.more.requires_grad_()
+    assert len(ag.optim.SGD(net.parameters(), lr=0.1).parameters) == 3

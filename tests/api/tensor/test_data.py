@@ -61,3 +61,23 @@ def test_computed_values_have_no_history_and_old_records_notice() -> None:
     x.data.zero_()
     with pytest.raises(Exception, match="changed in place"):
         y.sum().backward()
+
+
+def test_what_was_the_value_stays_and_can_be_assigned_again() -> None:
+    """As moving averages of weights take their place for a while."""
+    p = ag.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = ag.optim.SGD([p], lr=1.0)
+
+    @ag.jit
+    def step() -> Any:
+        optimizer.zero_grad()
+        (p * 3).sum().backward()
+        optimizer.step()
+        return p * 1
+
+    average, kept = ag.tensor([5.0, 6.0]), p.data
+    p.data = average
+    assert kept.tolist() == [1.0, 2.0] and p.tolist() == [5.0, 6.0]
+    assert step().tolist() == [2.0, 3.0] and average.tolist() == [5.0, 6.0]
+    p.data = kept
+    assert p.tolist() == [1.0, 2.0] and step().tolist() == p.tolist() == [-2.0, -1.0]

@@ -21,8 +21,8 @@ def data(self: Tensor) -> Tensor | None:
     """The value without its history, in the same memory, as :meth:`detach` gives it.
 
     ``p.data -= rate * p.grad`` and ``p.data.zero_()`` change a parameter, also of a compiled
-    function.  What is assigned is copied; of another shape or dtype, it takes the place of the
-    value.
+    function.  What is assigned is copied, into memory of its own: what ``p.data`` was before stays
+    as it is, so that it can be assigned again.  Compiled functions write into the same memory.
 
     Returns
     -------
@@ -69,7 +69,9 @@ def _set_data(self: Tensor, value: Any) -> None:
     if self.requires_grad and not is_inexact(given.dtype):
         raise DTypeError(f"x.data of {typed(self)}, which requires a gradient, cannot become "
                          f"{typed(given)}: convert it with .astype('{self.dtype}')")
-    if given.shape == self.shape and given.dtype == self.dtype:
+    same = given.shape == self.shape and given.dtype == self.dtype
+    if same and (is_tracing() or self.array is None or given.array is None
+                 or np.may_share_memory(given.array, self.array)):
         with no_grad():
             detach(self).copy_(given)
         return
@@ -78,6 +80,7 @@ def _set_data(self: Tensor, value: Any) -> None:
                             "and dtype of a state stay in compiled functions"))
     self.array = np.array(given.array)
     touch(self)
+    self._version = None  # which what it was before has, too
 
 
 _set_data.__name__ = "data"  # which errors tell

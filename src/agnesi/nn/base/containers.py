@@ -13,7 +13,7 @@ from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.lookups import check_name
 from agnesi.nn.base.module import Module
-from agnesi.nn.base.owned import begins
+from agnesi.nn.base.owned import begins, frozen
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -24,7 +24,7 @@ def _begun(data: Any, requires_grad: bool = True) -> Tensor:
     if requires_grad and not is_inexact(found.dtype):
         raise TypeError(f"only float and complex tensors can require grad, not {typed(found)}; "
                         "give floats, as in 3.0")
-    return found.requires_grad_(requires_grad)
+    return found.requires_grad_() if requires_grad else frozen(found)
 
 
 _begun.__name__ = _begun.__qualname__ = "Parameter"  # as errors name it
@@ -49,7 +49,7 @@ class Parameter(metaclass=_OfParameters):
 
     :param data: Its value; shares memory with a tensor that is given, unless that is read-only.
     :type data: array_like
-    :param requires_grad: Whether gradients flow to it.
+    :param requires_grad: Whether gradients flow to it; else it is a frozen parameter.
     :see: nn.ParameterList, nn.Module
 
     >>> p = ag.nn.Parameter(ag.zeros(2))

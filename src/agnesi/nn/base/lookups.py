@@ -8,6 +8,7 @@ from typing import Any, Self
 from agnesi.core.op import typed
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
+from agnesi.nn.base.owned import is_frozen
 
 
 def check_name(module: Any, method: str, name: Any) -> None:
@@ -96,7 +97,9 @@ class Lookups:
         :raises TypeError: If it is no tensor that requires grad.
         """
         check_name(self, "register_parameter", name)
-        if param is not None and not (isinstance(param, Tensor) and param.requires_grad):
+        if param is not None and not (
+            isinstance(param, Tensor) and (param.requires_grad or is_frozen(param))
+        ):
             raise TypeError(at(f"{type(self).__name__}.register_parameter: {name!r} must be a "
                                f"tensor that requires grad, not {typed(param)}"))
         setattr(self, name, param)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -22,15 +23,34 @@ from agnesi.core.tensor import Tensor
 _noted = object.__getattribute__
 
 
+#: Parameters that were made frozen, by identity.
+_FROZEN: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
+
+
+def frozen(t: Tensor) -> Tensor:
+    """The tensor, which counts as a parameter though no gradient flows to it."""
+    _FROZEN[id(t)] = t
+    return t
+
+
+def is_frozen(t: Tensor) -> bool:
+    """Return whether a tensor was made as a frozen parameter."""
+    return bool(_FROZEN) and _FROZEN.get(id(t)) is t
+
+
 def begins(value: Any) -> bool:
-    """Return whether a value is what parameters are: a tensor whose gradient begins there."""
-    return isinstance(value, Tensor) and value.requires_grad and is_leaf(value)
+    """Return whether a value is what parameters are: a tensor whose gradient begins there, or one
+    that was made frozen."""
+    return isinstance(value, Tensor) and (
+        is_leaf(value) if value.requires_grad else is_frozen(value))
 
 
 def is_parameter(module: Any, name: str, t: Tensor) -> bool:
     """Return whether a tensor that a module holds under a name is its parameter, frozen or not."""
     learned = _noted(module, "_learned")
     if not t.requires_grad:
+        if is_frozen(t):
+            learned.add(name)
         return name in learned
     if name in _noted(module, "_lent") or is_leaf(t):
         learned.add(name)
