@@ -90,15 +90,15 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
     >>> layer = ag.nn.utils.weight_norm(ag.nn.Linear(3, 2))
     >>> [name for name, _ in layer.named_parameters()]
-    ['bias', 'weight_v', 'weight_g']
+    ['bias', 'weight_g', 'weight_v']
     """
     weight = _weight(module, name, "weight_norm")
     with no_grad():
         length = length_of(weight, dim).detach()
     compute(module, name, partial(_of_length, name=name, dim=dim),
             partial(_set_length, name=name, dim=dim))
-    setattr(module, f"{name}_v", weight)
     setattr(module, f"{name}_g", wrap(np.array(length.array)).requires_grad_())
+    setattr(module, f"{name}_v", weight)
     return module
 
 
