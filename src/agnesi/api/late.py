@@ -34,7 +34,7 @@ _MODULES = {
         bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft
     """,
     "agnesi.core.devices": "device",
-    "agnesi.amp": "autocast GradScaler",
+    "agnesi.amp": "autocast",
     "agnesi.api.mapping": "apply_along_axis apply_over_axes vectorize",
     "agnesi.ops.special.bessel": "i0",
     "agnesi.ops.numerics.calculus": "gradient interp trapezoid trapz unwrap",
