@@ -56,7 +56,7 @@ def _whole(kept: bytes) -> str:
     """The text of an entry, to whose end it must have come."""
     if not kept.endswith(_END):
         raise ValueError("a part of a module")
-    return kept.decode()
+    return kept.removesuffix(_END).decode()
 
 
 def begin(library: str, name: str) -> bool:
