@@ -62,7 +62,8 @@ def test_one_image_rows_volumes_layers_and_batches_of_any_size():
     assert F.unfold(x[0], (2, 2)).shape == (12, 20) == nn.Unfold(2)(x).shape[1:]
     assert F.fold(ag.ones((12, 20)), (5, 6), 2).shape == (3, 5, 6)
     assert nn.Fold((5, 6), 2, stride=1)(ag.ones((2, 12, 20))).shape == x.shape
-    assert F.unfold(x[0], 3).shape == (3, 15, 4)  # rows
+    assert F.unfold(x[0], 3).shape == (27, 12)  # as PyTorch: one image
+    assert F.unfold(x[0], (3,)).shape == (3, 15, 4)  # rows
     assert F.unfold(x[None], 2).shape == (1, 2 * 8, 2 * 4 * 5)
     run = ag.jit(lambda x: F.fold(F.unfold(x, 2), (5, 6), 2))
     for n in (1, 2, 5):

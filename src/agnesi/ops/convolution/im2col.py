@@ -127,7 +127,8 @@ def unfold(x: TensorLike, kernel: PerAxis, dilation: PerAxis = 1, padding: PerAx
     """The windows of images, written out as columns.
 
     :param x: (batch, channels, ...), or one image where ``kernel`` has a number for each axis.
-    :param kernel: Size of the windows.
+    :param kernel: Size of the windows; a number is that on each of two axes, as in PyTorch, or on
+        all of operands with more.
     :param dilation: Steps between the elements of a window.
     :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
         "same" keeps the size under a stride of 1.
@@ -142,7 +143,7 @@ def unfold(x: TensorLike, kernel: PerAxis, dilation: PerAxis = 1, padding: PerAx
              [1., 2., 3.]]])
     """
     x = as_tensor(x)
-    rank = len(kernel) if isinstance(kernel, (tuple, list)) else max(x.ndim - 2, 1)
+    rank = len(kernel) if isinstance(kernel, (tuple, list)) else max(x.ndim - 2, 2)
     x = as_images(x, rank)
     if x.ndim == rank + 1:
         return unfold(x[None], kernel, dilation=dilation, padding=padding, stride=stride)[0]
