@@ -45,7 +45,7 @@ KNOWN = {
         "of nothing, of a number, of singular matrices",
     "std var": "NumPy's", "to": "PyTorch takes a bool for a dtype",
     "unwrap reciprocal sinhm coshm": "unsigned integers become floats first",
-    "max min": "NumPy's out=None", "matrix_rank": "matrices are not symmetrical because one says so",
+    "max min": "NumPy's out=None", "matrix_rank": "of matrices that are not symmetrical",
     "sqrtm logm fractional_matrix_power lambertw": "real operands give real results, or NaN",
     "solve_circulant matmul_toeplitz companion ishermitian issymmetric": "batches",
     "elu_": "the third argument by place is inplace, as of elu",
