@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from agnesi.core.support.migration_hints import elsewhere, hint
+from agnesi.core.support.migration_hints import elsewhere, hint, namesake
 
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
@@ -284,8 +284,9 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
     """The error where a module, or an object of a class, has no such name; other libraries' names
     are told with what stands for them here."""
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
-    told = hint(owner, name)
-    if not told and instance is None and _reads_attribute(sys._getframe(1)):
+    reads = instance is None and _reads_attribute(sys._getframe(1))
+    told = (reads and namesake(owner, name)) or hint(owner, name)
+    if not told and reads:
         told = elsewhere(owner, name)
     text = f"{subject} has no attribute {name!r}{told}"
     if told and _imports(sys._getframe(1)):  # which takes every AttributeError for its own

@@ -163,6 +163,16 @@ _ROOMS = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "data", "lin
           "saving", "image", "sparse")
 
 
+def namesake(owner: str, name: str) -> str:
+    """Where a name is that is looked for at the top, as the end of a message, and means there what
+    it means in other libraries."""
+    if owner == "module 'agnesi'" and not name.startswith("_"):
+        for room in ("nn.functional", "nn", "linalg", "special"):
+            if name in _names(room):
+                return f"; use `ag.{room}.{name}`"
+    return ""
+
+
 def elsewhere(owner: str, name: str) -> str:
     """Return where a name is that a module of ours does not have, as the end of a message: in
     another one, or in it but for its case."""

@@ -90,14 +90,13 @@ ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers DotDimensionNumbers Gath
 after_all create_token optimization_barrier : nothing: effects keep their order
 all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend
     pshuffle psum psum_scatter pswapaxes ragged_all_to_all with_sharding_constraint
-    sharding_constraint : nothing: there is one device; reduce over the axis of the batch outside
-    of `ag.vmap`
+    sharding_constraint : `ag.distributed.all_reduce`, `ag.distributed.all_gather` and others
+    between processes; an axis of the batch is reduced outside of `ag.vmap`
 approx_max_k approx_min_k approx_top_k : `ag.topk(x, k)`, which is exact
 batch_matmul(c, d) | c @ d
 bessel_i0e(x) | ag.special.i0e(x)
 bessel_i1e(x) | ag.special.i1e(x)
-betainc(t, t, t) | ag.special.betainc(t, t, t)
-bitcast_convert_type(x, 'int32') | ag.bitcast(x, 'int32')
+bitcast_convert_type(x, 'int64') | ag.bitcast(x, 'int64')
 broadcast(x, (2,)) | ag.broadcast_to(x, (2, 3, 4))
 broadcast_in_dim(v, (3, 4), (1,)) | ag.broadcast_to(v, (3, 4))
 broadcast_like broadcast_to_rank : `ag.broadcast_to(x, shape)`
@@ -161,7 +160,6 @@ slice(x, (0, 1), (2, 3)) | x[0:2, 1:3]
 slice_in_dim(x, 1, 3) | x[1:3]
 sort_key_val(v, v * v) | (ag.sort(v), (v * v)[ag.argsort(v)])
 top_k(v, 2) | ag.topk(v, 2)
-zeta(y * y + 2.0, t) | ag.special.zeta(y * y + 2.0, t)
 """
 
 #: Names by their form.

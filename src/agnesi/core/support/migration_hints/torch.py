@@ -7,7 +7,7 @@ numbers, b bools.
 
 TORCH = """
 jnp jax : `ag` itself, which has JAX's and NumPy's names
-F functional : `ag.nn.functional`
+F : `ag.nn.functional`
 layers keras models Model : `ag.nn`, whose layers are put into `ag.nn.Sequential`, or a subclass of
     `ag.nn.Module`
 losses : `ag.nn.functional`, `ag.nn.MSELoss` and others
@@ -19,20 +19,16 @@ to_tensor constant convert_to_tensor : `ag.tensor(data)`
 transforms vision : `ag.image`
 datasets : `ag.data.datasets`
 compile jit : `ag.jit` around the whole step
-one_hot : `ag.eye(classes)[labels]`
-svd : `ag.linalg.svd`
-expit : `ag.sigmoid`
-erfcx : `ag.special.erfcx`
-alpha_dropout feature_alpha_dropout feature_dropout : `nn.functional.dropout(x, p)`, for other noise
-    multiply by `ag.random.bernoulli(1 - p, x.shape)`
+feature_dropout : `nn.functional.dropout(x, p)`, for other noise multiply by
+    `ag.random.bernoulli(1 - p, x.shape)`
 abs_ acos_ asin_ atan_ ceil_ clamp_ clip_ cos_ cosh_ erf_ exp2_ exp_ expm1_ fill_ floor_ log10_
-    log1p_ log2_ log_ neg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_
-    tanh_ trunc_ zero_ : the method, `x.{0}_()`
+    log1p_ log2_ log_ neg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_ tanh_
+    trunc_ zero_ : the method, `x.{0}_()`
 acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asinh_ atanh_ deg2rad_ erfc_ fix_ gcd_ i0_
     index_put_ lcm_ ldexp_ nan_to_num_ negative_ rad2deg_ sinc_ xlogy_ : `x.copy_(y)` with the
     result y of `ag.{0}`
-addmv_ as_strided_ celu_ clamp_max_ clamp_min_ conj_physical_ frac_ logit_ rrelu_ selu_ threshold_ :
-    `x.copy_(y)` with the result y of what stands for `torch.{0}`, which is told for that name
+addmv_ as_strided_ clamp_max_ clamp_min_ conj_physical_ frac_ logit_ : `x.copy_(y)` with the
+    result y of what stands for `torch.{0}`, which is told for that name
 detach_ : `x.detach()`
 dropout_ alpha_dropout_ feature_dropout_ feature_alpha_dropout_ : `nn.functional.dropout(x, p,
     inplace=True)`
@@ -68,55 +64,31 @@ builtins ctypes functools glob importlib math os platform sys textwrap threading
     windows : `import {0}`, which is Python's own
 torch : `ag` itself, which has PyTorch's names
 as_strided(v, (2, 2), (1, 1)) | ag.sliding_window_view(v, 2)[:2]
-batch_norm(x, v, v * v, None, None, True, 0.1, 1e-5, True) | nn.functional.batch_norm(x, None, None,
-    v, v * v, True)
-binary_cross_entropy_with_logits(x, t) | ag.softplus(x) - x * t
-channel_shuffle(c[:, :2, :, None], 2) | c[:, :2, :, None]
 constant_pad_nd(x, (1, 2), 5.0) | nn.functional.pad(x, (1, 2), value=5.0)
-conv_transpose1d(c, f, None, 2) | ag.conv_transpose(c, f, stride=2)
-conv_transpose2d(c[..., None], f[..., None], None, 2) | ag.conv_transpose(c[..., None], f[...,
-    None], stride=2)
-conv_transpose3d(c[..., None, None], f[..., None, None]) | ag.conv_transpose(c[..., None, None],
-    f[..., None, None])
-conv_tbc(ag.zeros((5, 2, 3)), ag.ones((2, 3, 4)), ag.zeros(4)) |
-    ag.moveaxis(ag.conv1d(ag.moveaxis(ag.zeros((5, 2, 3)), 0, -1), ag.ones((2, 3, 4)).T), -1, 0)
 convolution : `ag.conv1d`, `ag.conv2d`, `ag.conv3d`, `ag.conv_transpose`
-cosine_embedding_loss(x, y, o) | 1 - nn.CosineSimilarity()(x, y)
-ctc_loss : `nn.functional.ctc_loss`
 detach(x) | x.detach()
-dropout(x, 0.0, True) | nn.functional.dropout(x, 0.0, True)
 dsmm hsmm hspmm smm saddmm sspaddmm : `ag.sparse.dot` of an `ag.sparse.csr` matrix
-eig lstsq solve symeig matrix_rank qr lu lu_solve triangular_solve cholesky_ex geqrf orgqr ormqr
-    lobpcg pca_lowrank svd_lowrank : `ag.linalg.eig`, `ag.linalg.lstsq`,
+symeig geqrf orgqr ormqr lobpcg pca_lowrank svd_lowrank : `ag.linalg.eig`, `ag.linalg.lstsq`,
     `ag.linalg.solve`, `ag.linalg.eigh`, `ag.linalg.matrix_rank`, `ag.linalg.expm`,
     `ag.linalg.matrix_power`, `ag.linalg.slogdet`, `ag.linalg.qr`, `ag.linalg.lu`,
     `ag.linalg.lu_solve`, `ag.linalg.solve_triangular`, `ag.linalg.svd`: linear algebra is in
     `ag.linalg`
-embedding(x, j) | nn.functional.embedding(j, x)
-embedding_bag : `nn.functional.embedding_bag`
 frobenius_norm(x, (0, 1)) | ag.linalg.norm(x)
 grid_sampler grid_sampler_2d grid_sampler_3d affine_grid_generator : `nn.functional.interpolate` for
     regular grids; else `x[..., rows, columns]` with weights
-gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell : `nn.GRU`, `nn.GRUCell`,
+gru gru_cell lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell : `nn.GRU`, `nn.GRUCell`,
     `nn.LSTM`, `nn.LSTMCell`, `nn.RNN`, `nn.RNNCell`
-hinge_embedding_loss(x, x * 0 - 1) | ag.relu(1 - x)
-instance_norm : `nn.functional.instance_norm`, `nn.functional.layer_norm`, `nn.functional.rms_norm`
 is_conj is_neg is_inference is_distributed is_storage is_vulkan_available : nothing: `ag.Tensor` has
     its values, in the memory of this process
-kl_div(x, t) | ag.xlogy(t, t) - t * x
-margin_ranking_loss(x, y, x * 0 + 1) | ag.relu(y - x)
 norm_except_dim(x) | ag.linalg.norm(x, axis=1, keepdims=True)
 nuclear_norm(s) | ag.linalg.norm(s, 'nuc')
-poisson_nll_loss(x, t, True, False, 1e-8, 1) | (ag.exp(x) - t * x).mean()
 range(1, 4) | ag.arange(1.0, 4 + 1)
 resolve_conj(x) | x
 resolve_neg(x) | x
-rrelu(x, 0.25, 0.25) | nn.functional.leaky_relu(x, 0.25)
 rsub(x, y) | y - x
 scalar_tensor(5.0) | ag.tensor(5.0)
 segment_reduce : `ag.add.reduceat(x, starts)`
 slice_inverse : `ag.set_subtensor(ag.zeros(shape)[a:b], x)`
-triplet_margin_loss(x, y, x) | ag.relu(ag.linalg.norm(x - y + 1e-6, axis=-1) - 2e-6 + 1)
 unsafe_chunk(x, 2) | ag.chunk(x, 2)
 unsafe_split(x, 2) | x.split(2)
 unsafe_split_with_sizes(x, [1, 2]) | x.split([1, 2])
@@ -162,14 +134,14 @@ from_file : `ag.from_numpy(numpy.memmap(file))`
 nonzero_static : `ag.argwhere(x, size=n)`
 OutOfMemoryError : `MemoryError`
 AcceleratorError FatalError JITException ErrorReport : `RuntimeError`
-ParameterDict ModuleDict BufferDict : `{'name': value}`, a dict
+BufferDict : `{'name': value}`, a dict
 SymInt SymFloat SymBool : `ag.Dim`
 mps mtia xpu : nothing: there is one device, the CPU
 _dynamo _inductor : `ag.jit`, and `ag.jit(f).explain()`
 ao quantization : nothing: there are no quantized tensors; 16 bits are `ag.float16`
 multiprocessing : `ag.set_num_threads(n)` for threads; processes are Python's `multiprocessing`
 export onnx package : `ag.jit(f).c_function()`, or a pickle of the function
-functional functorch : `ag.func`
+functorch : `ag.func`
 futures : `concurrent.futures`
 fx : `print(f.graph)`
 hub serialization storage : `ag.saving.load_file(path)`
