@@ -90,6 +90,21 @@ def test_inputs_that_nothing_needs():
     ag.function([y], None, updates={w: y.sum()}, on_unused_input="raise")([1.0])
 
 
+def test_clones_of_values_are_copies_that_know_their_gradients():
+    def f(x):
+        y = ag.clone(x, memory_format=None)
+        y += 1
+        return x * y
+
+    x = ag.tensor([1.0, 2.0], requires_grad=True)
+    for g in (f, ag.jit(f)):
+        assert g(x).tolist() == [2, 6]
+        x.grad = None
+        g(x).sum().backward()
+        assert x.grad.tolist() == [3, 5]
+    assert ag.clone(x).requires_grad and x.tolist() == [1, 2]
+
+
 def test_arrays_in_the_place_of_variables():
     x, i = T.vector("x"), T.ivector("i")
     for value in (np.ones(2), [1.0, 1.0], ag.ones(2, dtype="float64"), np.ones(2, "int8")):

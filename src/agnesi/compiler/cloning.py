@@ -13,7 +13,9 @@ from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.substitution import substituted
 from agnesi.core.support.errors import at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor, cast
 
 Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
@@ -42,14 +44,19 @@ def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> d
 
 
 @strict
-def clone(outputs: Any, replace: Pairs = None) -> Any:
-    """Symbolic tensors with some of what they depend on replaced.
+def clone(outputs: Any, replace: Pairs = None, *, memory_format: Any = None) -> Any:
+    """Symbolic tensors with some of what they depend on replaced; of a tensor with a value, a copy.
+
+    Without ``replace``, a tensor that has a value, or stands for one in a compiled function, gives
+    a copy in memory of its own, through which gradients flow, as in PyTorch.
 
     :param outputs: What to rebuild.
     :type outputs: Tensor or sequence of Tensor
     :param replace: What to put in the place of tensors: of the same dtype and number of axes, with
         sizes that fit.  The originals stay as they are.
     :type replace: mapping or pairs of Tensor to array_like
+    :param memory_format: Taken from PyTorch's calls, and not needed.
+    :type memory_format: object
     :returns: Like ``outputs``.
     :rtype: Tensor or list of Tensor
     :raises TypeError: If a replacement is of another type.
@@ -63,8 +70,12 @@ def clone(outputs: Any, replace: Pairs = None) -> Any:
     array([2., 2.])
     >>> ag.clone(x * 2, {x: [1.0, 2.0]}).eval()
     array([2., 4.])
+    >>> ag.clone(ag.arange(3))
+    tensor([0, 1, 2])
     """
     single = isinstance(outputs, Tensor)
+    if single and replace is None and (outputs.array is not None or is_tracing()):
+        return copy(outputs)
     wanted = [outputs] if single else list(outputs) if isinstance(outputs, (list, tuple)) else []
     if not wanted or not all(isinstance(t, Tensor) for t in wanted):
         raise TypeError(at(f"clone: outputs are a tensor or a list of them, not {typed(outputs)}"))
