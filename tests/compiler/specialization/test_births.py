@@ -14,7 +14,6 @@ from tests.compiler.specialization.births import (
     reduced_in_steps,
 )
 
-
 #: Sizes that no operand bounds.
 UNBOUNDED = frozenset(("repeat", "repeat(x, n)", "zeros((n,))", "full((n, 2))"))
 
