@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import detach, no_grad
-from agnesi.core.dispatch import touch
+from agnesi.compiler.binding.new_memory import part, renew, shares_memory
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
 from agnesi.core.support.dtypes import is_inexact
@@ -22,7 +22,7 @@ def data(self: Tensor) -> Tensor | None:
 
     ``p.data -= rate * p.grad`` and ``p.data.zero_()`` change a parameter, also of a compiled
     function.  What is assigned is copied, into memory of its own: what ``p.data`` was before stays
-    as it is, so that it can be assigned again.  Compiled functions write into the same memory.
+    as it is, so that it can be assigned again.
 
     Returns
     -------
@@ -70,17 +70,17 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise DTypeError(f"x.data of {typed(self)}, which requires a gradient, cannot become "
                          f"{typed(given)}: convert it with .astype('{self.dtype}')")
     same = given.shape == self.shape and given.dtype == self.dtype
-    if same and (is_tracing() or self.array is None or given.array is None
-                 or np.may_share_memory(given.array, self.array)):
+    symbolic = self.array is None or given.array is None
+    if same and (is_tracing() or symbolic or np.may_share_memory(given.array, self.array)):
+        if is_tracing() and not shares_memory(self, given):
+            renew(self)
         with no_grad():
             detach(self).copy_(given)
         return
-    if is_tracing() or self.array is None or given.array is None:
+    if is_tracing() or symbolic:
         raise TraceError(at(f"x.data of {typed(self)} cannot become {typed(given)} here: the shape "
                             "and dtype of a state stay in compiled functions"))
-    self.array = np.array(given.array)
-    touch(self)
-    self._version = None  # which what it was before has, too
+    part(self, given.array)
 
 
 _set_data.__name__ = "data"  # which errors tell

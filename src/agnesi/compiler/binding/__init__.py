@@ -7,5 +7,5 @@ keywords are taken apart by Python that is generated for the structure of the ar
 ``call_stub.py``.
 
 What must hold: memory that a function writes does not alias what else it uses (``aliasing.py``),
-or a copy is made.
+or a copy is made; what `x.data = y` gives other memory gets it before a call (``new_memory.py``).
 """

@@ -183,3 +183,20 @@ def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
     for t, flows in zip(results, version.flows, strict=True):
         if not flows:
             t.node, t.requires_grad = None, False
+
+
+def eager_causes(version: Any) -> list[str]:
+    """Return why calls run eagerly though there is code; empty where they do not."""
+    found = []
+    if version.reached:
+        found.append("backward() leaves gradients at its arguments: give them with "
+                     "ag.value_and_grad, which is compiled")
+    if version.spills:
+        found.append("gradients flow into tensors that it changes: change them in `with "
+                     "ag.no_grad():`, or return what they become")
+    if version.passing:
+        found.append("gradients go on to what a tensor that it uses was computed from: "
+                     "compute that inside, or use it detached")
+    if version.effects.obstacle:
+        found.append(version.effects.obstacle)
+    return found

@@ -15,6 +15,7 @@ import numpy as np
 from agnesi.autodiff.recording import is_leaf
 from agnesi.compiler.binding.aliasing import Footprint, are_alike
 from agnesi.compiler.binding.call_adapter import MISSED, caller, is_flat, missed
+from agnesi.compiler.binding.new_memory import NewMemory
 from agnesi.compiler.compilation.compiled import Compiled
 from agnesi.compiler.compilation.pipeline import check_writeable
 from agnesi.compiler.specialization.dynamic_sizes import (
@@ -111,7 +112,7 @@ class Version:
         decisive = trace.decisive([symbols[i] for i in self.arrays])
         trace.uncount()
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
-        self.plain = not self.kept and not self.cleared and self._plain_result()
+        self.plain = not (self.kept or self.cleared or self.renewed) and self._plain_result()
         self.flat = (self.plain and is_flat(tree) and not self.records and not self.unseen
                      and not self.hidden and not computed and not self.assumed)
         self.footprint = self._footprint(trace, updates)
@@ -163,9 +164,11 @@ class Version:
         with tracing(trace):
             reads = self._run(symbols)
             trace.refuse_flags()
+            self.renewed = NewMemory(trace, symbols)
             self._take_gradients(trace)
             return [current(t) for t in (
-                *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)], reads, (
+                *self.tensors, *(g for _, g in self.kept), *self.effects.tensors,
+                *self.renewed.written)], reads, (
                     trace.decisions.token())
 
     def _settle(self, graph: FunctionGraph) -> None:
@@ -343,7 +346,7 @@ class Version:
         """The callable that the user's calls can go to, or None where Python has to prepare them.
         """
         deep = max(self.argument_tree.depth, self.tree.depth) > _MAX_NESTED_CONTAINERS
-        indirect = deep or self.records or self.effects.arguments
+        indirect = deep or self.records or self.effects.arguments or self.renewed
         native = None if indirect else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 
@@ -400,22 +403,6 @@ class Version:
     def way(self) -> str:
         """The decisions of Python, as text."""
         return "; ".join(f"{d} told {d.value}" for d in self.decisions)
-
-    def eager_causes(self) -> list[str]:
-        """Return why calls run eagerly though there is code; empty where they do not."""
-        found = []
-        if self.reached:
-            found.append("backward() leaves gradients at its arguments: give them with "
-                         "ag.value_and_grad, which is compiled")
-        if self.spills:
-            found.append("gradients flow into tensors that it changes: change them in `with "
-                         "ag.no_grad():`, or return what they become")
-        if self.passing:
-            found.append("gradients go on to what a tensor that it uses was computed from: "
-                         "compute that inside, or use it detached")
-        if self.effects.obstacle:
-            found.append(self.effects.obstacle)
-        return found
 
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:
@@ -538,6 +525,7 @@ class Version:
         ``MISSED`` if another thread has changed meanwhile what it was found to serve for, or if
         Python would decide otherwise now.
         """
+        old = self.renewed.prepare(leaves)
         check_writeable([leaves[i] for i in self.mutated])
         self.compiled.follow()
         if STATE.watch is not None:
@@ -557,9 +545,11 @@ class Version:
             if found is MISSED:  # Python would decide otherwise; nothing was changed
                 return MISSED
             if before is not None:
-                recorded(self, *before, (found,) if isinstance(found, Tensor) else found)
+                results = (found,) if isinstance(found, Tensor) else found[: len(self.tensors)]
+                recorded(self, *before, results)
             for owner in self.consumed:
                 owner._grad = CONSUMED
+            self.renewed.finish(old, found)
             result = self._finished(found, given, leaves)
         for i in self.mutated:
             original = memory_of(leaves[i])

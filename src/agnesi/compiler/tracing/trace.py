@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
+from agnesi.compiler.binding.new_memory import Renewed
 from agnesi.compiler.tracing.argument_facts import GRAD
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.core.ir.node import Node, toposort
@@ -105,6 +106,8 @@ class Trace:
         self.raising: list[Node] = []
         self.begun_witness = Node(None, (), (), np.dtype(np.int8), value=np.zeros((), np.int8))
         self.witness: Tensor | None = None
+        #: What gets other memory by ``x.data = y``.
+        self.renewed = Renewed()
         #: Numbers of Python's as tensors, by dtype and value.
         self.numbers: dict[Any, Tensor] = {}
         #: Pullbacks of elementwise operations, by operation and types (``autodiff/pullbacks.py``).
@@ -334,6 +337,7 @@ def tracing(trace: Trace) -> Iterator[Trace]:
         with TRACING.lock, witnessed(), traced(trace, examples=None):
             yield trace
     finally:
+        trace.renewed.restore()
         finish([*trace.arguments, *(node for _, node in trace.leaves.values())],
                f"{trace.title}, a jitted function,")
 

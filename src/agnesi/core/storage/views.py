@@ -38,8 +38,7 @@ def share(t: Tensor, op: Op, base: Tensor) -> None:
         return
     t._version = counter
     t._view = View(base, op, counter[0])
-    if t.array is not None:
-        _register(counter, t)
+    _register(counter, t)
 
 
 def taken(t: Tensor) -> Tensor:
