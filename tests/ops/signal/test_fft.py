@@ -42,6 +42,15 @@ def test_over_axes(name, norm):
     near(getattr(ag.fft, name)(x), getattr(np.fft, name)(x))
 
 
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn"])
+def test_one_number_is_one_axis_and_one_size(name):
+    f, x = getattr(ag.fft, name), ag.tensor(X)
+    for one, several in ((f(x, dim=1), f(x, dim=(1,))), (f(x, 5), f(x, (5,))),
+                         (f(x, -1, 1), f(x, (-1,), (1,))), (f(x, s=6, axes=-2), f(x, (6,), (-2,)))):
+        np.testing.assert_array_equal(one, several)
+    near(ag.jit(lambda x: f(x, x.shape[1], 1))(x), f(x, (5,), (1,)).numpy())
+
+
 def test_an_axis_may_come_twice():
     near(ag.fft.fftn(Z, axes=(1, 1)), np.fft.fft(np.fft.fft(Z, axis=1), axis=1))
 

@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.integers import integer
+from agnesi.core.integers import integer, is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
 from agnesi.core.public import public
@@ -71,8 +71,14 @@ def resized(x: Tensor, axis: int, n: Any) -> Tensor:
     return x[(slice(None),) * axis + (slice(n),)]
 
 
+def _several(given: Any) -> Any:
+    """Sizes or axes; one number is one of them, as PyTorch takes it."""
+    return (given,) if isinstance(given, Dim) or is_integer(given) else given
+
+
 def _axes(x: Tensor, s: Any, axes: Any) -> tuple[list[int], list[Any]]:
     """Axes as numbers from 0, and the sizes along them."""
+    s, axes = _several(s), _several(axes)
     if axes is None and s is not None and len(s) > x.ndim:
         raise ValueError(f"s {tuple(s)} has more sizes than the {x.ndim} axes of {typed(x)}")
     if axes is None:
@@ -119,7 +125,8 @@ def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
     if not axes:
         raise ValueError("at least one axis is needed")
     last = axes[-1]
-    if s is None or (not isinstance(s[-1], Dim) and s[-1] == -1):
+    asked = None if s is None else _several(s)[-1]
+    if asked is None or (not isinstance(asked, Dim) and asked == -1):
         sizes[-1], n = x.shape[last], 2 * (x.shape[last] - 1)
     else:
         n = sizes[-1] if isinstance(sizes[-1], Dim) else integer(sizes[-1], "n", 0)
@@ -277,9 +284,9 @@ def fftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = N
 
     :param x: Real or complex; single precision stays single.
     :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: sequence of int, optional
+    :type s: int or sequence of int, optional
     :param axes: All by default, or the last ``len(s)``.
-    :type axes: sequence of int, optional
+    :type axes: int or sequence of int, optional
     :param out: Takes the result.
     :returns: Complex, of the shape of ``x`` but for given sizes.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
@@ -300,9 +307,9 @@ def ifftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
 
     :param x: Real or complex; single precision stays single.
     :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: sequence of int, optional
+    :type s: int or sequence of int, optional
     :param axes: All by default, or the last ``len(s)``.
-    :type axes: sequence of int, optional
+    :type axes: int or sequence of int, optional
     :returns: Complex, of the shape of ``x`` but for given sizes.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
     :raises IndexError: If an axis is out of range.
@@ -321,9 +328,9 @@ def rfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
 
     :param x: Real; single precision stays single.
     :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: sequence of int, optional
+    :type s: int or sequence of int, optional
     :param axes: All by default, or the last ``len(s)``.
-    :type axes: sequence of int, optional
+    :type axes: int or sequence of int, optional
     :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
     :raises IndexError: If an axis is out of range.
@@ -344,9 +351,9 @@ def irfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None =
     :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
         the last for even ``n``, do not count.
     :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: sequence of int, optional
+    :type s: int or sequence of int, optional
     :param axes: All by default, or the last ``len(s)``.
-    :type axes: sequence of int, optional
+    :type axes: int or sequence of int, optional
     :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
         by default.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
@@ -367,9 +374,9 @@ def fft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None
 
     :param x: Real or complex; single precision stays single.
     :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: sequence of int, optional
+    :type s: int or sequence of int, optional
     :param axes: The axes of the transform.
-    :type axes: sequence of int
+    :type axes: int or sequence of int
     :returns: Complex, of the shape of ``x`` but for given sizes.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
     :raises IndexError: If an axis is out of range.
@@ -388,9 +395,9 @@ def ifft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
 
     :param x: Real or complex; single precision stays single.
     :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: sequence of int, optional
+    :type s: int or sequence of int, optional
     :param axes: The axes of the transform.
-    :type axes: sequence of int
+    :type axes: int or sequence of int
     :returns: Complex, of the shape of ``x`` but for given sizes.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
     :raises IndexError: If an axis is out of range.
@@ -409,9 +416,9 @@ def rfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
 
     :param x: Real; single precision stays single.
     :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: sequence of int, optional
+    :type s: int or sequence of int, optional
     :param axes: The axes of the transform.
-    :type axes: sequence of int
+    :type axes: int or sequence of int
     :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
     :raises IndexError: If an axis is out of range.
@@ -432,9 +439,9 @@ def irfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | No
     :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
         the last for even ``n``, do not count.
     :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: sequence of int, optional
+    :type s: int or sequence of int, optional
     :param axes: The axes of the transform.
-    :type axes: sequence of int
+    :type axes: int or sequence of int
     :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
         by default.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
