@@ -21,8 +21,9 @@ bucketize(x, ag.sort(v)) | ag.searchsorted(ag.sort(v), x)
 mv(x, v) | x @ v
 baddbmm(m[:2, :1, None], c, d) | m[:2, :1, None] + c @ d
 baddbmm(m[:2, :1, None], c, d, beta=2, alpha=3) | 2 * m[:2, :1, None] + 3 * (c @ d)
-logit(t) | ag.special.logit(t)
+logit(t) | ag.log(t) - ag.log(1 - t)
 logit(t, 0.3) | ag.special.logit(ag.clip(t, 0.3, 0.7))
+special.logit(t, 0.3) | ag.logit(ag.clip(t, 0.3, 0.7))
 mvlgamma(y * y + 3.0, 2) | ag.special.multigammaln(y * y + 3.0, 2)
 addbmm(m, c, d) | m + (c @ d).sum(0)
 addmv(r, x, v) | r + x @ v

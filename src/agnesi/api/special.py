@@ -13,6 +13,7 @@ tensor([1., 2.])
 tensor(2.5066283)
 """
 
+from agnesi.api.torch.numbers import logit as logit
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
@@ -31,7 +32,6 @@ from agnesi.ops.neural.likelihoods import huber as huber
 from agnesi.ops.neural.likelihoods import kl_div as kl_div
 from agnesi.ops.neural.likelihoods import log_expit as log_expit
 from agnesi.ops.neural.likelihoods import log_softmax as log_softmax
-from agnesi.ops.neural.likelihoods import logit as logit
 from agnesi.ops.neural.likelihoods import logsumexp as logsumexp
 from agnesi.ops.neural.likelihoods import pseudo_huber as pseudo_huber
 from agnesi.ops.neural.likelihoods import rel_entr as rel_entr

@@ -16,7 +16,8 @@ from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import select
 from agnesi.ops.base.convert import as_tensor, cast, floating
-from agnesi.ops.elementwise.explog import log, logaddexp
+from agnesi.ops.elementwise.explog import logaddexp
+from agnesi.ops.neural import likelihoods
 from agnesi.ops.numerics import statistics
 from agnesi.ops.reductions.vectornorms import norm
 from agnesi.ops.sorting.sort import searchsorted, sort
@@ -72,7 +73,7 @@ def clamp_max(x: TensorLike, max: TensorLike, *, out: Tensor | None = None) -> T
     return F.clip(x, max=max)
 
 
-@torch(_LIKE, "special.logit, sigmoid",
+@torch(_LIKE, "sigmoid, special.expit",
        ">>> ag.logit(ag.tensor([0.5]))\ntensor([0.])", x="array_like | Probabilities.",
        eps="float, optional | Probabilities are clipped to [eps, 1 - eps].")
 def logit(x: TensorLike, eps: NotNegative | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -80,7 +81,7 @@ def logit(x: TensorLike, eps: NotNegative | None = None, *, out: Tensor | None =
     x = floating(x)
     if eps is not None:
         x = select.where(x < eps, eps, select.where(x > 1 - eps, 1 - eps, x))
-    return log(x / (1 - x))
+    return likelihoods.logit(x)
 
 
 @torch(_LIKE, "special.multigammaln, lgamma",
