@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 
 from agnesi.compat import torch7 as torch
-from agnesi.compat.torch7 import image, optim
+from agnesi.compat.torch7 import image, nn, optim
 from agnesi.compat.torch7.maths import FUNCTIONS
 
 RNG = np.random.default_rng(4)
@@ -381,3 +381,22 @@ def test_files_and_drawings(tmp_path):
     if importlib.util.find_spec("matplotlib"):
         image.display([picture], tmp_path / "d.png")
         assert (tmp_path / "d.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize("call, told", [
+    (lambda x: x[7], r"x\[...\]: 7 is out of range for dimension 1, whose numbers run from 1 to 3"),
+    (lambda x: x.__setitem__(5, 1), "5 is out of range for dimension 1"),
+    (lambda x: x[0], "0 is no index: numbers run from 1"),
+    (lambda x: x.size(3), "Tensor.size: dimension 3 is out of range: there are 2"),
+    (lambda x: x.max(3), "max: dimension 3 is out of range: there are 2, counted from 1"),
+    (lambda x: torch.sum(x, 3), "sum: dimension 3 is out of range"),
+    (lambda x: x.index(1, torch.LongTensor([5])), "index: 5 is out of range for dimension 1"),
+    (lambda x: x.dot(torch.Tensor(4)), r"dot\(DoubleTensor of 3x4, DoubleTensor of 4\): the sizes"),
+    (lambda x: torch.mv(x, torch.Tensor(3)), r"mv\(DoubleTensor of 3x4, DoubleTensor of 3\)"),
+    (lambda x: nn.Select(1, 9).forward(x), "Select: 9 is out of range for dimension 1"),
+    (lambda x: nn.JoinTable(3).forward([x, x]), "JoinTable: dimension 3 is out of range"),
+    (lambda x: nn.CAddTable().forward(x), "CAddTable takes a table"),
+])
+def test_mistakes_are_told_in_numbers_from_1_and_at_the_users_line(call, told):
+    with pytest.raises((IndexError, TypeError, ValueError), match=f"(?s){told}.*\n  at .*test_torch7_functions"):
+        call(torch.Tensor(3, 4))

@@ -150,10 +150,14 @@ def _form(function: Any, name: str) -> str:
     return form(function, name).replace("(self, ", "(").replace("(self)", "()")
 
 
+#: Files whose functions only stand for others.
+WRAPPERS = {__file__}
+
+
 def _caller(depth: int = 3) -> str:
     """The file of who called what a wrapper stands for, two calls within it."""
     step = sys._getframe(depth)
-    while step is not None and step.f_code.co_filename == __file__:
+    while step is not None and step.f_code.co_filename in WRAPPERS:
         step = step.f_back  # type: ignore[assignment]
     return step.f_code.co_filename if step is not None else ""
 

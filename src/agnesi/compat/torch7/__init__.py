@@ -23,6 +23,8 @@ from typing import Any
 from agnesi.compat.torch7 import maths as _maths
 from agnesi.compat.torch7 import matrices as _matrices  # noqa: F401 - fills the functions of maths
 from agnesi.compat.torch7 import selection as _selection  # noqa: F401 - as above
+from agnesi.compat.torch7.counting import count_from_one as _count_from_one
+from agnesi.compat.torch7.counting import from_one as _from_one
 from agnesi.compat.torch7.draws import Generator as Generator
 from agnesi.compat.torch7.draws import getRNGState as getRNGState
 from agnesi.compat.torch7.draws import initialSeed as initialSeed
@@ -151,6 +153,8 @@ def __dir__() -> list[str]:
 
 
 _maths.FUNCTIONS.update({
-    _name: _strict(_f) if isinstance(_f, _FunctionType) else _f
+    _name: _from_one(_strict(_f), _name) if isinstance(_f, _FunctionType) else _f
     for _name, _f in _maths.FUNCTIONS.items()})
 _strictly(__name__)
+for _kind in Tensor.__mro__[:-1]:
+    _count_from_one(_kind)

@@ -369,6 +369,8 @@ _plus("addcdiv", np.divide)
 
 # -- made of numbers ------------------------------------------------------------------------------
 def _made(name: str, compute: Any) -> None:
+    compute.__name__ = compute.__qualname__ = name
+
     def function(*args: Any) -> Tensor:
         if args and isinstance(args[0], Tensor):
             return into(args[0], compute(*args[1:]))

@@ -194,11 +194,11 @@ class View:
 
     def stride(self, dim: int | None = None) -> Any:
         """How far the next element along an axis lies, or all of these."""
-        return Storage(list(self._steps), "int64") if dim is None else self._steps[dim - 1]
+        return Storage(list(self._steps), "int64") if dim is None else self._steps[self._axis(dim)]
 
     def size(self, dim: int | None = None) -> Any:
         """The size of an axis, or all sizes."""
-        return Storage(list(self._sizes), "int64") if dim is None else self._sizes[dim - 1]
+        return Storage(list(self._sizes), "int64") if dim is None else self._sizes[self._axis(dim)]
 
     def dim(self) -> int:
         """How many axes there are."""
@@ -289,6 +289,11 @@ class View:
             raise IndexError(f"{numbers} is out of range for dimension {dim}, whose numbers run "
                              f"from 1 to {self._sizes[dim - 1]}")
 
+    def _axis(self, dim: int) -> int:
+        """An axis from 0, which is there."""
+        self._check(dim)
+        return dim - 1
+
     def narrow(self, dim: int, index: int, size: int) -> Any:
         """A stretch of an axis."""
         self._check(dim, index, index + size - 1)
@@ -316,12 +321,12 @@ class View:
 
     def split(self, size: int, dim: int = 1) -> list[Any]:
         """Stretches of an axis of a size, the last of which may be smaller."""
-        total = self._sizes[dim - 1]
+        total = self._sizes[self._axis(dim)]
         return [self.narrow(dim, at + 1, min(size, total - at)) for at in range(0, total, size)]
 
     def chunk(self, count: int, dim: int = 1) -> list[Any]:
         """As many stretches of an axis, of equal sizes if that is possible."""
-        return self.split(-(-self._sizes[dim - 1] // count), dim)
+        return self.split(-(-self._sizes[self._axis(dim)] // count), dim)
 
     def t(self) -> Any:
         """The transposed matrix, on the same memory."""
@@ -329,7 +334,7 @@ class View:
 
     def unfold(self, dim: int, size: int, step: int) -> Any:
         """Windows along an axis, as a new last axis, on the same memory."""
-        count = (self._sizes[dim - 1] - size) // step + 1
+        count = (self._sizes[self._axis(dim)] - size) // step + 1
         sizes, strides = list(self._sizes), list(self._steps)
         stride = strides[dim - 1]
         sizes[dim - 1], strides[dim - 1] = count, stride * step
@@ -357,7 +362,7 @@ class View:
 
     def squeeze(self, dim: int | None = None) -> Any:
         """Without axes of size 1, on the same memory."""
-        if dim is not None and self._sizes[dim - 1] != 1:
+        if dim is not None and self._sizes[self._axis(dim)] != 1:
             return self
         return self._of(self.array.squeeze(None if dim is None else dim - 1))
 
@@ -406,6 +411,8 @@ class View:
         if isinstance(key, View):
             return key.array.astype(bool)
         if isinstance(key, int):
+            if key == 0:
+                raise IndexError("0 is no index: numbers run from 1")
             return key - 1 if key > 0 else key
         if isinstance(key, (list, tuple)):
             return tuple(slice(None) if k == [] or k == () else self._key(k) if isinstance(k, int)

@@ -40,12 +40,16 @@ __all__ = [
 class CAddTable(Module):
     """The sum of the entries."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         return functools.reduce(operator.add, x)
 
 
 class CMulTable(Module):
     """The product of the entries, element by element."""
+
+    _table = True
 
     def compute(self, x: Any) -> Any:
         return functools.reduce(operator.mul, x)
@@ -54,12 +58,16 @@ class CMulTable(Module):
 class CSubTable(Module):
     """The first entry minus the second."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         return x[0] - x[1]
 
 
 class CDivTable(Module):
     """The first entry over the second."""
+
+    _table = True
 
     def compute(self, x: Any) -> Any:
         return x[0] / x[1]
@@ -68,12 +76,16 @@ class CDivTable(Module):
 class CMaxTable(Module):
     """The largest of the entries, element by element."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         return functools.reduce(ag.maximum, x)
 
 
 class CMinTable(Module):
     """The smallest of the entries, element by element."""
+
+    _table = True
 
     def compute(self, x: Any) -> Any:
         return functools.reduce(ag.minimum, x)
@@ -82,12 +94,16 @@ class CMinTable(Module):
 class CAddTensorTable(Module):
     """The first entry added to each entry of the second, a table."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         return [x[0] + v for v in x[1]]
 
 
 class MM(Module):
     """The matrix product of two entries, each perhaps transposed."""
+
+    _table = True
 
     def __init__(self, transA: bool = False, transB: bool = False) -> None:
         super().__init__()
@@ -101,6 +117,8 @@ class MM(Module):
 class MV(Module):
     """The product of a matrix, perhaps transposed, and a vector, or of batches of both."""
 
+    _table = True
+
     def __init__(self, trans: bool = False) -> None:
         super().__init__()
         self.trans = trans
@@ -112,6 +130,8 @@ class MV(Module):
 
 class JoinTable(Module):
     """The entries behind each other along an axis; of samples with ``nInputDims`` axes."""
+
+    _table = True
 
     def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
         super().__init__()
@@ -125,6 +145,8 @@ class JoinTable(Module):
 class SplitTable(JoinTable):
     """Slices along an axis as a table."""
 
+    _table = False
+
     def compute(self, x: Any) -> Any:
         more = self.nInputDims is not None and x.ndim > self.nInputDims
         return list(ag.moveaxis(x, self.dimension - 1 + more, 0))
@@ -132,6 +154,8 @@ class SplitTable(JoinTable):
 
 class SelectTable(Module):
     """The entry of a number."""
+
+    _table = True
 
     def __init__(self, index: int) -> None:
         super().__init__()
@@ -144,6 +168,8 @@ class SelectTable(Module):
 class NarrowTable(Module):
     """The entries from a number on, as many as wanted."""
 
+    _table = True
+
     def __init__(self, offset: int, length: int = 1) -> None:
         super().__init__()
         self.offset, self.length = offset, length
@@ -155,6 +181,8 @@ class NarrowTable(Module):
 class ZipTable(Module):
     """Tables of a table turned: the first entries, the second ones, ..."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         return [list(row) for row in zip(*x, strict=True)]
 
@@ -162,12 +190,16 @@ class ZipTable(Module):
 class ZipTableOneToMany(Module):
     """Pairs of the first entry and each entry of the second, a table."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         return [[x[0], v] for v in x[1]]
 
 
 class Index(Module):
     """The slices of the first entry at the numbers, from 1, of the second along an axis."""
+
+    _table = True
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -180,6 +212,8 @@ class Index(Module):
 class MaskedSelect(Module):
     """The elements of the first entry where the second is not zero, as a vector."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         return x[0].reshape(-1)[np.flatnonzero(np.asarray(ag.stop_gradient(x[1])))]
 
@@ -187,12 +221,16 @@ class MaskedSelect(Module):
 class FlattenTable(Module):
     """Tables in tables as one."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         return [w for v in x for w in (self.compute(v) if isinstance(v, list) else [v])]
 
 
 class MixtureTable(Module):
     """Results of experts, the second entry, weighted by a gater's, the first one."""
+
+    _table = True
 
     def compute(self, x: Any) -> Any:
         gates, experts = x
@@ -202,6 +240,8 @@ class MixtureTable(Module):
 
 class PairwiseDistance(Module):
     """The p-norm of the difference of two entries."""
+
+    _table = True
 
     def __init__(self, p: float = 2) -> None:
         super().__init__()
@@ -215,6 +255,8 @@ class PairwiseDistance(Module):
 class DotProduct(Module):
     """The dot product of two entries."""
 
+    _table = True
+
     def compute(self, x: Any) -> Any:
         found = ag.sum(x[0] * x[1], -1)
         return found if found.ndim else found.reshape(1)
@@ -222,6 +264,8 @@ class DotProduct(Module):
 
 class CosineDistance(Module):
     """The cosine of the angle between two entries."""
+
+    _table = True
 
     def compute(self, x: Any) -> Any:
         a, b = x

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.transforms import vjp
+from agnesi.compat.torch7.counting import from_one, typed_view
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
 from agnesi.core.support import tree
+from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -63,6 +65,9 @@ class Module:
     weights: tuple[str, ...] = ()
     train = True
     _made: tuple[tuple[Any, ...], dict[str, Any]]
+
+    #: Whether the input is a table.
+    _table = False
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
@@ -115,6 +120,9 @@ class Module:
     # -- forward and backward --------------------------------------------------------------------
     def updateOutput(self, input: Any) -> Any:
         """The result, which stays in ``output``."""
+        if self._table and not isinstance(input, (list, tuple)):
+            raise TypeError(at(f"{type(self).__name__} takes a table, a list of tensors, not "
+                               f"{typed_view(input)}"))
         parameters = [arrays(w) for w, _ in self._own()]
         self.output = written(self.output, self.compute(arrays(input), *parameters))
         return self.output
@@ -159,7 +167,7 @@ class Module:
 
     def forward(self, input: Any) -> Any:
         """The result."""
-        return self.updateOutput(input)
+        return from_one(self.updateOutput, type(self).__name__)(input)
 
     def backward(self, input: Any, gradOutput: Any, scale: float = 1) -> Any:
         """The gradient of the input; those of parameters are added to theirs."""
