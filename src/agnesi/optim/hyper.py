@@ -90,7 +90,10 @@ class Hyper:
                                     "of the compiled function"))
             self._write(cell, value)
             return
-        number = np.float64(np.nan if isinstance(value, str) else value)
+        try:
+            number = np.float64(np.nan if isinstance(value, str) or np.ndim(value) else value)
+        except (TypeError, ValueError):  # no number at all
+            number = np.float64(np.nan)
         if not 0 <= number < self.below:
             most = "" if self.below == np.inf else f" and less than {self.below}"
             raise ValueError(at(f"{type(instance).__name__}: {self.name} must be a number of at "

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.errors import StateError, at
+from agnesi.core.support.errors import StateError, at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import write_all
 from agnesi.optim.groups import IDLE, begin
@@ -61,7 +61,8 @@ def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
     before = {name: getattr(part, own) for name, (part, own) in hypers.items()}
     try:
         for name, (part, own) in hypers.items():
-            Hyper.put(part, own, float(np.asarray(state[name])))
+            found = np.asarray(state[name])
+            Hyper.put(part, own, found.item() if found.size == 1 else state[name])
         write_all(mine, {n: v for n, v in state.items() if n not in before})
     except (TypeError, ValueError):
         for name, (part, own) in hypers.items():
@@ -157,6 +158,9 @@ def _numbers(part: Any, group: Mapping[str, Any]) -> dict[str, Any]:
              if isinstance(getattr(kind, name), Hyper) and f"_{name}" in vars(part)}
     found.update((name, v) for name, v in group.items() if name in found)
     if "betas" in group and "beta1" in found:
+        if np.shape(group["betas"]) != (2,):
+            raise TypeError(at(f"{kind.__name__}: betas must be two numbers, not "
+                               f"{typed(group['betas'])}"))
         found["beta1"], found["beta2"] = group["betas"]
     return found
 

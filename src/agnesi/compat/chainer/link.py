@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.chainer.variable import Variable
+from agnesi.core.support.errors import at, typed
 
 
 class Link:
@@ -163,6 +164,14 @@ class Link:
             child.serialize(serializer[name])
 
 
+def _linked(link: Any) -> Link:
+    """The link of a function of Chainer 1.0, which is one here, or the link itself."""
+    found = getattr(link, "link", link)
+    if not isinstance(found, Link):
+        raise TypeError(at(f"a chain holds links, as links.Linear(3, 2) is, not {typed(link)}"))
+    return found
+
+
 class Chain(Link):
     """Links under names, which are attributes of it.
 
@@ -179,7 +188,7 @@ class Chain(Link):
 
     def add_link(self, name: str, link: Any) -> None:
         """Another link; a function of Chainer 1.0 is one here."""
-        link = getattr(link, "link", link)
+        link = _linked(link)
         if name in self.__dict__:
             raise AttributeError(f"{name!r} is there already")
         link.name = name
@@ -219,6 +228,7 @@ class ChainList(Link):
 
     def add_link(self, link: Any) -> None:
         """Another link at the end."""
+        link = _linked(link)
         link.name = str(len(self._list))
         self._list.append(link)
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.saving.atomic import told_at_user
+
 
 class DictionarySerializer:
     """Collects values under paths."""
@@ -70,8 +72,11 @@ def save_npz(filename: Any, obj: Any, compression: bool = True) -> None:
     if hasattr(filename, "write"):
         write(filename, **serializer.target)
         return
-    with open(filename, "wb") as file:
-        write(file, **serializer.target)
+    try:
+        with open(filename, "wb") as file:
+            write(file, **serializer.target)
+    except OSError as error:
+        raise told_at_user(error, f"save_npz: {str(filename)!r} cannot be written") from None
 
 
 def load_npz(filename: Any, obj: Any) -> None:
@@ -88,5 +93,9 @@ def load_npz(filename: Any, obj: Any) -> None:
     KeyError, ValueError
         If the file lacks something, or has it in another shape.
     """
-    with np.load(filename, allow_pickle=False) as npz:
+    try:
+        npz = np.load(filename, allow_pickle=False)
+    except OSError as error:
+        raise told_at_user(error, f"load_npz: {str(filename)!r} cannot be read") from None
+    with npz:
         NpzDeserializer(npz).load(obj)

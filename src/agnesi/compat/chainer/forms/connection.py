@@ -8,6 +8,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.compat.chainer.formula import applied
+from agnesi.compat.chainer.variable import as_variable
 from agnesi.nn import functional as nn
 
 __all__ = [
@@ -93,7 +94,8 @@ def batch_normalization(x: Any, gamma: Any, beta: Any, eps: float = 1e-5,
 
     Arrays of running statistics are updated in place if they are given.
     """
-    data = getattr(x, "data", x)
+    x, gamma, beta = map(as_variable, (x, gamma, beta))
+    data = x.data
     axes = (0, *range(gamma.data.ndim + 1, data.ndim))
     if running_mean is not None:
         count = data.size / gamma.data.size

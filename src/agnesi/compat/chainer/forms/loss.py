@@ -10,6 +10,8 @@ import numpy as np
 import agnesi as ag
 from agnesi.compat.chainer.formula import applied
 from agnesi.compat.chainer.function import Function
+from agnesi.compat.chainer.variable import as_variable
+from agnesi.core.support.errors import ShapeError, at, typed
 from agnesi.nn import functional as nn
 
 __all__ = [
@@ -28,6 +30,9 @@ class _Accuracy(Function):
 
     def forward(self, inputs: Any) -> Any:
         y, t = inputs
+        if t.size != (y.size if self.of_one else len(y)):
+            raise ShapeError(at(f"accuracy: labels {typed(t)} do not fit scores {typed(y)}: one "
+                                "label for each sample"))
         if self.of_one:
             right, counted = (y.reshape(t.shape) >= 0) == t, t != -1
         else:
@@ -59,6 +64,11 @@ def softmax_cross_entropy(x: Any, t: Any, use_cudnn: bool = True, normalize: boo
 
 def sigmoid_cross_entropy(x: Any, t: Any, use_cudnn: bool = True, normalize: bool = True) -> Any:
     """Minus the mean logarithm of the chance of labels 0 and 1; those of -1 do not count."""
+    x, t = map(as_variable, (x, t))
+    if t.data.dtype.kind not in "iub" or t.data.shape != x.data.shape:
+        raise ValueError(at("sigmoid_cross_entropy: labels are integers 0, 1 or -1 in the shape of "
+                            f"the scores {typed(x.data)}, not {typed(t.data)}"))
+
     def compute(x: Any, t: Any) -> Any:
         counted = t != -1
         losses = ag.where(counted, ag.logaddexp(x, 0.0) - x * ag.where(counted, t, 0), 0.0)
@@ -160,7 +170,7 @@ def connectionist_temporal_classification(x: Any, t: Any, blank_symbol: int,
                                           input_length: Any = None,
                                           label_length: Any = None) -> Any:
     """Minus the mean logarithm of the chance that steps of scores read as labels."""
-    steps, size = len(x), len(x[0].data)
+    steps, size = len(x), len(as_variable(x[0]).data)
     data = np.asarray(getattr(t, "data", t))
     given = [np.asarray(getattr(n, "data", n)) if n is not None else np.full(size, most)
              for n, most in ((input_length, steps), (label_length, data.shape[1]))]

@@ -11,7 +11,7 @@ import numpy as np
 import agnesi as ag
 from agnesi.api import linalg
 from agnesi.compat.chainer.formula import applied
-from agnesi.compat.chainer.variable import OPERATORS, Variable
+from agnesi.compat.chainer.variable import OPERATORS, Variable, as_variable
 
 __all__ = [
     "arctan",
@@ -120,11 +120,13 @@ prod = _reduction("Prod", ag.prod, "The product along axes, of all elements by d
 
 def argmax(x: Any, axis: int | None = None) -> Any:
     """Where the largest elements are; no gradient flows through it."""
+    x = as_variable(x)
     return Variable(np.asarray(x.data.argmax(axis), np.int32), volatile=x.volatile)
 
 
 def argmin(x: Any, axis: int | None = None) -> Any:
     """Where the smallest elements are; no gradient flows through it."""
+    x = as_variable(x)
     return Variable(np.asarray(x.data.argmin(axis), np.int32), volatile=x.volatile)
 
 
