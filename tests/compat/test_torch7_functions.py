@@ -398,5 +398,6 @@ def test_files_and_drawings(tmp_path):
     (lambda x: nn.CAddTable().forward(x), "CAddTable takes a table"),
 ])
 def test_mistakes_are_told_in_numbers_from_1_and_at_the_users_line(call, told):
-    with pytest.raises((IndexError, TypeError, ValueError), match=f"(?s){told}.*\n  at .*test_torch7_functions"):
+    with pytest.raises((IndexError, TypeError, ValueError),
+                       match=f"(?s){told}.*\n  at .*test_torch7_functions"):
         call(torch.Tensor(3, 4))

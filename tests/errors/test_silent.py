@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi import distributed, nn, optim, symbolic, training
+from agnesi import distributed, metrics, nn, optim, symbolic, training
+from agnesi import distributions as D
+from agnesi.compat import chainer
 from agnesi.optim import lr_scheduler
 from tests.errors.lambdas import check
 
@@ -76,6 +79,19 @@ CASES = [
      "Transformer: MultiheadAttention: embed_dim=10 cannot be divided into num_heads=3"),
     (lambda: nn.functional.one_hot(ag.arange(3), 2), ValueError,
      "one_hot(int64[3], 2): labels go from 0 to 2, not from 0 to 1"),
+    (lambda: nn.functional.cross_entropy(ag.ones((4, 1)), ag.ones((4, 2))), ag.ShapeError,
+     "cross_entropy(float32[4, 1], float32[4, 2]): probabilities have the shape of the logits, or "
+     "one that broadcasts to it"),
+    (lambda: D.kl_divergence(D.Normal(V, 1.0), D.Normal(ag.ones(4), 1.0)), ag.ShapeError,
+     "kl_divergence: the batch (3,) of Normal and the batch (4,) of Normal do not broadcast"),
+    (lambda: chainer.functions.dropout(V.numpy(), 1.5), ValueError,
+     "dropout: ratio must be in [0, 1), not 1.5"),
+    (lambda: chainer.functions.accuracy(X.numpy(), np.ones(5, int)), ag.ShapeError, "accuracy: "
+     "labels int64[5] do not fit scores float32[3, 4]: one label for each sample"),
+    (lambda: chainer.Chain().add_link("a", 3), TypeError,
+     "Chain.add_link: a chain holds links, as links.Linear(3, 2) is, not 3"),
+    (lambda: chainer.serializers.load_npz("no.npz", chainer.Chain()), FileNotFoundError,
+     "[Errno 2] load_npz: 'no.npz' cannot be read: No such file or directory"),
     (lambda: ag.jvp(lambda x: x, (V,), (ag.ones(2),)), ag.GradientError,
      "jvp: the tangent is float32[2], but the value is float32[3]; their shapes must agree"),
 ]
@@ -118,3 +134,18 @@ def test_a_broadcast_that_fails_is_not_warned_of(recwarn):
     with pytest.raises(ag.ShapeError):
         nn.functional.mse_loss(ag.ones((1, 2)), ag.ones((1, 3)))
     assert not recwarn
+
+
+def test_a_metric_of_no_batch_warns_once_a_line(recwarn):
+    accuracy, mean = metrics.Accuracy(), metrics.Mean()
+    with pytest.warns(UserWarning, match=r"Accuracy.compute\(\) before any batch") as caught:
+        assert np.isnan(accuracy.compute())
+    assert caught[0].filename == __file__
+    mean.update(float("nan"))
+    assert np.isnan(mean.compute()) and not recwarn
+
+
+@pytest.mark.parametrize("name", ["dropout", "argmax", "argmin"])
+def test_functions_of_chainer_take_plain_arrays(name):
+    found = getattr(chainer.functions, name)(np.ones((2, 3), np.float32))
+    assert found.data.shape == {"dropout": (2, 3)}.get(name, ())

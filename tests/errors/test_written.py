@@ -8,6 +8,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import data, nn, optim
+from agnesi import distributions as D
+from agnesi.compat import theano
 from tests.errors.lambdas import check
 
 X = ag.ones((4, 3))
@@ -19,6 +21,12 @@ def written(owner: Any, name: str, value: Any) -> Any:
 
 def optimizer() -> Any:
     return optim.SGD(nn.Linear(3, 2).parameters(), lr=0.1)
+
+
+def worded(**options: Any) -> Any:
+    state = optimizer().state_dict()
+    state["param_groups"][0].update(options)
+    return state
 
 
 LOADER = data.DataLoader(data.TensorDataset(X), batch_size=2)
@@ -41,6 +49,19 @@ CASES = [
      "is computed: the groups, as mappings of options by name whose numbers may be set"),
     (lambda: optimizer().param_groups[0].update(momentun=0.9), KeyError,
      "SGD: a group of parameters has no 'momentun'; did you mean `momentum`?"),
+    (written(ag.jit(abs), "threads", 3), AttributeError,
+     "threads of the compiled abs cannot be set: ag.config.threads = 3 sets it for all"),
+    (written(ag.jit(abs), "optimizer", "None"), AttributeError, "optimizer of the compiled abs "
+     "cannot be set: make another one with ag.jit(abs, optimizer='None')"),
+    (written(D.Normal(0.0, 1.0), "scale", -1.0), ValueError,
+     "Normal: scale must be positive, not -1."),
+    (written(D.Normal(ag.zeros(3), 1.0), "loc", "a"), TypeError, "Normal.loc must be numbers that "
+     "broadcast to float32[3], not 'a'; another shape needs another Normal"),
+    (written(theano.config, "floatx", "float32"), AttributeError,
+     "theano.config has no setting 'floatx'; did you mean 'floatX'?"),
+    (lambda: theano.config.foo, AttributeError, "theano.config has no setting 'foo'"),
+    (lambda: optimizer().load_state_dict(worded(lr="fast")), ValueError,
+     "SGD: lr must be a number of at least 0, not 'fast'"),
     (written(LOADER, "batch_size", 4), AttributeError, "DataLoader.batch_size was used when the "
      "loader was made, and cannot be set: make another one, with batch_size=..."),
 ]

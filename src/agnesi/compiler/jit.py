@@ -303,6 +303,30 @@ def _stays_eager(leaves: Sequence[Any]) -> bool:
     )
 
 
+class _OfJit:
+    """An option that a compiled function was made with, and that cannot be set any more."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, jitted: Any, owner: Any = None) -> Any:
+        if jitted is None:
+            return self
+        if self.name in vars(jitted):  # of the function that it stands for
+            return vars(jitted)[self.name]
+        raise AttributeError(f"a compiled function has no attribute {self.name!r}")
+
+    def __set__(self, jitted: Jit[..., Any], value: Any) -> None:
+        told = f"ag.config.threads = {value!r} sets it for all" if self.name == "threads" else (
+            f"make another one with ag.jit({jitted.name}, {self.name}={value!r})")
+        raise AttributeError(at(f"{self.name} of the compiled {jitted.name} cannot be set: {told}"))
+
+
+for _option in ("algebra", "exclude", "include", "memory_limit", "optimizer", "save_dtype",
+                "threads"):
+    setattr(Jit, _option, _OfJit(_option))
+
+
 @overload
 def jit(
     function: Callable[P, R], *, keep_grads: bool = ..., mode: str = ...,

@@ -100,6 +100,22 @@ class Distribution:
             t = self._check(name, t, self.arg_constraints.get(name))
             setattr(self, name, F.broadcast_to(t, (*batch, *t.shape[t.ndim - inner[name]:])))
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._given and name in vars(self):
+            value = self._again(name, vars(self)[name], value)
+        object.__setattr__(self, name, value)
+
+    def _again(self, name: str, held: Tensor, value: Any) -> Tensor:
+        """What is written to a parameter: as the constructor would take it, for the same batch."""
+        kind = type(self).__name__
+        try:
+            found = F.broadcast_to(F.astype(as_tensor(value), held.dtype), held.shape)
+        except (TypeError, ValueError):
+            raise TypeError(at(f"{kind}.{name} must be numbers that broadcast to {typed(held)}, "
+                               f"not {typed(value)}; another shape needs another {kind}"
+                               )) from None
+        return self._check(name, found, self.arg_constraints.get(name))
+
     def _check(self, name: str, value: Tensor, constraint: Constraint | None) -> Tensor:
         """The value, once it is sure that it is as it must be; compiled code makes sure."""
         if constraint is None or not self._validates:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.core.support.errors import at
+from agnesi.core.shapes import broadcast
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import continuous as c
 from agnesi.distributions import discrete as d
@@ -56,6 +57,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(1.0, 1.0))
     tensor(0.5)
     """
+    _check_batches(p, q)
     for a in type(p).__mro__:
         for b in type(q).__mro__:
             if (a, b) in _FORMULAS:
@@ -63,6 +65,16 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     raise NotImplementedError(at(
         f"there is no formula for the divergence of {type(p).__name__} from {type(q).__name__}; "
         "give one with register_kl"))
+
+
+def _check_batches(p: Distribution, q: Distribution) -> None:
+    """Refuse distributions whose batches do not broadcast, by what the user knows of them."""
+    try:
+        broadcast(p.batch_shape, q.batch_shape)
+    except ShapeError:
+        raise ShapeError(at(f"kl_divergence: the batch {p.batch_shape} of {type(p).__name__} and "
+                            f"the batch {q.batch_shape} of {type(q).__name__} do not broadcast"
+                            )) from None
 
 
 @register_kl(c.Normal, c.Normal)

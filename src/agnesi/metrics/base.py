@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from agnesi.core.options import Written
 from agnesi.core.public import check_call
-from agnesi.core.support.errors import StateError, at, no_attribute
+from agnesi.core.support.errors import StateError, at, no_attribute, warn
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import check_state, write_all
 
@@ -37,6 +39,11 @@ class Metric(Written):
     """
 
     _first: dict[str, np.ndarray]
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if "compute" in vars(cls):
+            cls.compute = _warning(vars(cls)["compute"])  # type: ignore[method-assign]
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         name = type(self).__name__
@@ -118,3 +125,17 @@ class Metric(Written):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+def _warning(compute: Any) -> Any:
+    """The method, which warns where NaN tells only that no batch was added."""
+    @functools.wraps(compute)
+    def told(self: Any) -> Any:
+        found = compute(self)
+        if self._first and isinstance(found, Tensor) and is_known(found) and np.isnan(
+                found.array).any() and all(np.array_equal(t.array, self._first[name])
+                                           for name, t in self._tensors().items()):
+            warn(f"{type(self).__name__}.compute() before any batch is NaN: update(...) adds one")
+        return found
+
+    return told

@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from agnesi.core.support.config import config as ours
+from agnesi.core.support.errors import at
+from agnesi.core.support.migration_hints import nearest
 
 #: What Theano's programs read, and what it is there.
 _DEFAULTS: dict[str, Any] = {
@@ -19,6 +21,27 @@ _DEFAULTS: dict[str, Any] = {
     "print_active_device": False, "gpuarray.preallocate": 0.0, "print_test_value": False,
     "warn.ignore_bug_before": "0.9", "scan.allow_gc": False, "nocleanup": False,
 }
+#: Names of Theano's and PyTensor's other settings, which are off unless a program sets them.
+_OTHERS = frozenset("""
+allow_output_prealloc assert_no_cpu_op autocast_float autocast_float_as
+check_input check_stack_trace compiledir_format compiler_verbose compute_test_value_opt
+contexts cublas.lib cycle_detection deterministic enable_initial_driver_test
+experimental.local_alloc_elemwise experimental.local_alloc_elemwise_assert
+experimental.unpickle_gpu_on_cpu force_device gcc_version_str gpucorr.cudnn_convolution_first
+init_gpu_device magma.enabled magma.include_path magma.library_path
+on_opt_error on_shape_error openmp_elemwise_minsize optimizer_excluding optimizer_including
+optimizer_requiring optimizer_verbose optimizer_verbose_ignore optdb.max_use_ratio
+optdb.position_cutoff print_global_stats profile_memory profile_optimizer pycuda.init
+reoptimize_unpickled_function sched_affinity seed tensor.cmp_sloppy
+tensor.insert_inplace_optimizer_validate_nb tensor.local_elemwise_fusion traceback.compile_limit
+unittests.rseed unpickle_function warn_float64 scan.allow_output_prealloc scan.debug
+vm.lazy numpy.seterr_all numpy.seterr_divide numpy.seterr_over numpy.seterr_under
+numpy.seterr_invalid
+""".split())
+#: First parts of names after which anything may follow.
+_SECTIONS = ("warn", "lib", "DebugMode", "NanGuardMode", "dnn", "nvcc", "conv", "metaopt", "cuda",
+             "gpuarray", "gcc", "cmodule", "profiling", "compile", "blas", "ctc", "numba",
+             "unittests", "experimental", "magma")
 
 
 class _Section:
@@ -33,9 +56,12 @@ class _Section:
         name = f"{self._name}{key}"
         if name == "floatX":
             return ours.symbolic_float
-        if any(known.startswith(f"{name}.") for known in _DEFAULTS) or name in (
-                "warn", "lib", "DebugMode", "NanGuardMode", "dnn", "nvcc", "conv", "metaopt"):
+        if any(known.startswith(f"{name}.") for known in (*_DEFAULTS, *_OTHERS)) or (
+                name in _SECTIONS):
             return _Section(f"{name}.")
+        if name not in _DEFAULTS and name not in _OTHERS and (
+                name.partition(".")[0] not in _SECTIONS):
+            raise AttributeError(at(f"theano.config has no setting {name!r}{_near(name)}"))
         return _DEFAULTS.get(name, False)
 
     def __setattr__(self, key: str, value: Any) -> None:
@@ -43,6 +69,8 @@ class _Section:
         if name == "floatX":
             ours.symbolic_float = value
         else:
+            if name not in _DEFAULTS and name not in _OTHERS and (told := _near(name)):
+                raise AttributeError(at(f"theano.config has no setting {name!r}{told}"))
             if name == "compute_test_value":
                 import_module("agnesi.compat.theano.testvalues").switch(value)
             _DEFAULTS[name] = value
@@ -60,6 +88,12 @@ class _Section:
         finally:
             for k, v in old.items():
                 setattr(self, k, v)
+
+
+def _near(name: str) -> str:
+    """The setting that was probably meant."""
+    found = nearest(name, ("floatX", *_DEFAULTS, *_OTHERS), 0.8)
+    return f"; did you mean {found!r}?" if found else ""
 
 
 #: The settings.

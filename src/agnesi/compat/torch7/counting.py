@@ -13,7 +13,8 @@ from agnesi.core.keywords import WRAPPERS
 from agnesi.core.support.errors import at, typed
 
 WRAPPERS.add(__file__)
-_PLACE = re.compile(r"index (-?\d+) is out of (?:bounds|range) for axis (\d+) (?:with|of) size (\d+)")
+_PLACE = re.compile(r"index (-?\d+) is out of (?:bounds|range) for axis (\d+) "
+                    r"(?:with|of) size (\d+)")
 _AXES = re.compile(r"axis (-?\d+) is out of (?:bounds|range) for (?:array of dimension )?(\d+)")
 _SIZES = ("broadcast", "shape", "mismatch", "dimension", "matmul", "aligned", "square")
 

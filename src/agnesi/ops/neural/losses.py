@@ -182,7 +182,9 @@ def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike 
     if len(target.shape) == len(x.shape) - 1:
         raise DTypeError(f"labels must be integers, not {typed(target)}: convert them with "
                          ".astype('int64'); probabilities have the shape of the logits")
-    shapes.broadcast(x.shape, target.shape)
+    common = shapes.broadcast(x.shape, target.shape)
+    if common != x.shape and not shapes.fits(common, x.shape):
+        raise ShapeError("probabilities have the shape of the logits, or one that broadcasts to it")
     target = cast(target, x.dtype)
     if label_smoothing:
         even = arith.divide(as_tensor(label_smoothing, x.dtype), product(x.shape[-1:]))
