@@ -66,7 +66,7 @@ def _better(error: Any, name: str, args: tuple[Any, ...]) -> Exception | None:
         return None
     found.__cause__ = error
     found.counted, found.accident, found.owner = True, False, name
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def typed_view(x: Any) -> str:
