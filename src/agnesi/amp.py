@@ -18,6 +18,7 @@ from typing import Any
 
 from agnesi.api import functions as _F
 from agnesi.autodiff.recording import no_grad as _no_grad
+from agnesi.core.accepted import DTypeLike as _DTypeLike
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.dtypes import as_dtype as _as_dtype
 from agnesi.core.support.dtypes import is_inexact as _is_inexact
@@ -45,7 +46,7 @@ class autocast(contextlib.ContextDecorator):  # noqa: N801
     ...     y = ag.ones(2)
     """
 
-    def __init__(self, device_type: str = "cuda", dtype: Any = None, enabled: bool = True,
+    def __init__(self, device_type: str = "cuda", dtype: _DTypeLike = None, enabled: bool = True,
                  cache_enabled: bool | None = None) -> None:
         if dtype is not None and not _is_inexact(_as_dtype(dtype)):
             raise _DTypeError(_at(f"autocast: dtype must be one of floats, not {_as_dtype(dtype)}"))

@@ -17,6 +17,8 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
     integer scalars of a program as the sizes that they tell."""
     if isinstance(value, Dim):
         return value
+    if getattr(value, "ndim", 0):
+        raise TypeError(f"{name} must be an integer, not {typed(value)}")
     if getattr(value, "node", None) is not None and value.array is None:
         return LENT.size(value, name)
     if not is_integer(value):
@@ -25,13 +27,6 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
     if least is not None and number < least:
         raise ValueError(f"{name} must be at least {least}, not {number}")
     return number
-
-
-def integer_axis(value: Any) -> Any:
-    """An axis that the user gave: one number, and no array of one."""
-    if getattr(value, "ndim", 0):
-        raise TypeError(f"axis must be an integer, not {typed(value)}")
-    return integer(value, "axis")
 
 
 def number(value: Any, name: str) -> Any:

@@ -22,6 +22,7 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.sparse.coordinates import dense
 from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.states import flat_state
 
 #: Optimizers that look at a whole parameter, of which a shard tells too little.
 _WHOLE = ("Lamb", "Adafactor", "Muon", "SparseAdam", "LBFGS")
@@ -163,7 +164,7 @@ class Zero(Shares):
                 found[f"model.{name}"] = np.array(self._whole(name, shard).array)
             for name, t in self.model.named_buffers():
                 found[f"model.{name}"] = np.array(t.array)
-            for key, value in self.optimizer.state_dict().items():
+            for key, value in self._slots():
                 owner = self._owner_of(key, value)
                 whole = value if owner is None else self._whole(owner, wrap(value)).array
                 found[f"optimizer.{key}"] = np.array(whole)
@@ -176,7 +177,7 @@ class Zero(Shares):
         :raises KeyError: If names are missing.
         """
         mine = {}
-        for key, value in self.optimizer.state_dict().items():
+        for key, value in self._slots():
             if f"optimizer.{key}" not in state:
                 raise StateError(at(f"the state has no {f'optimizer.{key}'!r}"))
             given = np.asarray(state[f"optimizer.{key}"])
@@ -202,7 +203,7 @@ class Zero(Shares):
         """
         found = {f"model.{name}": shard.array for name, shard in self.shards.items()}
         found.update((f"model.{name}", t.array) for name, t in self.model.named_buffers())
-        found.update((f"optimizer.{k}", v) for k, v in self.optimizer.state_dict().items())
+        found.update((f"optimizer.{k}", v) for k, v in self._slots())
         return found
 
     def whole_shapes(self) -> dict[str, tuple[int, ...] | None]:
@@ -214,10 +215,14 @@ class Zero(Shares):
         found: dict[str, tuple[int, ...] | None] = {
             f"model.{name}": shape for name, shape in self._shapes.items()}
         found.update((f"model.{name}", None) for name, _ in self.model.named_buffers())
-        for key, value in self.optimizer.state_dict().items():
+        for key, value in self._slots():
             owner = self._owner_of(key, value)
             found[f"optimizer.{key}"] = None if owner is None else self._shapes[owner]
         return found
+
+    def _slots(self) -> list[tuple[str, np.ndarray]]:
+        """Copies of what the optimizer remembers, by flat names."""
+        return [(key, np.array(t.array)) for key, t in flat_state(self.optimizer).items()]
 
     def _owner_of(self, key: str, value: np.ndarray) -> str | None:
         """The parameter of which a slot is about, if it is one."""

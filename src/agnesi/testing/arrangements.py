@@ -43,6 +43,7 @@ _SMOOTH: dict[str, Made] = {
     "split": (lambda a: f.multiply(*f.split(a, 2, axis=1)), (_A,)),
     "complex": (f.complex, (_A, _B)),
     "view_as_real": (f.view_as_real, (_Z,)),
+    "bitcast": (lambda a: f.bitcast(a, "complex128"), (_A,)),
     "view_as_complex": (f.view_as_complex, (_A.reshape(3, 2, 2),)),
     "copy": (f.copy, (_A,)),
     "diag": (lambda v: f.diag(v, 1), (_V,)), "diag of matrices": (f.diag, (_A,)),
