@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.ops.base import few_numbers
 
 X = np.random.default_rng(0).normal(size=(3, 4, 5))
 AXES: list[Any] = [None, 0, -1, (0, 2), (), [1]]
@@ -154,3 +155,28 @@ def test_means_in_another_dtype_as_numpy_asks_for_them(name):
         np.testing.assert_allclose(found.numpy(), expected, 1e-6)
     with pytest.raises(ag.DTypeError, match=r"\(float64\[2, 3\]\): .*not int64"):
         getattr(ag, name)(ag.tensor(x), dtype="int64")
+
+
+@pytest.mark.parametrize("name", "sum mean prod max min amax amin any all argmax argmin".split())
+def test_reductions_of_few_numbers_are_those_of_many(name: str,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    def outcome(array: np.ndarray, keywords: dict[str, Any]) -> Any:
+        x = ag.tensor(array, requires_grad=array.dtype.kind == "f")
+        try:
+            y = getattr(ag, name)(x, **keywords)
+        except (TypeError, ValueError, IndexError) as error:
+            return type(error), str(error)
+        if y.requires_grad:
+            y.sum().backward()
+        parts = [y, *([x.grad] if y.requires_grad else [])]
+        return y.requires_grad, [(p.shape, p.dtype, p.numpy().tobytes()) for p in parts]
+
+    ways: list[dict[str, Any]] = [{}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": 2},
+                                  {"keepdims": True}, {"axis": True}, {"axis": None}]
+    numbers = np.array([[-0.0, 3, 2], [-0.0, np.nan, -np.inf]])
+    whole = np.where(np.isfinite(numbers), numbers, 7)
+    arrays = [part.astype(c) for c in "dfei?" for part in (whole, numbers[:, :1])]
+    arrays += [numbers, numbers[:, :0], numbers[0, 0], np.ones((2, 3, 4), "f").transpose(2, 0, 1)]
+    few = [outcome(x, way) for x in arrays for way in ways]
+    monkeypatch.setattr(few_numbers, "_MANY", 0)
+    assert few == [outcome(x, way) for x in arrays for way in ways]

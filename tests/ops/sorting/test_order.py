@@ -149,8 +149,8 @@ def test_compiled_code_sorts_without_python(dtype, shape, axis, descending):
 
 @pytest.mark.native_plans
 @pytest.mark.share(4)
-@pytest.mark.parametrize("dtype", ["float32", "int16", "bool", "float16", "uint32"])
-@pytest.mark.parametrize("shape, k", [((9000,), 5), ((3, 5, 700), 3), ((200, 1000), 7)])
+@pytest.mark.parametrize("dtype", ["float32", "bool", "float16", "uint32", "float64", "uint64"])
+@pytest.mark.parametrize("shape, k", [((9000,), 5), ((3, 5, 700), 5), ((200, 1000), 7)])
 @pytest.mark.parametrize("different", [5, 30_000])
 def test_the_first_few_without_the_rest(dtype, shape, k, different):
     x = numbers(dtype, shape, min(different, 100) if np.dtype(dtype).itemsize == 1 else different)

@@ -27,6 +27,7 @@ from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import accumulator, as_tensor, cast
 from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import broadcast_to, lower_reduce
+from agnesi.ops.base.few_numbers import of_few
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.scans import halved, product_of_others
 from agnesi.ops.base.totals import add_up, is_narrow, nonzeros, total, wide_of
@@ -234,7 +235,14 @@ def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where:
     return found if out is None else into(out, found)
 
 
+#: Characters of dtypes: floats whose sums are of their dtype, what has an order, all.
+_WIDE = "fd"
+_REAL = "efdbBhHiIlL"
+_NUMBERS = "?FD" + _REAL
+
+
 # -- sums and products --------------------------------------------------------------------------
+@of_few("add", _WIDE, _reducer_for)
 @explain_errors
 def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -262,6 +270,7 @@ def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdim
     return reduced("add", accumulator(x, dtype), axis, keepdims, out)
 
 
+@of_few("multiply", _WIDE, _reducer_for)
 @explain_errors
 def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -289,6 +298,7 @@ def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdi
     return reduced("multiply", accumulator(x, dtype), axis, keepdims, out)
 
 
+@of_few("add", _WIDE, _reducer_for, arith.divide)
 @public
 def mean(x: Any, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
          where: Any = None, out: Tensor | None = None) -> Tensor:
@@ -412,6 +422,8 @@ def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
 
 def root(squares: Tensor) -> Tensor:
     """Square root of a sum of squares, with gradient 0 at 0."""
+    if is_known(squares) and not squares.requires_grad:
+        return arith.sqrt(squares)
     nothing = squares == 0
     return select.where(nothing, 0, arith.sqrt(select.where(nothing, 1, squares)))
 
@@ -435,6 +447,7 @@ def with_order(x: Tensor) -> Tensor:
     return x
 
 
+@of_few("maximum", _REAL, _reducer_for)
 @explain_errors
 def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -463,6 +476,7 @@ def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("maximum", x, axis, keepdims, out)
 
 
+@of_few("minimum", _REAL, _reducer_for)
 @explain_errors
 def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -491,6 +505,7 @@ def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("minimum", x, axis, keepdims, out)
 
 
+@of_few("maximum", _REAL, _reducer_for)
 @explain_errors
 def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -514,6 +529,7 @@ def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return max(x, axis, keepdims=keepdims, initial=initial, where=where, out=out)
 
 
+@of_few("minimum", _REAL, _reducer_for)
 @explain_errors
 def amin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -545,6 +561,7 @@ def extreme_over(kind: str, dtype: np.dtype) -> str:
 
 
 # -- truth --------------------------------------------------------------------------------------
+@of_few("logical_and", _NUMBERS, _reducer_for)
 @explain_errors
 def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -563,6 +580,7 @@ def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return reduced("logical_and", as_tensor(x), axis, keepdims, out)
 
 
+@of_few("logical_or", _NUMBERS, _reducer_for)
 @explain_errors
 def any(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:

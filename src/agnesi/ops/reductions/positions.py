@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -58,8 +59,8 @@ class ArgReduce(Op):
         return shapes.reduced(x.shape, (self.axis,), self.keepdims), dtypes.int64
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        find: Any = np.argmax if self.kind == "maximum" else np.argmin
-        return np.asarray(find(x, self.axis, keepdims=self.keepdims), dtypes.int64)
+        find = x.argmax if self.kind == "maximum" else x.argmin
+        return np.asarray(find(self.axis, keepdims=self.keepdims), dtypes.int64)
 
     def foreign(self, x: Any) -> Call | None:
         """The function for rows whose elements are neighbours."""
@@ -138,11 +139,19 @@ def _block(shape: Any, axis: int) -> int:
     return next((b for b in range(2048, 63, -1) if n % b == 0), 0)
 
 
+@functools.lru_cache(maxsize=4096)
+def _finder(kind: str, axis: int, keepdims: bool = False) -> ArgReduce:
+    """The operation with these parameters, made once."""
+    return ArgReduce(kind, axis, keepdims)
+
+
 def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:
     x = as_tensor(x)
+    if axis is None and x.ndim == 1:
+        axis = 0
     if axis is not None:
-        return apply(ArgReduce(kind, shapes.axis_of(axis, x.ndim), keepdims), x)
-    found = apply(ArgReduce(kind, 0), x.reshape((product(x.shape),)))
+        return apply(_finder(kind, shapes.axis_of(axis, x.ndim), bool(keepdims)), x)
+    found = apply(_finder(kind, 0), x.reshape((product(x.shape),)))
     return found.reshape((1,) * x.ndim) if keepdims else found
 
 

@@ -39,6 +39,9 @@ def norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, *, keepdims: bool 
     axes = shapes.axes_of(axis, x.ndim)
     if isinstance(axis, (tuple, list)) and not axis:
         raise ValueError("axis names no axis, along which there is a norm; see abs")
+    if ord == 2:
+        squares = arith.square(x) if x.dtype.kind in "fV" else arith.real(x * arith.conj(x))
+        return root(reduced("add", squares, axes, keepdims))
     size = arith.abs(x)
     if ord == math.inf:
         return reduced("maximum", size, axes, keepdims)
@@ -48,9 +51,6 @@ def norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, *, keepdims: bool 
         return reduced("add", cast(x != 0, size.dtype), axes, keepdims)
     if ord == 1:
         return reduced("add", size, axes, keepdims)
-    if ord == 2:
-        squares = arith.square(x) if x.dtype.kind in "fV" else arith.real(x * arith.conj(x))
-        return root(reduced("add", squares, axes, keepdims))
     whole = reduced("add", arith.power(size, ord), axes, keepdims)
     nothing = whole == 0
     return select.where(nothing, 0, arith.power(select.where(nothing, 1, whole), 1 / ord))

@@ -1,30 +1,38 @@
 """The first few places of the order of long rows, without sorting the rest.
 
 The k-th least of what blocks have at least is no less than the k-th element in order: what is not
-greater than that is sorted.
+greater than that is sorted.  Only ``k - 1`` blocks have lesser elements, and of those that are
+equal to it the first ``k`` are enough.  Keys of 64 bits, beside which there is no room for places,
+make a short row of their own.
 """
 
 from __future__ import annotations
 
 from agnesi.codegen.library.polls import Polls
-from agnesi.codegen.library.sorting.quick import write_quick
+from agnesi.codegen.library.sorting.quick import word_lanes, write_quick
+from agnesi.codegen.library.sorting.row import Row
 from agnesi.codegen.library.sorting.rows import FIELDS, PLACE_BITS, Rows, Spec
+from agnesi.codegen.library.sorting.squeezed import Ties
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.llvm.task import share, task
-from agnesi.core.ir.calls.sorting import BLOCK_ELEMENTS
+from agnesi.core.ir.calls.sorting import BLOCK_ELEMENTS, VECTOR_BYTES
 from agnesi.core.target import Target
-
-_LANES = 16
 
 
 def first_module(name: str, target: Target) -> str:
-    """The module for ``name``, a dtype whose keys have 32 bits.
+    """The module for ``name``, a dtype.
 
-    Its function ``run`` is told what sorts are told, and how many places are wanted; rows lie one
-    behind the other.
+    Its function ``run`` is told what sorts are told, how many places are wanted, and for how many
+    elements there is room; rows lie one behind the other.
     """
     module, spec = Module(target), Spec(name, True)
     write_quick(module, "i64", spec.most)
+    if not spec.fits:
+        row = [("ptr", "table"), ("i64", "start")]
+        polls = ("ptr", "polls")
+        Ties(Builder(module, "sort_ties", [*row, ("ptr", "words"), ("i64", "least"), polls]),
+             spec, word_lanes(target, 64)).write()
+        Row(Builder(module, "sort_row", [*row, ("ptr", "room"), polls]), spec).write()
     _First(task(module), spec).write()
     return str(module)
 
@@ -32,66 +40,114 @@ def first_module(name: str, target: Target) -> str:
 class _First:
     def __init__(self, b: Builder, spec: Spec) -> None:
         self.b = b
-        table, begin, _, thread = b.parameters
+        self.fits = spec.fits
+        self.type = spec.keys.type
+        self.lanes = 8 * VECTOR_BYTES // int(self.type[1:])
+        self.table, begin, _, thread = b.parameters
         self.polls = Polls.begin(b, thread)
-        self.rows = Rows(b, spec, table)
-        self.k = b.load("i64", b.gep("i64", table, i64(len(FIELDS))))
+        self.rows = Rows(b, spec, self.table)
+        self.k, most = (b.load("i64", b.gep("i64", self.table, i64(len(FIELDS) + i)))
+                        for i in (0, 1))
+        #: Words that are sorted; of long keys elements and their places.
         self.words = b.gep("i8", self.rows.room, b.mul(begin, self.rows.step))
-        self.count = b.alloca("i64", 1)
+        self.places = b.gep("i64", self.words, b.sub(b.op("udiv", self.rows.step, i64(8)), most))
+        self.elements = b.gep("i64", self.places, b.sub(i64(0), most))
+        self.count, self.equal = b.alloca("i64", 1), b.alloca("i64", 1)
+        self.limit = b.alloca(self.type, 1)
+        self.short = b.alloca("i64", len(FIELDS))
 
     def write(self) -> None:
         b, rows = self.b, self.rows
         with b.loop(*share(b, rows.count, rows.units)) as row:
             start = b.mul(row.index, rows.n)
             self._collect(start, self._bound(start))
-            b.call("void", "sort_words", self.words, b.load("i64", self.count),
-                   self.polls.place)
+            if self.fits:
+                b.call("void", "sort_words", self.words, b.load("i64", self.count),
+                       self.polls.place)
+            else:
+                self._sort_elements()
             with b.loop(i64(0), self.k) as turn:
-                result = rows.result(b.load("i64", b.gep("i64", self.words, turn.index)))
+                result = self._result(b.load("i64", b.gep("i64", self.words, turn.index)))
                 at = b.add(b.mul(row.index, self.k), turn.index)
                 b.store(result, b.gep("i64", rows.target, at))
             row.until = self.polls.left()
         b.ret()
         b.finish()
 
+    def _sort_elements(self) -> None:
+        """Sort what was put together as a row."""
+        b, count = self.b, self.b.load("i64", self.count)
+        for k, place in enumerate((self.elements, self.words, self.words)):
+            b.store(place, b.gep("ptr", self.short, i64(k)))
+        told = {"n": count, "turned": self.rows.turned, "first": i64(0), "last": count,
+                "step": i64(0)}
+        for k, name in enumerate(FIELDS[3:], 3):
+            b.store(told.get(name, i64(1)), b.gep("i64", self.short, i64(k)))
+        b.call("void", "sort_row", self.short, i64(0), self.words, self.polls.place)
+
+    def _result(self, word: Value) -> Value:
+        """The place for a sorted word, which may be any number after a sort that was left."""
+        b = self.b
+        if self.fits:
+            return self.rows.result(word)
+        return b.load("i64", b.gep("i64", self.places,
+                                   b.intrinsic("umin", word, b.load("i64", self.count))))
+
     def _bound(self, start: Value) -> Value:
         """A key that at least ``k`` elements are not behind."""
-        b, rows = self.b, self.rows
+        b, rows, lanes_ = self.b, self.rows, self.lanes
         blocks = b.op("udiv", rows.n, i64(BLOCK_ELEMENTS))
         with self.polls.chunks(i64(0), blocks, each=BLOCK_ELEMENTS) as (part, end), \
                 b.loop(part.index, end, nonempty=True) as block:
             at = b.add(start, b.mul(block.index, i64(BLOCK_ELEMENTS)))
-            least = rows.key(rows.load(at, _LANES))
-            for k in range(_LANES, BLOCK_ELEMENTS, _LANES):
-                least = b.intrinsic("smin", least, rows.key(rows.load(b.add(at, i64(k)), _LANES)))
-            one = b.call("i32", f"llvm.vector.reduce.smin.{suffix(least.type)}", least)
-            b.store(rows.packed(one, block.index), b.gep("i64", self.words, block.index))
+            least = rows.key(rows.load(at, lanes_))
+            for k in range(lanes_, BLOCK_ELEMENTS, lanes_):
+                least = b.intrinsic("smin", least, rows.key(rows.load(b.add(at, i64(k)), lanes_)))
+            one = b.call(self.type, f"llvm.vector.reduce.smin.{suffix(least.type)}", least)
+            word = rows.packed(one, block.index) if self.fits else one
+            b.store(word, b.gep("i64", self.words, block.index))
         b.call("void", "sort_words", self.words, blocks, self.polls.place)
         key = b.load("i64", b.gep("i64", self.words, b.sub(self.k, i64(1))))
-        return b.cast("trunc", b.op("ashr", key, i64(PLACE_BITS)), "i32")
+        return b.cast("trunc", b.op("ashr", key, i64(PLACE_BITS)), "i32") if self.fits else key
 
     def _collect(self, start: Value, bound: Value) -> None:
         """Put together what is not behind the bound, with its places."""
-        b, rows = self.b, self.rows
+        b, rows, lanes_ = self.b, self.rows, self.lanes
         b.store(i64(0), self.count)
-        limit = b.splat(bound, _LANES)
-        numbers = lanes(vector("i64", _LANES), range(_LANES))
-        with self.polls.chunks(i64(0), rows.n) as (part, end), \
-                b.loop(part.index, end, _LANES, nonempty=True) as turn:
-            there = b.icmp("slt", numbers, b.splat(b.sub(rows.n, turn.index), _LANES))
-            keys = rows.key(rows.load(b.add(start, turn.index), _LANES, there))
+        b.store(i64(0), self.equal)
+        b.store(bound, self.limit)
+        numbers = lanes(vector("i64", lanes_), range(lanes_))
+        last = self.polls.remaining(rows.n)  # what a sort that was left found is no bound
+        with self.polls.chunks(i64(0), last) as (part, end), \
+                b.loop(part.index, end, lanes_, nonempty=True) as turn:
+            there = b.icmp("slt", numbers, b.splat(b.sub(rows.n, turn.index), lanes_))
+            keys = rows.key(rows.load(b.add(start, turn.index), lanes_, there))
+            limit = b.splat(b.load(self.type, self.limit), lanes_)
             ahead = b.op("and", b.icmp("sle", keys, limit), there)
-            bits = b.cast("bitcast", ahead, f"i{_LANES}")
+            bits = b.cast("bitcast", ahead, f"i{lanes_}")
             with b.when(b.icmp("ne", bits, const(bits.type, 0)), rare=True):
-                self._append(start, turn.index, b.cast("zext", bits, "i64"))
+                self._append(start, turn.index, b.cast("zext", bits, "i64"), bound)
 
-    def _append(self, start: Value, first: Value, bits: Value) -> None:
+    def _append(self, start: Value, first: Value, bits: Value, bound: Value) -> None:
         b, rows = self.b, self.rows
         with b.loop(i64(0), b.intrinsic("ctpop", bits), 1, [bits], nonempty=True) as turn:
             (left,) = turn.carried
             place = b.add(first, b.intrinsic("cttz", left, Value("true", "i1")))
-            packed = rows.packed(rows.key(rows.load(b.add(start, place))), place)
+            raw = rows.load(b.add(start, place))
+            key = rows.key(raw)
+            alike = b.cast("zext", b.icmp("eq", key, bound), "i64")
+            equal = b.add(b.load("i64", self.equal), alike)
+            enough = b.icmp("sgt", equal, self.k)
             at = b.load("i64", self.count)
-            b.store(packed, b.gep("i64", self.words, at))
-            b.store(b.add(at, i64(1)), self.count)
+            if self.fits:
+                b.store(rows.packed(key, place), b.gep("i64", self.words, at))
+            else:
+                b.store(raw, b.gep("i64", self.elements, at))
+                b.store(place, b.gep("i64", self.places, at))
+            taken = b.select(b.op("and", enough, b.icmp("eq", key, bound)), i64(0), i64(1))
+            b.store(b.add(at, taken), self.count)
+            b.store(equal, self.equal)
             turn.carry(b.op("and", left, b.sub(left, i64(1))))
+        enough = b.icmp("sge", b.load("i64", self.equal), self.k)
+        below = b.intrinsic("ssub.sat", bound, const(bound.type, 1))
+        b.store(b.select(enough, below, bound), self.limit)

@@ -107,17 +107,22 @@ BLOCK_ELEMENTS = 64
 def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
     """How compiled code finds the first ``k`` places of rows without sorting them.
 
-    None where it does not: rows are short for that, or have gaps, or keys are long.
+    None where it does not: rows are short for that, or have gaps.
     """
     found = Sorting(tuple(x.shape), x.dtype.name, axis, descending, True)
     n = x.shape[axis]
-    if not (found.possible and is_static(x.shape) and isinstance(n, int) and x.dtype.itemsize < 8):
+    if not (found.possible and is_static(x.shape) and isinstance(n, int)):
         return None
     if not 0 < 2 * k * BLOCK_ELEMENTS <= n or product(x.shape[axis + 1:]) != 1:
         return None
-    numbers = (*found.numbers[:5], 8 * n, *found.numbers[6:], k)
+    # Of k - 1 blocks and the rest, and k equal ones; a place more is written than taken.
+    most = k * BLOCK_ELEMENTS + k + 1
+    words = max(most, n // BLOCK_ELEMENTS) if x.dtype.itemsize < 8 else (
+        max(most, n // BLOCK_ELEMENTS) + 2 * most)
+    room = VECTOR_BYTES * -(-8 * words // VECTOR_BYTES)
+    numbers = (*found.numbers[:5], room, *found.numbers[6:], k, most)
     table = (operand(0), result(), scratch(), *map(number, numbers))
-    return Call(f"first:{x.dtype.name}", table, scratch=(8 * n * found.units,),
+    return Call(f"first:{x.dtype.name}", table, scratch=(room * found.units,),
                 units=found.units)
 
 
