@@ -123,6 +123,8 @@ REFUSED: dict[str, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
                      "columns; write k= or m="),
 }
 _SAID: set[str] = set()
+#: The module whose wrapper of reductions stands in front of others.
+_IN_FRONT = "agnesi.ops.base.totals"
 
 
 def _is_pytorchs(frame: Any) -> bool:
@@ -159,7 +161,9 @@ def watched(function: Any, name: str) -> Any:
     def look(*args: Any, **keywords: Any) -> Any:
         of_two = name in ("max", "min") and len(args) > 1 and hasattr(args[1], "ndim")
         if not keywords and len(args) >= least and name not in _SAID and not of_two:
-            frame = sys._getframe(2)
+            frame: Any = sys._getframe(2)
+            if frame.f_globals.get("__name__") == _IN_FRONT:
+                frame = frame.f_back
             if _is_pytorchs(frame) and not ours(frame.f_code.co_filename):
                 warn_of(name)
         return function(*args, **keywords)

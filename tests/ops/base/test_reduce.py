@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops.base import few_numbers
+from agnesi.ops.base import totals
 
 X = np.random.default_rng(0).normal(size=(3, 4, 5))
 AXES: list[Any] = [None, 0, -1, (0, 2), (), [1]]
@@ -178,5 +178,5 @@ def test_reductions_of_few_numbers_are_those_of_many(name: str,
     arrays = [part.astype(c) for c in "dfei?" for part in (whole, numbers[:, :1])]
     arrays += [numbers, numbers[:, :0], numbers[0, 0], np.ones((2, 3, 4), "f").transpose(2, 0, 1)]
     few = [outcome(x, way) for x in arrays for way in ways]
-    monkeypatch.setattr(few_numbers, "_MANY", 0)
+    monkeypatch.setattr(totals, "_MIN_MANY_ELEMENTS", 0)
     assert few == [outcome(x, way) for x in arrays for way in ways]

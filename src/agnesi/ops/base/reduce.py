@@ -26,11 +26,10 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import accumulator, as_tensor, cast
 from agnesi.ops.base.elementwise import silently
-from agnesi.ops.base.expand import broadcast_to, lower_reduce
-from agnesi.ops.base.few_numbers import of_few
+from agnesi.ops.base.expand import add_up, broadcast_to, lower_reduce
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.scans import halved, product_of_others
-from agnesi.ops.base.totals import add_up, is_narrow, nonzeros, total, wide_of
+from agnesi.ops.base.totals import is_narrow, nonzeros, of_few, total, wide_of
 
 Axis = int | tuple[int, ...] | None
 
