@@ -45,12 +45,16 @@ class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
 
 
 def _age() -> None:
-    """Let new objects be old, unless too many are that nobody looked at, or the user froze some."""
+    """Let new objects be old, unless too many are that nobody looked at, or the user froze all.
+
+    Python 3.12 itself freezes some hundred at its start, which are old anyway.
+    """
     global _unseen
     new, now = gc.get_count()[0], gc.get_stats()[2]["collections"]
     count, before = _unseen
     count = count if before == now else 0
-    if new > _SCANNED_OBJECTS and count <= _MAX_UNSCANNED_OBJECTS and not gc.get_freeze_count():
+    unfrozen = gc.get_freeze_count() < _SCANNED_OBJECTS
+    if new > _SCANNED_OBJECTS and count <= _MAX_UNSCANNED_OBJECTS and unfrozen:
         gc.freeze()
         gc.unfreeze()
         _unseen = count + new, now

@@ -86,7 +86,7 @@ nbdtrik: Function = _documented(
     *fixed("nbdtrik", 3))
 nbdtrin: Function = _documented(
     "nbdtrin", "Number of successes for which :func:`nbdtr` of ``x1`` is ``x2``.",
-    "[1.0], [0.5], [0.5]", "[2.]", *fixed("nbdtrin", 3))
+    "[0.0], [0.25], [0.5]", "[2.]", *fixed("nbdtrin", 3))
 
 # -- Poisson ------------------------------------------------------------------------------------
 pdtr: Function = _documented(
