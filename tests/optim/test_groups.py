@@ -233,3 +233,16 @@ def test_gradients_of_several_batches_add_up_in_one_compiled_step() -> None:
             update()
         found.append(net.weight.numpy())
     np.testing.assert_allclose(*found, rtol=1e-5)
+
+
+def test_state_by_parameter_has_the_optimizers_own_tensors() -> None:
+    w, b = ag.ones(3, requires_grad=True), ag.ones(2, requires_grad=True)
+    optimizer = ag.optim.Adam([{"params": [w]}, {"params": [b], "lr": 0.5}], lr=0.1)
+    ((w * 2).sum() + b.sum()).backward()
+    optimizer.step()
+    np.testing.assert_allclose(optimizer.state[w]["exp_avg"].numpy(), [0.2] * 3, rtol=1e-6)
+    np.testing.assert_allclose(optimizer.state[b]["exp_avg"].numpy(), [0.1] * 2, rtol=1e-6)
+    optimizer.state[b]["exp_avg"].zero_()
+    assert optimizer.state_dict()["state"][1]["exp_avg"].tolist() == [0, 0]
+    with pytest.raises(TypeError):
+        optimizer.state[w] = {}  # type: ignore[index]

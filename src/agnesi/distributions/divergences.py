@@ -51,6 +51,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     :param p, q: Of batches that broadcast.
     :returns: Of the batch's shape.
     :raises NotImplementedError: If there is no formula for these classes.
+    :raises ShapeError: If the batches do not broadcast.
     :see: distributions.register_kl
 
     >>> D = ag.distributions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -71,6 +72,8 @@ class Optimizer(Written):
         What is optimised, in all groups.
     slots : dict of str to list of Tensor
         What is remembered for each parameter, by name.
+    state : mapping of Tensor to mapping of str to Tensor
+        The same by parameter and PyTorch's name.
 
     Raises
     ------
@@ -187,6 +190,14 @@ class Optimizer(Written):
         names = dict.fromkeys(name for part in self.parts for name in part.own_slots)
         return {name: [t for part in self.parts for t in part.own_slots.get(name, ())]
                 for name in names}
+
+    @property
+    def state(self) -> Mapping[Tensor, Mapping[str, Tensor]]:
+        """The same by parameter and PyTorch's name, ``optimizer.state[p]["exp_avg"]``: the
+        optimizer's own tensors, whose elements may be changed (``.zero_()``)."""
+        found = worded(self, copy=False)["state"]
+        return MappingProxyType({p: MappingProxyType(found.get(i, {}))
+                                 for i, p in enumerate(self.parameters)})
 
     @property
     def param_groups(self) -> list[ParameterGroup]:

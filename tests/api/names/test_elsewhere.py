@@ -145,8 +145,8 @@ def test_classes_are_named_as_they_are() -> None:
 
     with pytest.raises(AttributeError, match=r"^'Net' object has no attribute 'hidden'$"):
         Net()(W)
-    with pytest.raises(AttributeError, match=r"^'SGD' object .* 'state'; use `optimizer.slots"):
-        optim.SGD([W], 0.1).state  # noqa: B018
+    with pytest.raises(AttributeError, match=r"^'SGD' object .* 'minimize'; use `loss.back"):
+        optim.SGD([W], 0.1).minimize  # noqa: B018
 
 
 def test_objects_are_copied_and_pickled_as_before() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 from collections.abc import Callable
 from contextlib import ContextDecorator, nullcontext
 from contextvars import ContextVar
@@ -203,7 +204,8 @@ class Config:
     def __call__(self, *words: Any, **settings: Any) -> Settings:
         """Change settings for the length of a ``with`` block, in this thread or task."""
         if words:
-            raise TypeError(f"config takes settings by name, config(threads=4), not {words[0]!r}")
+            raise TypeError(f"config takes settings by name, config(threads=4), "
+                            f"not {reprlib.repr(words[0])}")
         return Settings(**settings)
 
     def __dir__(self) -> list[str]:

@@ -70,7 +70,6 @@ T_destination call_super_init dump_patches : `model.state_dict()`
 """
 
 OPTIMIZER = """
-state : `optimizer.slots`
 minimize apply_gradients update apply_updates : `loss.backward()`, and then `optimizer.step()`
 clip_grad_norm : `nn.utils.clip_grad_norm_(parameters, max_norm)`
 backward : `loss.backward()`, and then `optimizer.step()`
