@@ -59,12 +59,13 @@ class Callbacks:
 
     def failed(self, code: int) -> Any:
         """Raise what a callback raised; the ``failed`` argument of :func:`entry.bind`."""
-        error, told = self._errors.__dict__.pop("found", (None, None))
-        if error is None and code != FAILED:
+        found = self._errors.__dict__.pop("found", None) or _struck.__dict__.pop("found", None)
+        if found is None and code != FAILED:
             raise RuntimeError(f"compiled code stopped with code {code}")
-        if error is None:  # another hook has it
+        if found is None:  # another hook has it
             raise KeyboardInterrupt("a handler of signals raised an exception where compiled code "
                                     "calls Python, which sys.unraisablehook has told")
+        error, told = found
         seen = told(error) if isinstance(error, Exception) else error
         raise seen from error.__cause__
 
@@ -77,9 +78,9 @@ class Callbacks:
             return token ^ 1
         return token
 
-    def struck(self, error: BaseException) -> None:
-        """Keep the exception of a handler of signals, which is no callback's."""
-        self._errors.found = error, lambda error: error
+
+#: The exception of a handler of signals in this thread, which is no callback's.
+_struck = threading.local()
 
 
 def _watch_unraisable() -> None:
@@ -89,9 +90,10 @@ def _watch_unraisable() -> None:
         return
 
     def hook(told: Any) -> None:
-        owner = getattr(told.object, "__self__", None)
-        if isinstance(owner, Callbacks) and isinstance(told.exc_value, BaseException):
-            owner.struck(told.exc_value)
+        ours = isinstance(getattr(told.object, "__self__", None), Callbacks) or (
+            "Callbacks._run of <agnesi." in (told.err_msg or ""))  # Python 3.13 gives the text only
+        if ours and isinstance(told.exc_value, BaseException):
+            _struck.found = told.exc_value, lambda error: error
         else:
             before(told)
 
