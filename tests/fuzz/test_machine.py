@@ -206,6 +206,8 @@ def test_real_algebra_may_continue_what_a_zero_interrupts():
     assert not continues(real, 0, np.array([2.0]), everywhere)
     slope = small(["x1 / x2 * x2"], x1=np.array([0.0]), x2=np.array([0.0]))
     assert check(Case(slope, BY_NAME["graph of gradients"])) is None
+    beside_none = small(["ag.sqrt(x1)**2"], x1=np.array([0.0, -1.0]))
+    assert check(Case(beside_none, BY_NAME["graph of gradients"])) is None
 
 
 @pytest.mark.parametrize("text", ["ag.nan_to_num(v1)", "ag.isnan(v1)", "ag.nan_to_num(x1 / x1)"])

@@ -18,7 +18,9 @@ SMALL, NEAR = 2.0**-12, 1e-2
 
 
 def continues(case: Case, place: int, found: np.ndarray, where: np.ndarray) -> bool:
-    """Whether a result is what the eager program gives at numbers near what it is given."""
+    """Whether a result is what the eager program gives at numbers near what it is given; where that
+    has none, real algebra may have one.
+    """
     if not case.way.real:
         return False
     try:
@@ -28,7 +30,8 @@ def continues(case: Case, place: int, found: np.ndarray, where: np.ndarray) -> b
     if near.shape != found.shape or near.dtype != found.dtype:
         return False
     with np.errstate(all="ignore"):
-        return bool(np.isclose(found[where], near[where], rtol=NEAR, atol=NEAR).all())
+        alike = np.isclose(found, near, rtol=NEAR, atol=NEAR)
+        return bool((alike | np.isnan(near))[where].all())
 
 
 def _moved(program: Program) -> Program:
