@@ -1,7 +1,9 @@
 """Graphs and modules as data: written, read, extended, compiled; what is made up is refused."""
 
+import importlib
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 
@@ -12,6 +14,8 @@ import agnesi as ag
 from agnesi import nn, saving
 from agnesi import symbolic as T
 from agnesi.compiler import eager
+from agnesi.core.op import Op
+from agnesi.saving.graphs.operations import IDENTITIES, OPERATIONS
 from agnesi.testing.samples import cases
 from tests.saving.corpus import declared
 from tests.saving.golden_graphs import FOLDER, GRAPHS, values
@@ -90,6 +94,39 @@ def test_every_operation_is_read_as_it_was_written(name, tmp_path):
     assert [(y.shape, y.dtype) for y in loaded.outputs] == [(y.shape, y.dtype) for y in outputs]
     ag.save(loaded.outputs, tmp_path / "b.agnesi", inputs=loaded.inputs, weights=True)
     assert (tmp_path / "a.agnesi").read_bytes() == (tmp_path / "b.agnesi").read_bytes()
+
+
+#: Operations of no file, by the reason.
+NOT_SAVED = {
+    "they run the user's Python": "Callback _Printed _Applied _Linear _Pull _Push _Custom Op"
+    " Pullback _Called _Later NumpyDraw",
+    "parts of programs that run eagerly, are traced or compiled": "After CompiledCall Decided"
+    " Deferred Example Recompute RegionCall Rerun Segment SetValue",
+    "they belong to a group of processes": "Begin Collective Finish",
+    "what others are made of when they are compiled": "Gather ScatterAdd ScatterPut HalfProduct"
+    " Direct Fourier Reference Unfolded Potrf OfTriangle Getrf Getrs Gees Geev Geqrf Gesdd Laswp"
+    " Orgqr Syevd Trsyl SmallCholesky SmallDiagonal SmallInv SmallSolve SmallTriangle Gbsv Trsm"
+    " Lines RealLines RealLinesBack transforms.Columns",
+    "they hold the pattern of a sparse matrix": "MaskedProduct Pick ProductCount ProductPattern"
+    " ColumnProduct RowProduct SampledProduct patterns.Solve",
+}
+
+
+def test_every_operation_can_be_saved_or_is_listed_as_one_that_cannot():
+    for package in (ag.ops, ag.autodiff):
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            importlib.import_module(module.name)
+    rows, listed = set(OPERATIONS.values()), " ".join(NOT_SAVED.values()).split()
+    kinds = [c for c in every_subclass(Op) if c.__module__.startswith("agnesi.")]
+    leaves = [c for c in kinds if not c.__subclasses__()]
+    lack = {c for c in leaves if (c.__module__, c.__name__) not in rows}
+    lack -= {type(op) for op in IDENTITIES.values()}
+    assert not [c for c in lack if c.__name__ not in listed
+                and f"{c.__module__.split('.')[-1]}.{c.__name__}" not in listed]
+
+
+def every_subclass(cls):
+    return [c for s in cls.__subclasses__() for c in (s, *every_subclass(s))]
 
 
 def test_structure_without_weights_asks_for_them(tmp_path):

@@ -42,6 +42,10 @@ class Bitcast(Op):
         return sizes[1] // sizes[0]
 
     def infer(self, x: Any) -> Any:
+        whole = self.source.itemsize >= self.dtype.itemsize
+        if (x.dtype != self.source or "c" in (self.source.kind, self.dtype.kind)
+                or (not whole and (not x.shape or x.shape[-1] != self.ratio))):
+            raise ShapeError(f"no bits of {self.source} and shape {x.shape} make {self.dtype}")
         if self.source.itemsize > self.dtype.itemsize:
             return (*x.shape, self.ratio), self.dtype
         return (x.shape[:-1] if self.ratio > 1 else x.shape), self.dtype
