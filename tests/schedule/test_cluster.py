@@ -119,3 +119,14 @@ def test_merges_make_no_cycles(function, optimizer):
     np.testing.assert_allclose(value.numpy(), wanted.numpy(), 1e-12)
     np.testing.assert_allclose(da.numpy(), wa.numpy(), 1e-12)
     np.testing.assert_allclose(db.numpy(), wb.numpy(), 1e-12)
+
+
+@pytest.mark.parametrize("size, loops", [(1 << 14, 4), (64, 1)])
+def test_a_number_in_common_does_not_join_large_loops(size, loops):
+    """Four loops over different arrays: together they would read too many at once."""
+    arrays = [np.full(size, k, "float32") for k in range(4)]
+    step = ag.jit(lambda rate, xs: [x * ag.sqrt(rate + 1) for x in xs])
+    for found, x in zip(step(np.float32(3), arrays), arrays, strict=True):
+        np.testing.assert_array_equal(found, x * 2)
+    kernels = [line for line in str(step.plan()).splitlines() if ": loops multiply" in line]
+    assert len(kernels) == loops
