@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from agnesi.core.ir.costs import price
 from agnesi.core.ir.extents import guess
@@ -23,6 +22,7 @@ from agnesi.schedule.clustering.node_facts import (
     flat_source,
     is_empty,
     is_size_scalar,
+    long_sizes,
     lowerable,
     numel,
     repeats_reductions,
@@ -87,10 +87,6 @@ def unfused(program: Program) -> Clustering:
     plan = Clustering(program.order, request.outputs, request.target, request.inner, apart=True)
     plan.keep_all()
     return plan
-
-
-def _sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([n for n in shape if n != 1])
 
 
 class Clustering:
@@ -516,7 +512,7 @@ class Clustering:
                 if weight(operand) >= (_LARGE_ELEMENTS if numel(root) == 1 else _MIN_ELEMENTS):
                     return False
             elif numel(root) != numel(node) and not (
-                trailing and _sizes(root.shape)[: len(outer)] == outer
+                trailing and long_sizes(root.shape)[: len(outer)] == outer
             ):
                 return False
             if (
@@ -547,7 +543,7 @@ def _mergeable(clusters: Sequence[Cluster]) -> bool:
         return False
     if any(c.foreign or c.product is not None for c in clusters):
         return False
-    sizes = _sizes(max((c.widest for c in clusters), key=weight).shape)
+    sizes = long_sizes(max((c.widest for c in clusters), key=weight).shape)
     return all(
-        (own := _sizes(shape)) == sizes[: len(own)] for c in clusters for shape in c.shapes
+        (own := long_sizes(shape)) == sizes[: len(own)] for c in clusters for shape in c.shapes
     )

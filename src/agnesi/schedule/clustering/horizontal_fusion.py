@@ -10,6 +10,7 @@ from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.cluster import Cluster
+from agnesi.schedule.clustering.node_facts import long_sizes
 from agnesi.schedule.program import Program
 
 #: Elements from which reading a value one time less is worth fusing two kernels.
@@ -46,7 +47,7 @@ def fuse_siblings(program: Program) -> Program:
 
 def _result_shape(cluster: Cluster) -> Iterable[Any]:
     """The shape of results that a loop over their elements gives; nothing of other clusters."""
-    shapes = {_wide(shape) for shape in cluster.shapes}
+    shapes = {long_sizes(shape) for shape in cluster.shapes}
     alone = not (cluster.users or cluster.reduces or cluster.sweeps) and len(shapes) == 1
     return shapes if alone else ()
 
@@ -63,7 +64,7 @@ def fuse_small(program: Program) -> Program:
     growing: dict[Any, tuple[Cluster, int]] = {}
     before = [c for c in plan.clusters if c.merged is None]
     for cluster in before:
-        shapes = {_wide(shape) for shape in cluster.shapes}
+        shapes = {long_sizes(shape) for shape in cluster.shapes}
         if cluster.reduces or cluster.sweeps or len(shapes) != 1:
             continue
         key = shapes.pop()
@@ -101,7 +102,7 @@ def _unite(group: Sequence[Cluster], stored: Callable[[Node], bool],
             first, second = a.now(), group[j].now()
             if first is second or grown.get(first, 0) >= _MAX_FUSIONS_PER_KERNEL:
                 continue
-            if len({_wide(shape) for c in (first, second) for shape in c.shapes}) > 1:
+            if len({long_sizes(shape) for c in (first, second) for shape in c.shapes}) > 1:
                 continue
             if merge([first, second]):
                 grown[first] = grown.get(first, 0) + grown.get(second, 0) + 1
@@ -111,11 +112,6 @@ def _next(places: list[int], place: int) -> list[int]:
     """The places in a sorted list that are not far behind one of them."""
     begin = bisect_right(places, place)
     return places[begin:bisect_right(places, place + _MAX_CANDIDATES, begin)]
-
-
-def _wide(shape: Sequence[Any]) -> tuple[Any, ...]:
-    """The sizes of a value without those that are 1."""
-    return tuple([n for n in shape if n != 1])
 
 
 def _reads(cluster: Cluster, stored: Callable[[Node], bool], least: int) -> set[int]:

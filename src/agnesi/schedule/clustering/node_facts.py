@@ -200,3 +200,8 @@ def uniform(node: Node) -> Any:
     if node.op is not None or node.value is None or node.handle is not None:
         return None
     return node.value.reshape(-1)[0].item() if node.value.size == 1 else None
+
+
+def long_sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
+    """The sizes of a value without those that are 1."""
+    return tuple([n for n in shape if n != 1])
