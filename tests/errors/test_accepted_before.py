@@ -37,8 +37,8 @@ CASES = [
      "DataLoader: samples of one batch have different keys: ['a'] and ['b']; give a collate_fn"),
     (lambda: data.DataLoader([1], sampler=3), TypeError,
      "DataLoader: sampler must be a list or another iterable or None, not 3"),
-    (lambda: data.RandomSampler(3), TypeError, "RandomSampler: dataset must be something that has "
-     "len(), as a list or a dataset, not 3"),
+    (lambda: data.RandomSampler(3), TypeError, "RandomSampler: data_source must be something "
+     "that has len(), as a list or a dataset, not 3"),
     (lambda: data.Subset([1, 2], 1), TypeError,
      "Subset: indices must be a list of integers, not 1"),
     (lambda: data.TensorDataset(X)[9], IndexError,

@@ -72,6 +72,23 @@ def with_out(function: F) -> F:
     return function
 
 
+def shown_as(*names: str) -> Callable[[F], F]:
+    """A decorator for functions whose first parameters have PyTorch's names, which cost nothing:
+    signatures show ours, which are given by place, as the array API's."""
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        parameters = list(signature.parameters.values())
+        for i, name in enumerate(names):
+            parameters[i] = inspect.Parameter(
+                name, inspect.Parameter.POSITIONAL_ONLY, default=parameters[i].default,
+                annotation=parameters[i].annotation)
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore
+        return function
+
+    return decorate
+
+
 def _told(text: str, known: tuple[str, ...]) -> str:
     """Python's words, with what stands here for a keyword, or what there is."""
     found: str = with_keyword(text, known)

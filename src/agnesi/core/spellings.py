@@ -18,20 +18,22 @@ from agnesi.core.support.errors import PACKAGE, at, ours, warn
 #: What others call a parameter of ours.
 _NAMES = {
     "axis": "dim dims axes dimension", "axes": "dims dim axis", "keepdims": "keepdim",
-    "x": "input a m arr tensor A", "x1": "input a x n elements tensor1", "a": "A input", "b": "B",
+    "x": "input a m arr tensor A", "x1": "input a x n elements tensor1", "a": "A input",
+    "b": "B other",
     "x2": "other b mat2 vec2 tensor2 exponent y v values test_elements tensor",
     "arrays": "tensors tup seq", "tensors": "tup arrays", "data": "object", "obj": "a data",
     "sections": "indices_or_sections split_size_or_sections split_size", "shape": "size newshape",
     "size": "output_size shape", "indices": "index", "index": "indices", "min": "a_min",
     "max": "a_max", "shift": "shifts", "reps": "dims", "ord": "p", "k": "diagonal offset",
-    "start": "start_dim", "end": "end_dim", "n_rows": "n N", "n_cols": "m M", "labels": "target",
-    "m": "input col", "loc": "mean", "scale": "std", "log_probabilities": "input",
+    "start": "start_dim input", "end": "end_dim", "n_rows": "n N", "n_cols": "m M",
+    "labels": "target", "m": "input col", "loc": "mean", "scale": "std",
+    "log_probabilities": "input",
     "logits": "input", "w": "weight", "kernel": "kernel_size", "cover_all": "ceil_mode",
     "groups": "num_groups", "factor": "upscale_factor downscale_factor", "ids": "input",
     "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source value", "offset": "k",
     "pad_width": "array_pad", "fill_value": "value", "num": "steps", "method": "interpolation",
     "ddof": "correction", "tol": "atol", "n": "N row", "d": "p", "axis1": "dim0 dim1",
-    "axis2": "dim1 dim2",
+    "axis2": "dim1 dim2", "q": "other",
 }
 #: The parameters that a foreign word may mean.
 FOREIGN: dict[str, list[str]] = {}
@@ -58,6 +60,8 @@ _BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, wor
     hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu threshold""":
         "inplace",
 }.items() for name in names.split()}
+#: PyTorch's old words for what a loss makes of its elements.
+_OLD_REDUCTION = ("size_average", "reduce")
 #: The only device.
 DEVICE = "cpu"
 
@@ -71,6 +75,8 @@ def on_host(device: Any) -> None:
 def in_our_words(keywords: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Keywords by the names of a function's own parameters, which are ``names``."""
     given: dict[str, Any] = {}
+    if "reduction" in names and not keywords.keys().isdisjoint(_OLD_REDUCTION):
+        keywords = _reduction(keywords)
     for word in sorted(keywords):
         value = keywords[word]
         if word == "unbiased" and "correction" in names:
@@ -79,6 +85,17 @@ def in_our_words(keywords: dict[str, Any], names: Sequence[str]) -> dict[str, An
             word = _meant(word, names, given, keywords)
         given[word] = value
     return given
+
+
+def _reduction(keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords with one for ``size_average`` and ``reduce``, which count where they are set."""
+    found = dict(keywords)
+    average, reduce = (found.pop(word, None) for word in _OLD_REDUCTION)
+    if average is not None or reduce is not None:
+        whole = reduce is None or reduce
+        found["reduction"] = (
+            "none" if not whole else "mean" if average is None or average else "sum")
+    return found
 
 
 def _meant(word: str, names: Sequence[str], given: dict[str, Any], keywords: dict[str, Any]) -> str:

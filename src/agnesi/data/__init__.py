@@ -24,6 +24,7 @@ from agnesi.data.samplers import BucketBatchSampler as BucketBatchSampler
 from agnesi.data.samplers import RandomSampler as RandomSampler
 from agnesi.data.samplers import Sampler as Sampler
 from agnesi.data.samplers import SequentialSampler as SequentialSampler
+from agnesi.data.samplers import SubsetRandomSampler as SubsetRandomSampler
 from agnesi.data.samplers import WeightedRandomSampler as WeightedRandomSampler
 from agnesi.data.streams import IterableDataset as IterableDataset
 from agnesi.data.streams import MappedStream as MappedStream

@@ -15,7 +15,13 @@ from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.fetch import Fetch, Task
 from agnesi.data.processes import Workers
-from agnesi.data.samplers import BatchSampler, RandomSampler, SequentialSampler, ordered
+from agnesi.data.samplers import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    ordered,
+)
 from agnesi.data.threads import in_threads
 from agnesi.ops.arrays.loading import check_state
 from agnesi.ops.random.generators import Generator, default_generator
@@ -122,6 +128,9 @@ class DataLoader(Written):
         self.collate_fn, self.multiprocessing_context = collate_fn, multiprocessing_context
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
         self.worker_type = worker_type
+        ordering = batch_sampler if sampler is None else sampler
+        if generator is None and isinstance(ordering, Sampler):
+            generator = ordering.generator
         self.generator = Generator(generator) if isinstance(generator, int) else generator
         self._check(shuffle, sampler, batch_sampler)
         self.sampler: Any = None

@@ -33,6 +33,9 @@ class Sampler:
     [[3, 2], [1, 0]]
     """
 
+    #: What random numbers come from where no loader says it.
+    generator: Generator | None = None
+
     def order(self, generator: Generator) -> Any:
         """Numbers of the samples of one epoch.
 
@@ -45,14 +48,14 @@ class Sampler:
                                      "gives the numbers of an epoch's samples"))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.order(Generator()))
+        return iter(self.order(self.generator or Generator()))
 
 
 class SequentialSampler(Sampler):
     """All samples in their order.
 
-    :param dataset: Whose length counts.
-    :type dataset: Dataset
+    :param data_source: Whose length counts.
+    :type data_source: Dataset
     :see: data.RandomSampler
 
     >>> from agnesi import data
@@ -60,8 +63,8 @@ class SequentialSampler(Sampler):
     [0, 1, 2]
     """
 
-    def __init__(self, dataset: Sized) -> None:
-        self.count = len(dataset)
+    def __init__(self, data_source: Sized) -> None:
+        self.count = len(data_source)
 
     def order(self, generator: Generator) -> Any:
         return range(self.count)
@@ -73,11 +76,12 @@ class SequentialSampler(Sampler):
 class RandomSampler(Sampler):
     """Samples in random order.
 
-    :param dataset: Whose length counts.
-    :type dataset: Dataset
+    :param data_source: Whose length counts.
+    :type data_source: Dataset
     :param replacement: Whether a sample may come several times.
     :param num_samples: How many, also more than memory holds; by default as many as there are.
         Without replacement, each comes again once all others came.
+    :param generator: That of loaders which have none.
     :raises ValueError: If there are no samples to draw from.
     :see: data.SequentialSampler, data.WeightedRandomSampler
 
@@ -86,9 +90,10 @@ class RandomSampler(Sampler):
     [0, 1, 2]
     """
 
-    def __init__(self, dataset: Sized, replacement: bool = False,
-                 num_samples: Count | None = None) -> None:
-        self.count, self.replacement = len(dataset), replacement
+    def __init__(self, data_source: Sized, replacement: bool = False,
+                 num_samples: Count | None = None, generator: Generator | None = None) -> None:
+        self.count, self.replacement = len(data_source), replacement
+        self.generator = generator
         self.num_samples = self.count if num_samples is None else num_samples
         if self.num_samples > 0 == self.count:
             raise ValueError(at(f"RandomSampler: there are no samples of which "
@@ -105,6 +110,29 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
+class SubsetRandomSampler(Sampler):
+    """Some of the samples, in random order.
+
+    :param indices: The numbers of these samples.
+    :type indices: array_like of int
+    :param generator: That of loaders which have none.
+    :see: data.RandomSampler, data.Subset
+
+    >>> from agnesi import data
+    >>> sorted(map(int, data.SubsetRandomSampler([4, 7])))
+    [4, 7]
+    """
+
+    def __init__(self, indices: TensorLike, generator: Generator | None = None) -> None:
+        self.indices, self.generator = np.asarray(indices), generator
+
+    def order(self, generator: Generator) -> Any:
+        return self.indices[shuffled(len(self.indices), generator)]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
 class WeightedRandomSampler(Sampler):
     """Samples drawn with probabilities of their own.
 
@@ -112,6 +140,7 @@ class WeightedRandomSampler(Sampler):
     :type weights: array_like of float
     :param num_samples: How many to draw.
     :param replacement: Whether a sample may come several times.
+    :param generator: That of loaders which have none.
     :raises ValueError: If weights are negative or all zero, or too few for drawing without
         replacement.
     :see: data.RandomSampler
@@ -121,8 +150,9 @@ class WeightedRandomSampler(Sampler):
     True
     """
 
-    def __init__(self, weights: TensorLike, num_samples: Count, replacement: bool = True) -> None:
-        self.weights = np.asarray(weights, np.float64)
+    def __init__(self, weights: TensorLike, num_samples: Count, replacement: bool = True,
+                 generator: Generator | None = None) -> None:
+        self.weights, self.generator = np.asarray(weights, np.float64), generator
         self.num_samples, self.replacement = num_samples, replacement
         if self.weights.ndim != 1 or not (self.weights >= 0).all() or not self.weights.sum() > 0:
             raise ValueError(at("WeightedRandomSampler: weights must be a vector of numbers of at "

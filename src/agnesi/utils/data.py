@@ -12,6 +12,7 @@ from agnesi.data import RandomSampler as RandomSampler
 from agnesi.data import Sampler as Sampler
 from agnesi.data import SequentialSampler as SequentialSampler
 from agnesi.data import Subset as Subset
+from agnesi.data import SubsetRandomSampler as SubsetRandomSampler
 from agnesi.data import TensorDataset as TensorDataset
 from agnesi.data import WeightedRandomSampler as WeightedRandomSampler
 from agnesi.data import default_collate as default_collate

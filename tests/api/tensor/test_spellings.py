@@ -369,3 +369,38 @@ def test_random_numbers_take_numpys_order() -> None:
     one, two = ag.random.default_rng(3), ag.random.default_rng(3)
     np.testing.assert_array_equal(one.normal(1, 2, 5), ag.random.normal(1, 2, 5, generator=two))
     assert one.random(3).shape == (3,) and one.standard_normal((2, 1)).shape == (2, 1)
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("pow", "input exponent"), ("where", "condition input other"), ("clamp", "input min max"),
+    ("round", "input decimals"), ("floor", "input"), ("ceil", "input"), ("trunc", "input"),
+    ("sign", "input"), ("equal", "input other"), ("xlogy", "input other"), ("kron", "input other"),
+    ("polygamma", "n input"), ("lerp", "input end weight"), ("swapaxes", "input axis0 axis1"),
+    ("exp", "input"), ("add", "input other")])
+def test_operands_go_by_pytorchs_names(name: str, words: str) -> None:
+    given = {"exponent": 2, "min": 1.0, "max": 4.0, "decimals": 1, "n": 1, "weight": 0.5,
+             "axis0": 0, "axis1": 1, "condition": X > 2}
+    values = [given.get(word, X) for word in words.split()]
+    function = getattr(ag, name)
+    named = dict(zip(words.split(), values, strict=True))
+    for call in (function, lambda **named: ag.jit(lambda: function(**named))()):
+        np.testing.assert_allclose(call(**named), function(*values), rtol=1e-6)
+
+
+def test_operands_are_converted_first_by_dtype() -> None:
+    for found in (ag.softmax(X, dim=1, dtype=ag.float64), ag.norm(X, dtype=ag.float64),
+                  ag.nanmean(input=X, dim=0, dtype=ag.float64), X.norm(p=1, dtype=ag.float64)):
+        assert found.dtype == np.float64
+
+
+def test_counts_alone_repeat_their_places() -> None:
+    counts = ag.tensor([1, 0, 2])
+    for found in (ag.repeat_interleave(counts), ag.repeat_interleave(repeats=counts)):
+        assert found.tolist() == [0, 2, 2]
+
+
+def test_old_words_for_reductions() -> None:
+    y = X + 1
+    assert F.mse_loss(X, y, size_average=False).item() == 12
+    assert F.mse_loss(X, y, size_average=True, reduction="sum").item() == 1
+    assert F.mse_loss(X, y, reduce=False).shape == X.shape

@@ -25,6 +25,8 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape, swapaxes
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.composite import array_equal
+from agnesi.ops.indexing.diagonal import diagonal
+from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import Ordered
 
@@ -273,6 +275,44 @@ def _bits(function: Form, args: Any, keywords: Any) -> Any:
     return function(*args, keywords["dtype"]) if keywords.keys() == {"dtype"} else NotImplemented
 
 
+def _converting(function: Form, args: Any, keywords: Any) -> Any:
+    """The operand in another dtype first."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if "dtype" not in keywords or "dtype" in names:
+        return NotImplemented
+    given = in_our_words({w: v for w, v in keywords.items() if w != "dtype"}, names)
+    x = as_tensor(args[0] if args else given.pop(names[0]))
+    dtype = keywords["dtype"]
+    return function(x if dtype is None else cast(x, dtypes.as_dtype(dtype)), *args[1:], **given)
+
+
+def _swapped(function: Form, args: Any, keywords: Any) -> Any:
+    """Axes counted from 0."""
+    if "axis0" not in keywords:
+        return NotImplemented
+    given = {w: v for w, v in keywords.items() if w not in ("axis0", "axis1", "input")}
+    operands = args or (keywords["input"],)
+    return function(*operands, keywords["axis0"], keywords["axis1"], **given)
+
+
+def _counted(function: Form, args: Any, keywords: Any) -> Any:
+    """Numbers from 0, as often as counts alone say."""
+    known = keywords.keys() <= {"repeats", "output_size"}
+    if len(args) + ("repeats" in keywords) != 1 or not known:
+        return NotImplemented
+    repeats = as_tensor(args[0] if args else keywords["repeats"])
+    return function(arange(repeats.shape[0]), repeats)
+
+
+def _of_matrices(function: Form, args: Any, keywords: Any) -> Any:
+    """Diagonals on other axes than the last ones."""
+    if "axis1" in function.__code__.co_varnames or not {"dim1", "dim2"} & keywords.keys():
+        return NotImplemented
+    names = ("x", "offset", "axis1", "axis2")
+    return diagonal(*args, **in_our_words({"dim1": -2, "dim2": -1, **keywords}, names))
+
+
 #: By the name of the function.
 FORMS: dict[str, Form] = {
     "searchsorted": _searched,
@@ -286,8 +326,11 @@ FORMS: dict[str, Form] = {
     "index_add": _index_add, "index_add_": _index_add, "solve": _solved,
     "solve_triangular": _solved, "lu_solve": _lu_solved,
     "arange": _from_zero, "randint": _from_zero, "view": _bits,
+    "swapaxes": _swapped, "repeat_interleave": _counted, "diagonal": _of_matrices,
     "meshgrid": _grid, "flip": _several, "triu_indices": _triangle, "tril_indices": _triangle,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),
+    **dict.fromkeys(("log_softmax", "nanmean", "norm", "softmax", "softmin", "vector_norm",
+                     "matrix_norm"), _converting),
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
-from agnesi.core.keywords import NEEDED, out_of, strict, with_out
+from agnesi.core.keywords import NEEDED, out_of, shown_as, strict, with_out
 from agnesi.core.op import explain
 from agnesi.core.public import explain_errors, into, public
 from agnesi.core.support import dtypes
@@ -74,10 +74,16 @@ FMOD = Elementwise(
 )
 #: What is said of them.
 NO_NEGATIVE_POWERS = "whole numbers have no negative powers: convert one to a float"
+
+
+def _power_to_base(g: Any, a: Any, b: Any) -> Tensor:
+    return safe_multiply(g * b, power(a, b - 1))
+
+
 POWER = Elementwise(
     "power", np.power,
     (
-        lambda g, a, b: safe_multiply(g * b, power(a, b - 1)),
+        _power_to_base,
         lambda g, a, y: safe_multiply(g * y, _log_of_base(a)),
     ),
     kinds="iufc",
@@ -150,7 +156,8 @@ _sign = unary(SIGN)
 
 
 @with_out
-def power(x1: Any, x2: Any = NEEDED, /, **keywords: Any) -> Tensor:
+@shown_as("x1", "x2")
+def power(input: Any, exponent: Any = NEEDED, **keywords: Any) -> Tensor:
     """``x1`` to the power of ``x2``, elementwise; constant exponents 2, 1/2 and -1 are cheap.
 
     Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
@@ -168,19 +175,19 @@ def power(x1: Any, x2: Any = NEEDED, /, **keywords: Any) -> Tensor:
     tensor([1., 4., 9.])
     """
     out = out_of("power", keywords) if keywords else None
-    if type(x2) in (int, float) and type(x1) is Tensor and not x1.weak:
-        kind = x1.dtype.kind
-        if x2 == 2 and kind in "fcV":
-            return square(x1) if out is None else square(x1, out=out)
-        if x2 == 2 and kind in "iu" and type(x2) is int:
-            return square(x1, out=out)
-        if x2 == 0.5 and kind in "fV":
-            return sqrt(x1, out=out)
-        if x2 == -1 and kind in "fcV":
-            return reciprocal(x1, out=out)
-        if x2 < 0 and kind in "iu" and type(x2) is int:
-            raise explain(ValueError(NO_NEGATIVE_POWERS), "power", (x1, x2))
-    return _power(x1, x2, out=out)
+    if type(exponent) in (int, float) and type(input) is Tensor and not input.weak:
+        kind = input.dtype.kind
+        if exponent == 2 and kind in "fcV":
+            return square(input) if out is None else square(input, out=out)
+        if exponent == 2 and kind in "iu" and type(exponent) is int:
+            return square(input, out=out)
+        if exponent == 0.5 and kind in "fV":
+            return sqrt(input, out=out)
+        if exponent == -1 and kind in "fcV":
+            return reciprocal(input, out=out)
+        if exponent < 0 and kind in "iu" and type(exponent) is int:
+            raise explain(ValueError(NO_NEGATIVE_POWERS), "power", (input, exponent))
+    return _power(input, exponent, out=out)
 
 
 with_methods(power)
@@ -190,7 +197,8 @@ pow = power
 
 
 @strict
-def sign(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+@shown_as("x")
+def sign(input: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
 
     :param x: Of any shape.
@@ -201,9 +209,9 @@ def sign(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.sign(ag.tensor([-2.0, 0.0, 5.0]))
     tensor([-1.,  0.,  1.])
     """
-    if type(x) is not Tensor or x.dtype.kind != "c":
-        return _sign(x, out=out)
-    result = safe_divide(x, as_tensor(abs(x), x.dtype))
+    if type(input) is not Tensor or input.dtype.kind != "c":
+        return _sign(input, out=out)
+    result = safe_divide(input, as_tensor(abs(input), input.dtype))
     return result if out is None else into(out, result)
 
 

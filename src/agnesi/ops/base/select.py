@@ -11,7 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import record
 from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
-from agnesi.core.keywords import out_of, strict, with_out
+from agnesi.core.keywords import out_of, shown_as, strict, with_out
 from agnesi.core.op import EXPLAINED, explain, renamed_error, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, public
@@ -54,15 +54,16 @@ def nonzero(x: Any) -> tuple[Tensor, ...]:
 
 
 @overload
-def where(condition: Any, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor: ...
+def where(condition: Any, input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 
 
 @overload
-def where(condition: Any, /) -> tuple[Tensor, ...]: ...
+def where(condition: Any) -> tuple[Tensor, ...]: ...
 
 
 @with_out
-def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | None = None, /,
+@shown_as("condition", "x1", "x2")
+def where(condition: TensorLike, input: TensorLike | None = None, other: TensorLike | None = None,
           **keywords: Any) -> Any:
     """Elements of ``x1`` where the condition holds, else of ``x2``.
 
@@ -83,29 +84,29 @@ def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | 
     tensor([1., 2.])
     """
     out = out_of("where", keywords) if keywords else None
-    if x1 is None and x2 is None:
+    if input is None and other is None:
         return nonzero(condition)
     if out is None and type(condition) is Tensor and MODE.get().trace is None:
-        a = x1 if type(x1) is Tensor else constant(x1, x2)
-        b = x2 if type(x2) is Tensor else constant(x2, x1)
+        a = input if type(input) is Tensor else constant(input, other)
+        b = other if type(other) is Tensor else constant(other, input)
         found = None if a is None or b is None else _where_now(condition, a, b)
         if found is not None:
             return found
-    if begins_program((condition, x1, x2)):
+    if begins_program((condition, input, other)):
         with in_program():
-            return where(condition, x1, x2, out=out)
+            return where(condition, input, other, out=out)
     try:
         condition = as_tensor(condition)
         if condition.dtype.kind != "b":
             raise DTypeError(
                 f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"
             )
-        if x1 is None or x2 is None:
+        if input is None or other is None:
             raise TypeError("where takes a condition alone, or a condition and both branches: "
                             "where(condition, x1, x2)")
-        return apply_to(out, WHERE, condition, *common(x1, x2))
+        return apply_to(out, WHERE, condition, *common(input, other))
     except (ValueError, TypeError) as error:
-        raise explain(error, "where", (condition, x1, x2)) from None
+        raise explain(error, "where", (condition, input, other)) from None
 
 
 def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
@@ -204,7 +205,8 @@ relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[
 
 
 @strict
-def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None = None, *,
+@shown_as("x")
+def clip(input: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
 
@@ -219,18 +221,18 @@ def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None
     >>> ag.clip(ag.tensor([-1.0, 0.5, 3.0]), 0.0, 1.0)
     tensor([0. , 0.5, 1. ])
     """
-    if begins_program((x, min, max)):
+    if begins_program((input, min, max)):
         with in_program():
-            return clip(x, min, max, out=out)
-    x = operand("clip", x)
+            return clip(input, min, max, out=out)
+    input = operand("clip", input)
     if min is None and max is None:
-        return positive(x, out=out)
-    low, high = _limits(x.dtype)
+        return positive(input, out=out)
+    low, high = _limits(input.dtype)
     try:
-        return call(CLIP, (x, low if min is None else min, high if max is None else max), out)
+        return call(CLIP, (input, low if min is None else min, high if max is None else max), out)
     except EXPLAINED as error:
         bounds = [bound for bound in (min, max) if bound is not None]
-        raise renamed_error(error, "clip", (x, *bounds)) from None
+        raise renamed_error(error, "clip", (input, *bounds)) from None
 
 
 def _limits(dtype: np.dtype) -> tuple[Any, Any]:
@@ -250,9 +252,9 @@ ROUND = Elementwise("round", np.rint, (flat,), kinds="fc")
 def _rounding(row: Elementwise, *texts: str) -> Any:
     compute = unary(row, *texts)
 
-    def function(x: Any, /, **keywords: Any) -> Tensor:
+    def function(input: Any, **keywords: Any) -> Tensor:
         out = out_of(row.name, keywords) if keywords else None
-        x = operand(row.name, x)
+        x = operand(row.name, input)
         return positive(x, out=out) if x.dtype.kind in "iu" else compute(x, out=out)
 
     return functools.update_wrapper(function, compute)
@@ -265,7 +267,8 @@ _round = _rounding(ROUND)
 
 
 @strict
-def round(x: TensorLike, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
+@shown_as("x")
+def round(input: TensorLike, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
 
     :param x: Of any shape; integers are rounded where ``decimals`` is negative.
@@ -278,8 +281,8 @@ def round(x: TensorLike, /, decimals: int = 0, *, out: Tensor | None = None) -> 
     tensor([0., 2., 3.])
     """
     if type(decimals) is int and decimals == 0:
-        return _round(x, out=out)
-    return _to_places(x, decimals, out=out)
+        return _round(input, out=out)
+    return _to_places(input, decimals, out=out)
 
 
 def _to_places(x: Any, decimals: int, *, out: Tensor | None = None) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
-from agnesi.core.keywords import strict
+from agnesi.core.keywords import shown_as, strict
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary
@@ -111,7 +111,8 @@ _xlogy_row = binary(XLOGY)
 
 
 @strict
-def xlogy(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+@shown_as("x1", "x2")
+def xlogy(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """``x1 * log(x2)``, and 0 where ``x1`` is 0.
 
     :param x1, x2: They broadcast; integers become floats.
@@ -122,4 +123,4 @@ def xlogy(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     >>> ag.xlogy(ag.tensor([0.0, 2.0]), ag.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
-    return _xlogy_row(x1, x2, out=out)
+    return _xlogy_row(input, other, out=out)

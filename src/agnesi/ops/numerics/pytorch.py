@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.keywords import NEEDED, strict
+from agnesi.core.keywords import NEEDED, shown_as, strict
 from agnesi.core.op import EXPLAINED, explain, renamed_error
 from agnesi.core.options import NotNegativeBound
 from agnesi.core.public import public
@@ -104,7 +104,8 @@ divide = _divided(arith.divide)
 
 
 @strict
-def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+@shown_as("x1", "x2")
+def equal(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Return whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is
     PyTorch's.
 
@@ -116,7 +117,7 @@ def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     >>> ag.equal([1, 2], [1, 3])
     tensor([ True, False])
     """
-    return compare.equal(x1, x2, out=out)
+    return compare.equal(input, other, out=out)
 
 
 with_methods(equal)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.keywords import strict
+from agnesi.core.keywords import shown_as, strict
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, square
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary
@@ -163,7 +163,8 @@ _polygamma_row = binary(POLYGAMMA)
 
 
 @strict
-def polygamma(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+@shown_as("x1", "x2")
+def polygamma(n: TensorLike, input: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Derivative of order ``x1`` of :func:`digamma` at ``x2``.
 
     :param x1: Orders; not negative.
@@ -176,6 +177,6 @@ def polygamma(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -
     >>> ag.polygamma(1, [float('inf')])
     tensor([0.])
     """
-    if type(x1) is int and x1 in (0, 1):
-        return (digamma, trigamma)[x1](x2, out=out)
-    return _polygamma_row(x1, x2, out=out)
+    if type(n) is int and n in (0, 1):
+        return (digamma, trigamma)[n](input, out=out)
+    return _polygamma_row(n, input, out=out)

@@ -23,7 +23,6 @@ collect_env mobile_optimizer : nothing: an inside of PyTorch's
 """
 
 DATA = """
-SubsetRandomSampler : `ag.data.RandomSampler(ag.data.Subset(dataset, indices))`
 DistributedSampler distributed : `ag.distributed.ShardedBatches`
 ChainDataset : an `ag.data.IterableDataset`, whose `__iter__` goes through all
 StackDataset : `ag.data.TensorDataset`
