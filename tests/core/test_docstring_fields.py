@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from agnesi.core.public import public
 from agnesi.core.support.docstrings import SHARED, numpydoc
+from agnesi.core.tensor import Tensor
 from tests.docstrings.numpydoc import parse
 from tests.docstrings.public import PUBLIC
 
@@ -20,7 +22,7 @@ def shown(function: Any) -> str:
 
 def test_fields_become_sections_in_the_order_of_the_signature():
     def f(x: TensorLike, *rest: Any, axis: Axis = None, order: int | None = None,  # noqa: F821
-          out: Tensor | None = None) -> list[Tensor]:  # noqa: F821
+          out: Tensor | None = None) -> list[Tensor]:
         """First line.
 
         More.
@@ -81,7 +83,7 @@ Examples
 
 
 def test_what_is_written_goes_before_what_is_shared():
-    def f(a, b, axis: int = 0) -> tuple[Tensor, Tensor]:  # noqa: F821
+    def f(a, b, axis: int = 0) -> tuple[Tensor, Tensor]:
         """Two.
 
         :param a, b: Both.
@@ -146,3 +148,50 @@ def test_each_shared_text_is_read_somewhere():
     texts = " ".join(" ".join((inspect.getdoc(f) or "").split()) for f in PUBLIC.values())
     assert [key for key, shared in SHARED.items()
             if " ".join(shared.text.split()) not in texts] == []
+
+
+@public
+def _first(x: Any, y: Any) -> Tensor:
+    """One.
+
+    :param x: Of any shape.
+    :param y: A number.
+    :type y: float
+    :returns: A sum.
+    :raises ValueError: If not.
+    :see: g
+    """
+    return x + y
+
+
+@public
+def _second(x: Any, y: Any) -> Tensor:
+    """Two.
+
+    :like: _first
+    :param x: A vector.
+    """
+    return x - y
+
+
+def test_a_function_has_the_fields_of_the_one_that_it_is_like_but_its_own():
+    assert inspect.getdoc(_second) == inspect.cleandoc("""
+        Two.
+
+        Parameters
+        ----------
+        x : Any
+            A vector.
+        y : float
+            A number.
+
+        Returns
+        -------
+        Tensor
+            A sum.
+
+        Raises
+        ------
+        ValueError
+            If not.
+        """)

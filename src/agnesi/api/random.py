@@ -113,12 +113,9 @@ def randn(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = No
           out: Tensor | None = None) -> Tensor:
     """Normal numbers of mean 0 and deviation 1, shape given size by size.
 
-    :param *shape: Sizes, as several arguments or one tuple.
-    :type *shape: int
+    :like: rand
     :param dtype: A float type, ``config.default_float`` by default; or a complex one, whose two
         parts have the variance 1/2 each.
-    :returns: Of that shape; without sizes one number, of shape ().
-    :raises ValueError: If a size is negative.
     :see: rand, random.normal, manual_seed
 
     >>> ag.randn(2, 3).dtype

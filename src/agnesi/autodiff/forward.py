@@ -114,10 +114,7 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
     """A vector times the Jacobian of a computed (or symbolic) ``f``: ``eval_points @ df/dwrt``.
 
-    :param f: Results.
-    :type f: Tensor or list of Tensor
-    :param wrt: What they were computed from.
-    :type wrt: Tensor or list of Tensor
+    :like: Rop
     :param eval_points: A cotangent for each ``f``, of its shape.
     :type eval_points: array_like or list
     :returns: Like ``wrt``; zeros where ``f`` does not depend on it.

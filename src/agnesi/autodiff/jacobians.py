@@ -153,10 +153,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by reverse mode: for functions with few results.
 
-    :param f: A function of tensors, or of nested containers of them.
-    :param argnums: Which arguments to differentiate.
-    :returns: As of :func:`jacobian`.
-    :raises TypeError: If a result is no tensor of floats or complex numbers.
+    :like: jacfwd
     :see: jacobian, jacfwd, vjp
 
     >>> ag.jacrev(lambda x: (x * x).sum())(ag.tensor([1.0, 2.0]))

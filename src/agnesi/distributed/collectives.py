@@ -166,15 +166,12 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
                group: Group | None = None) -> Tensor:
     """Each process gives a part of its tensor to each, and joins what it gets.
 
-    :param x: Of the same shape and dtype in all processes.
+    :like: reduce_scatter
     :param split_axis: The axis that is cut in equal parts, one for each process in the order of
         ranks.
     :param concat_axis: The axis along which parts from all processes are joined, in the order of
         ranks.
-    :param group: Which processes; all by default.
     :returns: With as many elements as ``x``.
-    :raises ShapeError: If the axis cannot be cut in equal parts.
-    :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.all_gather, distributed.reduce_scatter
 
     >>> import agnesi as ag

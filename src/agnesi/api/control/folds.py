@@ -80,18 +80,11 @@ def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
           non_sequences: Any = None) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the last row to the first.
 
-    :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences.
+    :like: foldl
     :param sequences: Run over along their first axis, backwards.
     :type sequences: Tensor, dict, or list of them
-    :param outputs_info: The values before the first step.
-    :type outputs_info: Tensor or list of Tensor
-    :param non_sequences: What every step gets.
-    :type non_sequences: Tensor or list of Tensor
     :returns outputs: The values behind the last step, which is the one with the first row.
     :rtype: Tensor or list of Tensor
-    :returns updates: New values of what the steps change.
-    :rtype: dict
-    :raises TypeError: If ``fn`` returns something else than the next values.
     :see: symbolic.reduce, symbolic.foldl
 
     >>> from agnesi import symbolic as T

@@ -77,13 +77,7 @@ def logistic(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | N
              ) -> Tensor:
     """Logistic numbers around ``loc``: ``log(u / (1 - u))`` of uniform ones, times ``scale``.
 
-    :param loc: Where the density is greatest.
-    :type loc: float or array_like
-    :param scale: How wide it is; not negative.
-    :type scale: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If ``scale`` is negative, in compiled code too.
+    :like: laplace
     :see: random.gumbel, special.expit
 
     >>> ag.random.logistic(size=3).shape
@@ -145,11 +139,7 @@ def power(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = No
           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers in [0, 1] with density ``a * x**(a - 1)``.
 
-    :param a: The shape; positive.
-    :type a: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If ``a`` is not positive, in compiled code too.
+    :like: pareto
     :see: random.pareto, random.beta
 
     >>> bool((ag.random.power(2.0, 9) <= 1).all())
@@ -210,11 +200,7 @@ def weibull(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = 
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Weibull numbers of shape ``a`` and scale 1: exponential ones to the power ``1 / a``.
 
-    :param a: The shape; positive.
-    :type a: float or array_like
-    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
-    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
-    :raises ValueError: If ``a`` is not positive, in compiled code too.
+    :like: pareto
     :see: random.exponential, random.gumbel
 
     >>> bool((ag.random.weibull(2.0, 9) >= 0).all())

@@ -52,13 +52,10 @@ def csr(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) 
 def csc(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) -> CSC:
     """A sparse matrix by columns; parameters are those of :func:`csr`.
 
+    :like: csr
     :param x: As for :func:`csr`; ``indices`` of a triple are rows.
     :type x: SparseTensor, SciPy sparse array, array_like, or tuple
-    :param shape: Of a tuple; by default the least that has all entries.
-    :type shape: (int, int), optional
-    :param dtype: Type of the entries; theirs by default.
     :returns: By columns.
-    :raises ShapeError: If ``x`` is no matrix, or does not fit the shape.
     :see: sparse.csr, sparse.coo, sparse.csc_from_dense
 
     >>> ag.sparse.csc(([1.0, 2.0], ([0, 1], [2, 0])), shape=(2, 3)).todense()
@@ -382,11 +379,7 @@ def add(a: Any, b: Any) -> Any:
 def sub(a: Any, b: Any) -> Any:
     """The difference: sparse if both are, else dense.
 
-    :param a, b: Of one shape; one at least is sparse.
-    :type a, b: SparseTensor or array_like
-    :returns: Of the promoted dtype.
-    :rtype: SparseTensor or Tensor
-    :raises ShapeError: If the shapes differ.
+    :like: add
     :see: sparse.add, sparse.neg
 
     >>> ag.sparse.sub(ag.sparse.eye(2), ag.sparse.eye(2)).todense()
@@ -434,11 +427,8 @@ def row_scale(a: SparseTensor, s: TensorLike) -> Any:
 def col_scale(a: SparseTensor, s: TensorLike) -> Any:
     """Every column times its number in a vector.
 
-    :param a: A sparse matrix.
+    :like: row_scale
     :param s: A number for each column.
-    :returns: Of the same pattern.
-    :rtype: SparseTensor
-    :raises ShapeError: If the vector does not fit.
     :see: sparse.row_scale, sparse.mul
 
     >>> ag.sparse.col_scale(ag.sparse.eye(2), ag.tensor([2.0, 3.0])).data

@@ -65,12 +65,7 @@ def csc_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLik
                ) -> CSC:
     """A symbolic sparse matrix by columns; see :func:`csr_matrix`.
 
-    :param name: Names of its inputs begin with it.
-    :param dtype: ``config.symbolic_float`` by default.
-    :param shape: A number, a name or None for both axes.
-    :type shape: sequence
-    :returns: Symbolic.
-    :raises TypeError: If ``name`` is no string: a matrix is to come.
+    :like: csr_matrix
     :see: sparse.csr_matrix, symbolic.matrix, function
 
     >>> ag.sparse.csc_matrix("A", "float32").format

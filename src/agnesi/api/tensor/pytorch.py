@@ -462,14 +462,11 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, dev
              requires_grad: bool = False) -> Tensor:
     """A shape filled with one number, of this tensor's dtype.
 
+    :like: new_tensor
     :param size: Sizes of the axes.
     :type size: int or tuple of int
     :param fill_value: What each element is.
     :type fill_value: number
-    :param dtype: Another dtype.
-    :type dtype: dtype, optional
-    :param device: Only "cpu", which is the default.
-    :type device: str, optional
     :returns: Of that shape.
     :raises ValueError: If a size is negative, or the device is not "cpu".
     """

@@ -13,8 +13,9 @@ The source says what the signature does not; ``public`` writes the rest::
 
 Behind the fields comes an example; its heading and ``import agnesi as ag`` are added.  A type is
 what the annotation says, unless a field ``:type x:`` or ``:rtype:`` follows.  A parameter that is
-in ``SHARED`` and has no field has the text that stands there, and its error.  Docstrings that are
-written in numpydoc stay as they are.
+in ``SHARED`` and has no field has the text that stands there, and its error.  Fields that
+begin with ``:like: nansum`` are those of that function, defined earlier in the file, except
+``:see:`` and what follows anew.  Docstrings that are written in numpydoc stay as they are.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ _STARS: dict[Any, str] = {
     inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**",
 }
 _FIELD = re.compile(
-    r"\n( *):(param|type|returns|rtype|raises|see)(?: ([^:\n]+))?: ?(.*(?:\n\1 +.*)*)")
+    r"\n( *):(like|param|type|returns|rtype|raises|see)(?: ([^:\n]+))?: ?(.*(?:\n\1 +.*)*)")
 _TITLES = (("param", "Parameters"), ("returns", "Returns"), ("raises", "Raises"),
            ("see", "See Also"))
 
@@ -165,6 +166,9 @@ def numpydoc(function: Callable[..., Any]) -> None:
 def _written(text: str, function: Any) -> str:
     fields = list(_FIELD.finditer(text))
     first, indent = fields[0], fields[0][1]
+    if first[2] == "like":
+        other = function.__globals__[first[4]].__doc__._text
+        fields = [*(f for f in _FIELD.finditer(other) if f[2] != "see"), *fields[1:]]
     entries: dict[str, dict[str, Entry]] = {kind: {} for kind, _ in _TITLES}
     last = Entry("")
     for field in fields:

@@ -109,12 +109,8 @@ def log_softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None,
                 out: Tensor | None = None) -> Tensor:
     """Logarithms of :func:`softmax`.
 
-    :param x: Scores; integers become the default float dtype.
-    :param axis: Of vectors and matrices the last one by default.
-    :type axis: int or tuple of int, optional
-    :param dtype: What to compute in.
+    :like: softmax
     :returns: Of the shape of ``x``; not positive.
-    :raises TypeError: For more than two axes without one that is named.
     :see: nn.functional.softmax, nll_loss, nn.LogSoftmax
 
     >>> ag.nn.functional.log_softmax(ag.zeros((1, 2)), dim=1)
@@ -206,16 +202,13 @@ def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any 
                   out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
+    :like: batch_norm
     :param input: (batch, channels, size, ...).
     :param running_mean, running_var: Mean and variance of each channel, which are used unless
         ``use_input_stats``; else they move towards the means of those of the images, in place.
     :type running_mean, running_var: Tensor, optional
-    :param weight, bias: A number for each channel.
     :param use_input_stats: Whether to use mean and variance of each image; otherwise the running
         ones.
-    :param momentum: Share of ``input`` in the running mean and variance.
-    :param eps: Added to the variance.
-    :returns: Of the shape and dtype of ``input``.
     :raises ValueError: If a channel has one value, whose variance would be 0; or without
         ``use_input_stats``, if there are no running values.
     :see: nn.InstanceNorm2d, nn.functional.batch_norm, nn.functional.group_norm

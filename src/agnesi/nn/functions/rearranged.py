@@ -60,11 +60,8 @@ def upsample_bilinear(input: TensorLike, size: Counts | None = None, scale_facto
                       ) -> Tensor:
     """Images of another size between their elements, with corners upon each other.
 
+    :like: upsample_nearest
     :param input: (batch, channels, height, width).
-    :param size: The size wanted on each axis.
-    :param scale_factor: How many times as large, instead of ``size``.
-    :type scale_factor: float or tuple of float, optional
-    :returns: Of the size wanted.
     :see: nn.functional.interpolate
 
     >>> ag.nn.functional.upsample_bilinear(ag.ones((1, 1, 2, 2)), scale_factor=2).shape

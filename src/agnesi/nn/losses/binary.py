@@ -45,13 +45,10 @@ def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
                                      reduction: str = "mean") -> Tensor:
     """Cross entropy of the sigmoid of scores, without overflow.
 
+    :like: binary_cross_entropy
     :param input: Scores.
-    :param target: Labels or probabilities, from 0 to 1.
-    :param weight: A factor for each loss; broadcasts.
     :param pos_weight: A factor for the losses of positive labels; broadcasts.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the target's shape does not broadcast to the input's.
     :see: nn.BCELoss
 
     >>> import agnesi as ag
@@ -92,12 +89,9 @@ def hinge_embedding_loss(input: TensorLike, target: TensorLike, margin: float = 
                          reduction: str = "mean") -> Tensor:
     """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
 
+    :like: soft_margin_loss
     :param input: Distances.
-    :param target: 1 or -1.
     :param margin: Distance that is enough.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
-    :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.CosineEmbeddingLoss
 
     >>> import agnesi as ag

@@ -117,16 +117,9 @@ def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
                                       reduction: str = "mean") -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` for a distance of your own.
 
-    :param anchor: Vectors: (..., size).
-    :param positive: Vectors that are to be near.
-    :param negative: Vectors that are to be far.
+    :like: triplet_margin_loss
     :param distance_function: Gives the distances of pairs; the Euclidean one by default.
     :type distance_function: callable, optional
-    :param margin: By how much farther.
-    :param swap: Whether the distance of positive and negative counts, where it is the smaller one.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
-    :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.TripletMarginLoss
 
     >>> import agnesi as ag

@@ -45,13 +45,10 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, *, beta: NotNegative =
                    reduction: str = "mean") -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
 
-    :param input: What was predicted, of any shape.
-    :param target: Of the same shape, or one that broadcasts.
+    :like: l1_loss
     :param beta: Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size
         d.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If ``beta`` is negative, or there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.HuberLoss, nn.L1Loss
 
     >>> import agnesi as ag
@@ -73,14 +70,11 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
                delta: NotNegative = 1.0, weight: TensorLike | None = None) -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
 
-    :param input: What was predicted, of any shape.
-    :param target: Of the same shape, or one that broadcasts.
+    :like: l1_loss
     :param delta: Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of
         size d.
     :param weight: Factors of the losses; the mean divides by how many there are.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
     :raises ValueError: If ``delta`` is negative, or there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.SmoothL1Loss, nn.MSELoss
 
     >>> import agnesi as ag
@@ -132,14 +126,11 @@ def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, fu
                       eps: NotNegative = 1e-6, reduction: str = "mean") -> Tensor:
     """Negative log-likelihood under normal distributions of given variances.
 
+    :like: l1_loss
     :param input: Means.
-    :param target: Of the same shape, or one that broadcasts.
     :param var: Variances, of the shape of ``input``, or with 1 as, or without, the last size.
     :param full: Whether the constant ``0.5 log(2 pi)`` is added.
     :param eps: The smallest variance; no gradient flows through the bound.
-    :returns: One number, or with "none" the losses; the mean of none is NaN.
-    :raises ValueError: If there is no such reduction.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: nn.PoissonNLLLoss, nn.MSELoss
 
     >>> import agnesi as ag

@@ -280,16 +280,12 @@ def unpackbits(x: TensorLike, /, axis: int | None = None, count: int | None = No
                bitorder: str = "big", *, out: Tensor | None = None) -> Tensor:
     """Bytes as bits, eight for each along an axis; ``count`` says how many are kept.
 
+    :like: packbits
     :param x: uint8.
-    :param axis: An axis, counted from the end where negative; by default the elements are taken
-        flat. Also written ``dim``.
     :param count: How many bits are kept along the axis; negative ones go from the end; all by
         default.
-    :param bitorder: Whether the first bit of a byte is the highest.
-    :type bitorder: {"big", "little"}
     :returns: uint8, zeros and ones; on the axis eight times as long.
     :raises DTypeError: For other dtypes.
-    :raises ValueError: If ``bitorder`` is another.
     :see: packbits
 
     >>> ag.unpackbits(ag.tensor([160], dtype="uint8"), count=3)

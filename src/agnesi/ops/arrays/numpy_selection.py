@@ -219,11 +219,7 @@ def place(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
 def putmask(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
     """Write the values of the same place (repeated, if fewer) where a mask is true, in place.
 
-    :param x: What is changed.
-    :param mask: Of the shape of ``x``; what is not 0 counts as true.
-    :param values: Repeated where there are too few; cast to the dtype of ``x``.
-    :raises TypeError: If ``x`` is no tensor.
-    :raises ValueError: If there are no values.
+    :like: place
     :see: place, where, copyto
 
     >>> x = ag.zeros(4)

@@ -179,12 +179,8 @@ def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the first axis.
 
+    :like: hsplit
     :param x: At least two axes.
-    :param sections: A number of equal parts, or the positions before which to cut.
-    :type sections: int or sequence of int
-    :returns: Views.
-    :raises ShapeError: If ``x`` has too few axes.
-    :raises ValueError: If the axis does not divide into so many equal parts.
     :see: split, hsplit, dsplit, vstack
 
     >>> ag.vsplit(ag.ones((2, 3)), 2)[0]
@@ -197,12 +193,8 @@ def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the third axis.
 
+    :like: hsplit
     :param x: At least three axes.
-    :param sections: A number of equal parts, or the positions before which to cut.
-    :type sections: int or sequence of int
-    :returns: Views.
-    :raises ShapeError: If ``x`` has too few axes.
-    :raises ValueError: If the axis does not divide into so many equal parts.
     :see: split, hsplit, vsplit, dstack
 
     >>> ag.dsplit(ag.ones((2, 3, 4)), 2)[0].shape

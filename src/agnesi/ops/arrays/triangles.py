@@ -119,10 +119,7 @@ def tril_indices_from(x: TensorLike, k: int = 0) -> Pair:
 def triu_indices_from(x: TensorLike, k: int = 0) -> Pair:
     """Indices of the upper triangle of a matrix.
 
-    :param x: A matrix; only its shape is read.
-    :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
-    :returns rows, columns: int64 vectors, in row-major order.
-    :raises ShapeError: If ``x`` is no matrix.
+    :like: tril_indices_from
     :see: triu_indices, tril_indices_from
 
     >>> ag.triu_indices_from(ag.ones((2, 2)), 1)

@@ -272,14 +272,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None
          requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Ones of a shape.
 
-    :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
-    :param dtype: Type of the elements; by default the default float dtype
-        (``config.default_float``).
-    :returns: Of that shape and dtype.
-    :raises ValueError: If a size is negative, or the device is not "cpu".
-    :raises TypeError: If a size is no integer.
-    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
-        complex.
+    :like: zeros
     :see: ones_like, zeros, full, empty
 
     >>> ag.ones(3)
@@ -325,14 +318,7 @@ def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = Non
           requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Memory of a shape, with whatever is in it; zeros in a graph.
 
-    :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
-    :param dtype: Type of the elements; by default the default float dtype
-        (``config.default_float``).
-    :returns: Of that shape and dtype.
-    :raises ValueError: If a size is negative, or the device is not "cpu".
-    :raises TypeError: If a size is no integer.
-    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
-        complex.
+    :like: zeros
     :see: empty_like, zeros, ones
 
     >>> ag.empty((2, 3)).shape
@@ -368,11 +354,7 @@ def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
               requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Ones of the shape and dtype of ``x``.
 
-    :param x: A tensor or array; only its shape and dtype are read.
-    :param dtype: Type of the elements; by default that of ``x``.
-    :returns: Of the shape of ``x``.
-    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
-        complex.
+    :like: zeros_like
     :see: ones, zeros_like, full_like, empty_like
 
     >>> ag.ones_like(ag.zeros(2))
@@ -409,11 +391,7 @@ def empty_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None 
                requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Memory of the shape and dtype of ``x``, with whatever is in it.
 
-    :param x: A tensor or array; only its shape and dtype are read.
-    :param dtype: Type of the elements; by default that of ``x``.
-    :returns: Of the shape of ``x``.
-    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
-        complex.
+    :like: zeros_like
     :see: empty, zeros_like, ones_like
 
     >>> ag.empty_like(ag.zeros(2)).shape

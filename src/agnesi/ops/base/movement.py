@@ -465,11 +465,7 @@ def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
 def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With two dimensions at least; new ones come first.
 
-    :param *arrays: One or several, of any shapes.
-    :type *arrays: array_like
-    :returns: One for each argument; what has axes enough is given as it is.
-    :rtype: Tensor, or tuple of Tensor
-    :raises TypeError: If none is given.
+    :like: atleast_1d
     :see: atleast_1d, atleast_3d, expand_dims
 
     >>> ag.atleast_2d(ag.zeros(3)).shape
@@ -483,11 +479,7 @@ def atleast_3d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With three axes at least: a vector of n becomes (1, n, 1), a matrix (m, n) becomes (m, n,
     1).
 
-    :param *arrays: One or several, of any shapes.
-    :type *arrays: array_like
-    :returns: One for each argument; what has axes enough is given as it is.
-    :rtype: Tensor, or tuple of Tensor
-    :raises TypeError: If none is given.
+    :like: atleast_1d
     :see: atleast_1d, atleast_2d, expand_dims
 
     >>> ag.atleast_3d(ag.zeros((2, 3))).shape

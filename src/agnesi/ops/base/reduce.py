@@ -277,14 +277,9 @@ def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdi
 
     Elements count where ``where`` holds, and so does ``initial``.
 
-    :param x: Of any shape; bool counts as 0 and 1.
-    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
-        are accumulated in int64 or uint64, all else as it is.
-    :param initial: A number to begin with.
-    :type initial: number, optional
+    :like: sum
     :returns: The shape of ``x`` without the axes (``()`` where all go). The product of no elements
         is 1; NaN spreads.
-    :raises ValueError: If an axis is named twice.
     :see: sum, cumprod, nanprod
 
     >>> ag.prod(ag.tensor([2.0, 3.0, 4.0]))
@@ -483,17 +478,7 @@ def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
 
     Elements count where ``where`` holds, and so does ``initial``.
 
-    :param x: Of any shape and of a dtype with an order, bool included.
-    :param axis: Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the
-        result is the pair ``values, indices``.
-    :param initial: One more candidate; needed with ``where``, and where an axis may have no
-        elements.
-    :type initial: number, optional
-    :returns: The shape of ``x`` without the axes, of its dtype.
-    :raises ShapeError: If there are no elements and no ``initial``.
-    :raises DTypeError: For complex numbers, which have no order.
-    :raises ValueError: If ``where`` is given without ``initial``, or an axis is named twice.
-    :raises IndexError: If an axis is out of range.
+    :like: max
     :see: max, amin, argmin, minimum, nanmin
 
     >>> ag.min(ag.tensor([[1, 5], [7, 2]]), axis=1)
@@ -534,16 +519,7 @@ def amin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`min`; with ``dim``, too, it gives the values only.
 
-    :param x: Of any shape and of a dtype with an order, bool included.
-    :param axis: Axes to reduce over, negative ones counted from the end; all by default. Also
-        written ``dim``.
-    :param initial: One more candidate; needed with ``where``, and where an axis may have no
-        elements.
-    :type initial: number, optional
-    :returns: The shape of ``x`` without the axes, of its dtype.
-    :raises ShapeError: If there are no elements and no ``initial``.
-    :raises DTypeError: For complex numbers, which have no order.
-    :raises ValueError: If ``where`` is given without ``initial``.
+    :like: amax
     :see: min, amax, argmin
 
     >>> ag.amin(ag.tensor([[1, 5], [7, 2]]), dim=1)

@@ -65,12 +65,8 @@ def allclose(x1: TensorLike, x2: TensorLike, /, rtol: NotNegative = 1e-5,
              equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Return whether all elements agree, as a tensor of one bool.
 
-    :param x1, x2: They broadcast; integers and bool are compared as float64.
-    :param rtol: Tolerance relative to ``|x2|``.
-    :param atol: Absolute tolerance.
-    :param equal_nan: Whether NaN agrees with NaN.
+    :like: isclose
     :returns: One bool, of shape (): whether :func:`isclose` holds everywhere; True for no elements.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: isclose, array_equal, all
 
     >>> bool(ag.allclose(ag.ones(3), ag.ones(3) + 1e-7))
@@ -290,12 +286,7 @@ def addcdiv(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: A
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 
-    :param x: Numbers to add to.
-    :param tensor1, tensor2: Factors, or dividend and divisor; all three broadcast.
-    :param value: Factor of the product or quotient.
-    :type value: number or Tensor
-    :returns: Of the broadcast shape and the promoted dtype.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: addcmul
     :see: addcmul, divide, lerp
 
     >>> ag.addcdiv(ag.ones(2), ag.ones(2), ag.tensor([2.0, 4.0]))

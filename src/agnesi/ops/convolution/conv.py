@@ -414,16 +414,9 @@ def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
            algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution (correlation, unless ``flip``) over two axes.
 
+    :like: conv1d
     :param x: Images: (batch, channels, height, width), or one of them.
     :param w: Filters: (filters, channels / groups, height, width).
-    :param bias: A number for each filter.
-    :param stride: Steps between windows, one for all axes or one for each.
-    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
-        "same" keeps the size under a stride of 1.
-    :type padding: int, tuple, "valid", "same" or "full"
-    :param dilation: Steps between the elements of a window.
-    :param groups: Channels and filters fall into so many groups that do not meet.
-    :param flip: Whether filters are turned around first, as mathematics defines convolutions.
     :param algorithm: How it is computed: "implicit_gemm" or "direct" (generated code), "unfold" (a
         matrix product of all windows written out), "fft", "reference" (NumPy); or who decides:
         "auto" (a rule), "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change"
@@ -433,10 +426,6 @@ def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
     :returns: (batch, filters, places, places); windows that would stick out are dropped.  What an
         infinite element reaches, and nothing else, may be NaN instead of infinite where few
         multiplications are made by way of sums and differences; never with "direct".
-    :raises ShapeError: If the channels do not fit, a window is larger than the image, or channels
-        and filters do not fall into the groups.
-    :raises ValueError: If a stride or dilation is not positive, or there is no such padding or
-        algorithm.
     :see: conv1d, conv3d, conv_transpose, nn.Conv2d, nn.functional.unfold, convolve
 
     >>> ag.conv2d(ag.ones((1, 1, 3, 3)), ag.ones((1, 1, 2, 2)), stride=1)
@@ -453,23 +442,10 @@ def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
            algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
 
+    :like: conv1d
     :param x: Volumes: (batch, channels, depth, height, width), or one of them.
     :param w: Filters: (filters, channels / groups, depth, height, width).
-    :param bias: A number for each filter.
-    :param stride: Steps between windows, one for all axes or one for each.
-    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
-        "same" keeps the size under a stride of 1.
-    :type padding: int, tuple, "valid", "same" or "full"
-    :param dilation: Steps between the elements of a window.
-    :param groups: Channels and filters fall into so many groups that do not meet.
-    :param flip: Whether filters are turned around first, as mathematics defines convolutions.
-    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
-    :type algorithm: str, (str, str, str) or dict, optional
     :returns: (batch, filters, places, places, places); windows that would stick out are dropped.
-    :raises ShapeError: If the channels do not fit, a window is larger than the image, or channels
-        and filters do not fall into the groups.
-    :raises ValueError: If a stride or dilation is not positive, or there is no such padding or
-        algorithm.
     :see: conv1d, conv2d, conv_transpose, nn.Conv3d
 
     >>> ag.conv3d(ag.ones((1, 2, 3, 3, 3)), ag.ones((4, 2, 3, 3, 3))).shape

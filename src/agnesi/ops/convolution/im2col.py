@@ -158,16 +158,12 @@ def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, dilation: PerAx
          padding: PerAxis | str = 0, stride: PerAxis = 1, *, out: Tensor | None = None) -> Tensor:
     """Images whose elements are sums of what windows hold for them: the adjoint of ``unfold``.
 
+    :like: unfold
     :param x: (batch, channels * elements of a window, windows), as ``unfold`` gives them, or one
         image's.
     :param output_size: The size of the images on each axis.
     :type output_size: tuple of int
     :param kernel: Size of the windows.
-    :param dilation: Steps between the elements of a window.
-    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
-        "same" keeps the size under a stride of 1.
-    :type padding: int, tuple, "valid", "same" or "full"
-    :param stride: Steps between windows, one for all axes or one for each.
     :returns: (batch, channels, *output_size).
     :raises ShapeError: If ``x`` has not the columns of such images.
     :raises TypeError: If ``output_size`` is no tuple.

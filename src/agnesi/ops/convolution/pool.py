@@ -212,18 +212,10 @@ def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = N
             ) -> Tensor:
     """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
 
-    :param x: (batch, channels, ...).
+    :like: avg_pool
     :param p: The exponent, above 0.
-    :param kernel: Size of the windows.
-    :param stride: Steps between windows; by default those of the kernel.
     :param cover_all: Whether a last, smaller window takes what is left over; it counts as if it
         were filled up with elements like its own, as in PyTorch.
-    :param padding: Border of zeros.
-    :type padding: int, tuple, "valid" or "same"
-    :returns: (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis,
-        of the dtype of ``x``.
-    :raises ShapeError: If a window does not fit, or there are no axes for windows.
-    :raises DTypeError: If ``x`` is not floating.
     :raises ValueError: If ``p`` or ``stride`` is not positive, or there is no such padding.
     :see: avg_pool, max_pool, nn.LPPool2d
 
@@ -328,10 +320,7 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
 def adaptive_avg_pool(x: TensorLike, size: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """The mean of each of ``size`` windows of nearly equal size.
 
-    :param x: (batch, channels, ...).
-    :param size: Places on each axis; None keeps those that there are.  Window i of o over an axis
-        of n takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
-    :type size: int or tuple of int or None
+    :like: adaptive_max_pool
     :returns: (batch, channels, *size), of the dtype of ``x``.
     :raises ShapeError: If ``x`` has no axes for windows.
     :raises DTypeError: If ``x`` is not floating.

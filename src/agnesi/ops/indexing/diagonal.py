@@ -151,10 +151,7 @@ def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 def triu(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of matrices from diagonal ``k``, zeros below it.
 
-    :param x: Matrices, of shape (..., m, n).
-    :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
-    :returns: Of the shape and dtype of ``x``.
-    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :like: tril
     :see: tril, tri, triu_indices, diag
 
     >>> ag.triu(ag.ones((2, 2)))

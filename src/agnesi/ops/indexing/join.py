@@ -184,11 +184,7 @@ def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one above the other: along axis 0, vectors as rows.
 
-    :param tensors: Of equal shapes but for the axis along which they are joined; dtypes are
-        promoted.
-    :returns: Of the promoted dtype.
-    :raises ShapeError: If shapes differ on another axis.
-    :raises ValueError: If there are no tensors.
+    :like: hstack
     :see: hstack, dstack, concat, vsplit
 
     >>> ag.vstack([ag.ones(2), ag.zeros(2)])
@@ -202,11 +198,7 @@ def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other: along axis 2.
 
-    :param tensors: Of equal shapes but for the axis along which they are joined; dtypes are
-        promoted.
-    :returns: Of the promoted dtype.
-    :raises ShapeError: If shapes differ on another axis.
-    :raises ValueError: If there are no tensors.
+    :like: hstack
     :see: hstack, vstack, concat, dsplit
 
     >>> ag.dstack([ag.ones((2, 3)), ag.zeros((2, 3))]).shape

@@ -296,19 +296,16 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
              endpoint: bool = True, axis: int = 0, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
 
+    :like: linspace
     :param start, stop: Exponents of the first and the last element; they and the base broadcast.
     :type start, stop: number or array_like
-    :param num: How many elements.
     :param base: Base of the powers.
     :type base: number or array_like
     :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
     :param endpoint: Whether ``base**stop`` is the last element.
-    :param axis: Where the numbers lie in the result of ends that have axes.
     :returns: A vector of ``num`` elements, for each pair of ends that have axes; gradients flow to
         the ends and the base.
     :raises TypeError: If ``base`` is a bool: ``endpoint`` is given by name only.
-    :raises ValueError: If ``num`` is negative.
-    :raises ShapeError: If the ends do not broadcast.
     :see: linspace, geomspace, arange
 
     >>> ag.logspace(0, 2, 3)

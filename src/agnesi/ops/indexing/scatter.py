@@ -427,11 +427,7 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
 
     Equal indices add up.
 
-    :param part: A tensor made by indexing, ``x[key]``.
-    :param value: Broadcast to the shape of ``part``.
-    :returns: Of the shape and dtype of ``x``, which is left as it is.
-    :raises TypeError: If ``part`` is not made by indexing.
-    :raises ShapeError: If ``value`` does not broadcast to ``part``.
+    :like: set_subtensor
     :see: set_subtensor, index_put, index_add
 
     >>> ag.inc_subtensor(ag.ones(3)[1:], 2.0)
@@ -515,14 +511,7 @@ def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
                 out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` added where ``index`` says (PyTorch's).
 
-    :param x: It is left as it is.
-    :param index: As many axes as ``x``; nowhere longer but on ``axis``.
-    :type index: array_like of int
-    :param src: At least as long as ``index`` everywhere, or broadcast to it.
-    :returns: Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis
-        0.
-    :raises IndexError: If an index or the axis is out of range.
-    :raises ShapeError: If ``index`` or ``src`` does not fit.
+    :like: scatter
     :see: scatter, gather, index_add, bincount
 
     >>> ag.scatter_add(ag.zeros(3), 0, ag.tensor([2, 2]), ag.tensor([5.0, 6.0]))

@@ -379,10 +379,7 @@ def sinhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def tanhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of matrices.
 
-    :param x: Of shape (..., n, n).
-    :returns: Of the shape of ``x``, floating or complex.
-    :raises ShapeError: If the matrices are not square.
-    :raises LinAlgError: If the cosine is singular.
+    :like: tanm
     :see: linalg.coshm, linalg.sinhm, linalg.expm
 
     >>> ag.linalg.tanhm(ag.zeros((1, 1)))

@@ -178,12 +178,8 @@ def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
 def log_softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`.
 
-    :param x: Scores; integers become the default float dtype.
-    :param axis: All by default; also written ``dim``.
-    :type axis: int or tuple of int, optional
+    :like: softmax
     :returns: Of the shape of ``x``; not positive.
-    :raises DTypeError: For complex numbers.
-    :raises IndexError: If an axis is out of range.
     :see: special.softmax, special.logsumexp
 
     >>> ag.special.log_softmax(ag.tensor([0.0, 1000.0]))

@@ -204,21 +204,15 @@ def nll_loss(log_probabilities: TensorLike, labels: TensorLike, /, weight: Tenso
 
     Parameters are those of :func:`cross_entropy`.
 
+    :like: cross_entropy
     :param log_probabilities: Logarithms of probabilities, of shape (batch, classes), (classes,) or
         (batch, classes, ...).
     :param labels: Of the shape without the classes.
     :type labels: array_like of int
-    :param weight: A weight for each class; the mean is weighted then.
-    :param reduction: What becomes of the losses of the rows.
-    :type reduction: {"mean", "sum", "none"}
     :param ignore_index: A label whose rows have no loss, no gradient, and do not count in the mean.
     :type ignore_index: int, optional
-    :param axis: The axis of classes: 1 by default, as in PyTorch, or that of a vector; -1 for
-        classes last.
     :returns: One number, or with "none" a loss for each row. The mean over no rows is NaN.
     :raises ShapeError: If the labels have another shape.
-    :raises DTypeError: If labels are not integers.
-    :raises IndexError: If a label is not below the number of classes; compiled code tells so too.
     :raises ValueError: If there is no such reduction.
     :see: cross_entropy, log_softmax
 

@@ -168,12 +168,9 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: NotNegative
                   out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
+    :like: batch_norm
     :param x: (batch, channels, places, ...).
     :type x: array_like
-    :param weight, bias: A number for each channel.
-    :type weight, bias: array_like, optional
-    :param eps: Added to the variance.
-    :returns:
 
     >>> ag.nn.functional.instance_norm(ag.tensor([[[1.0, 3.0]]]), eps=0.0)
     tensor([[[-1.,  1.]]])

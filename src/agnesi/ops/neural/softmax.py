@@ -249,11 +249,8 @@ def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> 
 def log_softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, without its rounding.
 
-    :param x: Scores; integers become the default float dtype.
-    :param axis: Axes over which exponentials are summed; also written ``dim``.
+    :like: softmax
     :returns: Of the shape of ``x``; not positive. NaN spreads along the axis.
-    :raises DTypeError: For complex numbers.
-    :raises IndexError: If an axis is out of range.
     :see: softmax, logsumexp, nn.LogSoftmax, nn.functional.nll_loss
 
     >>> ag.log_softmax(ag.tensor([0.0, 0.0]))

@@ -198,16 +198,13 @@ def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str =
                keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of ``q`` percent.
 
-    :param x: Real numbers; integers become the default float dtype.
+    :like: quantile
     :param q: Between 0 and 100; the axes of several come first in the result.
     :type q: float or array_like
     :param method: What to take between two elements: "linear", "lower", "higher", "midpoint",
         "nearest", and others, as for :func:`quantile`.
     :returns: The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no
         elements.
-    :raises DTypeError: For complex numbers.
-    :raises ValueError: If ``q`` is out of its range, or there is no such method.
-    :raises TraceError: If NaN must be left out of an axis whose size is not known.
     :see: quantile, median, nanpercentile
 
     >>> ag.percentile(ag.tensor([1.0, 2.0, 4.0]), 25).item()
@@ -254,16 +251,11 @@ def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str 
                 keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of the elements that are not NaN; NaN where there are none.
 
-    :param x: Real numbers; integers become the default float dtype.
-    :param q: Between 0 and 1; the axes of several come first in the result.
-    :type q: float or array_like
+    :like: quantile
     :param method: What to take between two elements: "linear", "lower", "higher", "midpoint",
         "nearest", and others, as for :func:`quantile`.
     :returns: The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no
         elements.
-    :raises DTypeError: For complex numbers.
-    :raises ValueError: If ``q`` is out of its range, or there is no such method.
-    :raises TraceError: If NaN must be left out of an axis whose size is not known.
     :see: quantile, nanpercentile, nanmedian
 
     >>> ag.nanquantile(ag.tensor([1.0, ag.nan, 3.0]), 0.5).item()
@@ -277,16 +269,13 @@ def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: st
                   keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`percentile` of the elements that are not NaN; NaN where there are none.
 
-    :param x: Real numbers; integers become the default float dtype.
+    :like: quantile
     :param q: Between 0 and 100; the axes of several come first in the result.
     :type q: float or array_like
     :param method: What to take between two elements: "linear", "lower", "higher", "midpoint",
         "nearest", and others, as for :func:`quantile`.
     :returns: The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no
         elements.
-    :raises DTypeError: For complex numbers.
-    :raises ValueError: If ``q`` is out of its range, or there is no such method.
-    :raises TraceError: If NaN must be left out of an axis whose size is not known.
     :see: percentile, nanquantile
 
     >>> ag.nanpercentile(ag.tensor([1.0, ag.nan, 3.0]), 50).item()
@@ -300,11 +289,7 @@ def nanmedian(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """:func:`median` of the elements that are not NaN; NaN where there are none.
 
-    :param x: Real numbers; integers become the default float dtype.
-    :returns: The shape of ``x`` without the axes, floating; NaN for no elements.
-    :raises DTypeError: For complex numbers.
-    :raises ValueError: If an axis is named twice.
-    :raises TraceError: If NaN must be left out of an axis whose size is not known.
+    :like: median
     :see: median, nanmean, nanquantile
 
     >>> ag.nanmedian(ag.tensor([1.0, ag.nan, 3.0])).item()

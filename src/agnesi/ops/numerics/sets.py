@@ -317,14 +317,7 @@ def intersect1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill
                 out: Tensor | None = None) -> Tensor:
     """The different elements that are in both, in order.
 
-    :param x1, x2: Of any shapes; taken flat.
-    :param size: How many to give: further ones are left out, missing ones are ``fill_value``.
-    :type size: int or tuple of int, optional
-    :param fill_value: What stands for missing ones; the least element by default.
-    :type fill_value: number, optional
-    :returns: A vector of the promoted dtype, in ascending order.
-    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot
-        change.
+    :like: union1d
     :see: union1d, setdiff1d, setxor1d, isin, unique
 
     >>> ag.intersect1d([3, 1, 3], [2, 3])
@@ -339,14 +332,7 @@ def setdiff1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_v
               out: Tensor | None = None) -> Tensor:
     """The different elements of the first that are not in the second, in order.
 
-    :param x1, x2: Of any shapes; taken flat.
-    :param size: How many to give: further ones are left out, missing ones are ``fill_value``.
-    :type size: int or tuple of int, optional
-    :param fill_value: What stands for missing ones; the least element by default.
-    :type fill_value: number, optional
-    :returns: A vector of the promoted dtype, in ascending order.
-    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot
-        change.
+    :like: union1d
     :see: intersect1d, union1d, setxor1d, isin
 
     >>> ag.setdiff1d([3, 1, 3], [2, 3])
@@ -361,14 +347,7 @@ def setxor1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_va
              out: Tensor | None = None) -> Tensor:
     """The different elements that are in one of the two only, in order.
 
-    :param x1, x2: Of any shapes; taken flat.
-    :param size: How many to give: further ones are left out, missing ones are ``fill_value``.
-    :type size: int or tuple of int, optional
-    :param fill_value: What stands for missing ones; the least element by default.
-    :type fill_value: number, optional
-    :returns: A vector of the promoted dtype, in ascending order.
-    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot
-        change.
+    :like: union1d
     :see: intersect1d, union1d, setdiff1d
 
     >>> ag.setxor1d([3, 1], [2, 3])

@@ -113,14 +113,10 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Normal numbers (by the transformation of Box and Muller).
 
-    :param shape: Shape of the result.
-    :type shape: int or tuple of int
+    :like: uniform
     :param mean, std: Mean and standard deviation; they broadcast to the shape, and gradients flow
         to them.
     :type mean, std: float or Tensor
-    :param dtype: A float type; ``config.default_float`` by default.
-    :type dtype: dtype, optional
-    :returns: Of that shape.
     :raises ValueError: If ``std`` is negative, in compiled code too.
     :see: random.normal, randn, nn.init.normal_
 

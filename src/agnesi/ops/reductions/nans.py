@@ -57,10 +57,7 @@ def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, kee
             out: Tensor | None = None) -> Tensor:
     """Product over axes without NaN; 1 where there is nothing else.
 
-    :param x: Of any shape; without NaN in integers.
-    :param dtype: What to compute in and to give; by default integers narrower than 64 bits are
-        accumulated in 64 bits.
-    :returns: The shape of ``x`` without the axes.
+    :like: nansum
     :see: prod, nansum
 
     >>> ag.nanprod(ag.tensor([3.0, ag.nan, 2.0]))
@@ -238,11 +235,7 @@ def nanstd(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
            ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes without NaN; its gradient is 0 where it is 0.
 
-    :param x: Of any shape; without NaN in integers.
-    :param correction: The squares are divided by ``n - correction``; NaN where that is not
-        positive.
-    :param ddof: NumPy's name for ``correction``.
-    :returns: The shape of ``x`` without the axes.
+    :like: nanvar
     :see: std, nanvar
 
     >>> ag.nanstd(ag.tensor([1.0, ag.nan, 3.0]))

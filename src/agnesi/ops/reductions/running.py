@@ -51,10 +51,7 @@ def cumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = Non
             out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flattened tensor by default).
 
-    :param x: Of any shape; NaN stays from where it is on.
-    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
-        are accumulated in int64 or uint64.
-    :returns: Of the shape of ``x``; a vector without an axis.
+    :like: cumsum
     :see: cumsum, prod, cumulative_prod, nancumprod
 
     >>> ag.cumprod(ag.tensor([1, 2, 3]))
@@ -105,14 +102,7 @@ def cumulative_prod(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLi
                     include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running products along an axis; ``include_initial`` puts the product of nothing in front.
 
-    :param x: Of any shape; NaN stays from where it is on.
-    :param axis: An axis; left out only for vectors. Also written ``dim``.
-    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
-        are accumulated in int64 or uint64.
-    :param include_initial: Whether the result begins with that of nothing, and is longer by one.
-    :returns: Of the shape of ``x``, or longer by one.
-    :raises IndexError: If the axis is out of range.
-    :raises ValueError: If ``x`` has several axes and none is named.
+    :like: cumulative_sum
     :see: cumprod, prod
 
     >>> ag.cumulative_prod(ag.tensor([1, 2, 3]), include_initial=True)

@@ -193,14 +193,9 @@ def rfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = Non
 
     Parameters are those of :func:`fft`; complex operands are an error.
 
+    :like: ifft
     :param x: Real; single precision stays single.
-    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
-        default.
-    :type n: int, optional
-    :param axis: The axis of the transform; also written ``dim``.
     :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-    :raises ValueError: For an empty axis, or an unknown norm.
-    :raises IndexError: If the axis is out of range.
     :raises DTypeError: For complex numbers.
     :see: fft.irfft, fft.fft, fft.rfftn, fft.rfftfreq
 
@@ -215,16 +210,11 @@ def irfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = No
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfft`: ``n`` real numbers, ``2 * (m - 1)`` by default from ``m``.
 
+    :like: ifft
     :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
         the last for even ``n``, do not count.
-    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
-        default.
-    :type n: int, optional
-    :param axis: The axis of the transform; also written ``dim``.
     :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
         by default.
-    :raises ValueError: For an empty axis, or an unknown norm.
-    :raises IndexError: If the axis is out of range.
     :see: fft.rfft, fft.ifft, fft.irfftn
 
     >>> ag.fft.irfft(ag.tensor([3.0, 0.0]), 3)
@@ -238,14 +228,9 @@ def hfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = Non
          out: Tensor | None = None) -> Tensor:
     """Real spectrum of a signal that is its own mirrored conjugate, given by one half.
 
+    :like: ifft
     :param x: Complex: the half from zero up.
-    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
-        default.
-    :type n: int, optional
-    :param axis: The axis of the transform; also written ``dim``.
     :returns: Real, of the shape of ``x``, but with ``n`` on the axis: ``2 * (m - 1)`` by default.
-    :raises ValueError: For an empty axis, or an unknown norm.
-    :raises IndexError: If the axis is out of range.
     :see: fft.ihfft, fft.irfft
 
     >>> ag.fft.hfft(ag.tensor([1.0, 0.0, 0.0]))
@@ -259,14 +244,9 @@ def ihfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = No
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`hfft`.
 
+    :like: ifft
     :param x: Real; single precision stays single.
-    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
-        default.
-    :type n: int, optional
-    :param axis: The axis of the transform; also written ``dim``.
     :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the axis.
-    :raises ValueError: For an empty axis, or an unknown norm.
-    :raises IndexError: If the axis is out of range.
     :raises DTypeError: For complex numbers.
     :see: fft.hfft, fft.rfft
 
@@ -326,14 +306,9 @@ def rfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
           out: Tensor | None = None) -> Tensor:
     """Fourier transform of real numbers over several axes; the last one is halved.
 
+    :like: ifftn
     :param x: Real; single precision stays single.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: int or sequence of int, optional
-    :param axes: All by default, or the last ``len(s)``.
-    :type axes: int or sequence of int, optional
     :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
-    :raises IndexError: If an axis is out of range.
     :raises DTypeError: For complex numbers.
     :see: fft.irfftn, fft.rfft, fft.fftn
 
@@ -348,16 +323,11 @@ def irfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None =
            out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfftn`.
 
+    :like: ifftn
     :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
         the last for even ``n``, do not count.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: int or sequence of int, optional
-    :param axes: All by default, or the last ``len(s)``.
-    :type axes: int or sequence of int, optional
     :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
         by default.
-    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
-    :raises IndexError: If an axis is out of range.
     :see: fft.rfftn, fft.irfft
 
     >>> ag.fft.irfftn(ag.tensor([[4.0, 0.0], [0.0, 0.0]]))
@@ -372,14 +342,9 @@ def fft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None
          out: Tensor | None = None) -> Tensor:
     """:func:`fftn` over the last two axes.
 
-    :param x: Real or complex; single precision stays single.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: int or sequence of int, optional
+    :like: ifftn
     :param axes: The axes of the transform.
     :type axes: int or sequence of int
-    :returns: Complex, of the shape of ``x`` but for given sizes.
-    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
-    :raises IndexError: If an axis is out of range.
     :see: fft.ifft2, fft.fftn, fft.rfft2
 
     >>> ag.fft.fft2(ag.ones((3, 2, 2))).shape
@@ -393,14 +358,9 @@ def ifft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
           out: Tensor | None = None) -> Tensor:
     """:func:`ifftn` over the last two axes.
 
-    :param x: Real or complex; single precision stays single.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: int or sequence of int, optional
+    :like: ifftn
     :param axes: The axes of the transform.
     :type axes: int or sequence of int
-    :returns: Complex, of the shape of ``x`` but for given sizes.
-    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
-    :raises IndexError: If an axis is out of range.
     :see: fft.fft2, fft.ifftn
 
     >>> ag.fft.ifft2(ag.ones((3, 2, 2))).shape
@@ -414,14 +374,11 @@ def rfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
           out: Tensor | None = None) -> Tensor:
     """:func:`rfftn` over the last two axes.
 
+    :like: ifftn
     :param x: Real; single precision stays single.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: int or sequence of int, optional
     :param axes: The axes of the transform.
     :type axes: int or sequence of int
     :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
-    :raises IndexError: If an axis is out of range.
     :raises DTypeError: For complex numbers.
     :see: fft.irfft2, fft.rfftn
 
@@ -436,16 +393,13 @@ def irfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | No
            out: Tensor | None = None) -> Tensor:
     """:func:`irfftn` over the last two axes.
 
+    :like: ifftn
     :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
         the last for even ``n``, do not count.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: int or sequence of int, optional
     :param axes: The axes of the transform.
     :type axes: int or sequence of int
     :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
         by default.
-    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
-    :raises IndexError: If an axis is out of range.
     :see: fft.rfft2, fft.irfftn
 
     >>> ag.fft.irfft2(ag.ones((3, 2, 3))).shape

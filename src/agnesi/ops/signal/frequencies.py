@@ -61,12 +61,8 @@ def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str 
              ) -> Tensor:
     """Frequencies of :func:`agnesi.fft.rfft` of ``n`` numbers that are ``d`` apart.
 
-    :param n: How many numbers; positive.
-    :param d: Their distance.
-    :param dtype: A float type; ``config.default_float`` by default.
+    :like: fftfreq
     :returns: ``n // 2 + 1`` cycles per unit of ``d``, from zero up.
-    :raises ValueError: If ``n`` is not positive, or the device is not "cpu".
-    :raises DTypeError: If ``dtype`` is no float type.
     :see: fft.fftfreq, fft.rfft
 
     >>> ag.fft.rfftfreq(4)
@@ -107,11 +103,7 @@ def fftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -
 def ifftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftshift`.
 
-    :param x: Of any shape and dtype.
-    :param axes: All by default.
-    :type axes: int or sequence of int, optional
-    :returns: A copy, of the shape and dtype of ``x``.
-    :raises IndexError: If an axis is out of range.
+    :like: fftshift
     :see: fft.fftshift
 
     >>> ag.fft.ifftshift(ag.tensor([-1, 0, 1]))

@@ -59,14 +59,8 @@ def argpartition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor 
                  ) -> Tensor:
     """The indices of :func:`partition`.
 
-    :param x: At least one axis.
-    :param kth: Places in the order.
-    :type kth: int or sequence of int
-    :param axis: The axis; None takes the flat elements. Also written ``dim``.
-    :type axis: int or None
+    :like: partition
     :returns: int64, of the shape of ``x``; all elements are in order.
-    :raises ValueError: If a place is out of range.
-    :raises IndexError: If the axis is out of range.
     :see: partition, argsort, topk
 
     >>> ag.argpartition(ag.tensor([3, 1, 2]), 0)[0]

@@ -341,16 +341,9 @@ def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, s
          out: Tensor | None = None) -> Tensor:
     """The elements of an axis in order; NaN comes last.
 
-    :param x: At least one axis; complex numbers are ordered by their real parts, then imaginary
-        ones.
-    :param axis: The axis to put in order; None sorts the flat elements. Also written ``dim``.
-    :type axis: int or None
-    :param descending: Whether the greatest come first; NaN comes last in any case.
-    :param stable: The order of equal elements is kept in any case.
+    :like: argsort
     :returns: Of the shape and dtype of ``x``; gradients go back to the places that elements came
         from.
-    :raises ShapeError: For a number, which has no axis.
-    :raises IndexError: If the axis is out of range.
     :see: argsort, topk, partition, unique_values, searchsorted
 
     >>> ag.sort(ag.tensor([3, 1, 2]), descending=True)

@@ -77,11 +77,7 @@ def hankel1(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Te
 def hankel2(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Hankel function of the second kind, ``jv(v, x) - 1j * yv(v, x)``, of real numbers.
 
-    :param v: The order.
-    :param x: Where; both broadcast.
-    :returns: Complex, of the broadcast shape; NaN for negative ``x``.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: hankel1
     :see: special.hankel2e, special.hankel1, special.jv, special.yv
 
     >>> ag.special.hankel2(0.5, ag.tensor([1.0])).real
@@ -94,11 +90,7 @@ def hankel2(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Te
 def hankel1e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``hankel1(v, x) * exp(-1j * x)``.
 
-    :param v: The order.
-    :param x: Where; both broadcast.
-    :returns: Complex, of the broadcast shape; NaN for negative ``x``.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: hankel1
     :see: special.hankel1, special.hankel2e
 
     >>> ag.special.hankel1e(0.5, ag.tensor([1.0])).imag
@@ -111,11 +103,7 @@ def hankel1e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> T
 def hankel2e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``hankel2(v, x) * exp(1j * x)``.
 
-    :param v: The order.
-    :param x: Where; both broadcast.
-    :returns: Complex, of the broadcast shape; NaN for negative ``x``.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: hankel1
     :see: special.hankel2, special.hankel1e
 
     >>> ag.special.hankel2e(0.5, ag.tensor([1.0])).imag

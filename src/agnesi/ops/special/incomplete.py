@@ -388,11 +388,7 @@ def betainc_da(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | 
                ) -> Tensor:
     """Derivative of :func:`betainc` to its first shape.
 
-    :param a, b: Shapes; positive.
-    :param x: In [0, 1]; all three broadcast.
-    :returns: Of the broadcast shape, floating; NaN out of these ranges.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: betainc
     :see: special.betainc, special.betainc_db
 
     >>> ag.special.betainc_da(1.0, 1.0, ag.tensor([1.0]))
@@ -406,11 +402,7 @@ def betainc_db(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | 
                ) -> Tensor:
     """Derivative of :func:`betainc` to its second shape.
 
-    :param a, b: Shapes; positive.
-    :param x: In [0, 1]; all three broadcast.
-    :returns: Of the broadcast shape, floating; NaN out of these ranges.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: betainc
     :see: special.betainc, special.betainc_da
 
     >>> ag.special.betainc_db(1.0, 1.0, ag.tensor([1.0]))
@@ -424,11 +416,8 @@ def betaincinv(a: TensorLike, b: TensorLike, p: TensorLike, /, *, out: Tensor | 
                ) -> Tensor:
     """Where :func:`betainc` is ``p``.
 
-    :param a, b: Shapes; positive.
+    :like: betainc
     :param p: In [0, 1]; all three broadcast.
-    :returns: Of the broadcast shape, floating; NaN out of these ranges.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: special.betainc, special.betainccinv
 
     >>> ag.special.betaincinv(1.0, 1.0, ag.tensor([0.25]))

@@ -177,11 +177,8 @@ def sph_legendre_p(n: TensorLike, m: TensorLike, theta: TensorLike, /, *, out: T
     """Spherical Legendre function of degree ``n`` and order ``m`` at a polar angle, as in SciPy
     behind an axis for derivatives.
 
-    :param n, m: Degree and order.
-    :type n, m: array_like of int
+    :like: assoc_legendre_p
     :param theta: Angle from the pole, in [0, pi]; all three broadcast.
-    :returns: Of the broadcast shape, with an axis of size 1 in front.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: special.sph_harm_y, special.assoc_legendre_p
 
     >>> ag.special.sph_legendre_p(2, 1, ag.tensor([0.5]))

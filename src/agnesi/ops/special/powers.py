@@ -189,10 +189,7 @@ def perm(N: TensorLike, k: TensorLike, *, exact: bool = False, out: Tensor | Non
 
     ``exact`` rounds to whole numbers.
 
-    :param N, k: They broadcast; integers are taken as float64.
-    :param exact: Whether to round to whole numbers.
-    :returns: Of the broadcast shape, floating.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: comb
     :see: special.comb, special.poch, special.factorial
 
     >>> ag.special.perm(ag.tensor([5.0]), 2)

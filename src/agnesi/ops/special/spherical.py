@@ -60,13 +60,7 @@ def spherical_yn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Spherical Bessel function of the second kind of whole order ``n``, or its derivative.
 
-    :param n: The order; not negative.
-    :type n: array_like of int
-    :param x: Real numbers; both broadcast.
-    :param derivative: Whether to give the derivative to ``x``.
-    :returns: Of the broadcast shape, floating.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: spherical_jn
     :see: special.spherical_jn, special.yv
 
     >>> ag.special.spherical_yn(0, ag.tensor([0.0]))
@@ -80,13 +74,7 @@ def spherical_in(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Modified spherical Bessel function of whole order ``n``, or its derivative.
 
-    :param n: The order; not negative.
-    :type n: array_like of int
-    :param x: Real numbers; both broadcast.
-    :param derivative: Whether to give the derivative to ``x``.
-    :returns: Of the broadcast shape, floating.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: spherical_jn
     :see: special.spherical_kn, special.spherical_jn, special.iv
 
     >>> ag.special.spherical_in(0, ag.tensor([0.0]))
@@ -100,13 +88,7 @@ def spherical_kn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Modified spherical Bessel function of the second kind, or its derivative.
 
-    :param n: The order; not negative.
-    :type n: array_like of int
-    :param x: Real numbers; both broadcast.
-    :param derivative: Whether to give the derivative to ``x``.
-    :returns: Of the broadcast shape, floating.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
+    :like: spherical_jn
     :see: special.spherical_in, special.kv
 
     >>> ag.special.spherical_kn(0, ag.tensor([0.0]))

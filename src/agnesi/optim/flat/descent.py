@@ -149,14 +149,7 @@ def bfgs(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7
          tolerance_change: float = 1e-15) -> Optimum:
     """BFGS: the inverse Hessian as a matrix that gradients build up.
 
-    :param feval: Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
-    :type feval: callable
-    :param x: Where to begin.
-    :type x: array_like
-    :param max_iter: The most directions.
-    :param tolerance_grad: It ends where no element of the gradient is larger.
-    :param tolerance_change: It ends where the value changes by no larger share.
-    :returns: Where it stopped.
+    :like: cg
     :see: optim.flat.lbfgs, optim.flat.cg
 
     >>> found = ag.optim.flat.bfgs(lambda x: (x @ x, 2 * x), [3.0, 4.0])
@@ -219,15 +212,8 @@ def lbfgs(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-
           tolerance_change: float = 1e-15, history_size: int = 100) -> Optimum:
     """L-BFGS: the inverse Hessian as the last changes of the gradient (Liu and Nocedal, 1989).
 
-    :param feval: Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
-    :type feval: callable
-    :param x: Where to begin.
-    :type x: array_like
-    :param max_iter: The most directions.
-    :param tolerance_grad: It ends where no element of the gradient is larger.
-    :param tolerance_change: It ends where the value changes by no larger share.
+    :like: cg
     :param history_size: How many changes are kept.
-    :returns: Where it stopped.
     :see: optim.LBFGS, optim.flat.bfgs, optim.flat.cg
 
     >>> def rosenbrock(x):

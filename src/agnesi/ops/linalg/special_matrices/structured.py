@@ -130,11 +130,7 @@ def ishermitian(a: TensorLike, atol: NotNegative | None = None,
                 rtol: NotNegative | None = None) -> Tensor:
     """Return whether a matrix is equal to its adjoint, exactly or within tolerances.
 
-    :param a: Of shape (..., n, n).
-    :param atol, rtol: Tolerances: absolute, and relative to the elements; without both the elements
-        must be equal.
-    :returns: One bool; True where every element agrees.
-    :raises ShapeError: If the matrices are not square.
+    :like: issymmetric
     :see: linalg.issymmetric, linalg.eigh
 
     >>> ag.linalg.ishermitian(ag.tensor([[1.0, 2j], [-2j, 1.0]])).item()

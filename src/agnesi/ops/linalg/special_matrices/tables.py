@@ -120,11 +120,7 @@ def pascal(n: int, kind: Kind = "symmetric") -> Tensor:
 def invpascal(n: int, kind: Kind = "symmetric") -> Tensor:
     """The inverse of Pascal's matrix.
 
-    :param n: Size of both axes.
-    :param kind: The whole matrix, or one of its triangular factors.
-    :type kind: {"symmetric", "lower", "upper"}
-    :returns: Of shape (n, n); int64, or float64 where that does not hold the numbers.
-    :raises ValueError: If there is no such kind.
+    :like: pascal
     :see: linalg.pascal
 
     >>> ag.linalg.invpascal(2)

@@ -248,11 +248,7 @@ def solve_continuous_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | Non
 def solve_discrete_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of ``a @ x @ adjoint(a) - x + q = 0``, by a bilinear transform.
 
-    :param a: Of shape (..., n, n).
-    :param q: Of the shape of ``a``.
-    :returns: Of the shape of ``q``.
-    :raises ShapeError: If the sizes do not fit.
-    :raises LinAlgError: If there is no single solution.
+    :like: solve_continuous_lyapunov
     :see: linalg.solve_continuous_lyapunov, linalg.solve_sylvester
 
     >>> ag.linalg.solve_discrete_lyapunov([[0.5]], [[3.0]])
