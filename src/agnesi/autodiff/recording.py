@@ -215,14 +215,8 @@ def last_change(x: Tensor) -> int:
 def detach(x: Tensor) -> Tensor:
     """The same value without its history: gradients stop here.  Memory is shared.
 
-    Returns
-    -------
-    Tensor
-        A leaf that does not require grad; changes in place show in both.
+    :returns: A leaf that does not require grad; changes in place show in both.
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.ones(2, requires_grad=True)
     >>> (w * 2).detach()
     tensor([2., 2.])
@@ -333,14 +327,8 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
 def retain_grad(x: Tensor) -> None:
     """Let ``backward`` keep the gradient of this intermediate result in its ``grad``.
 
-    Raises
-    ------
-    GradientError
-        If the tensor does not require grad.
+    :raises GradientError: If the tensor does not require grad.
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
     >>> z = 2 * x
     >>> z.retain_grad()

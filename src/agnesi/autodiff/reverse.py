@@ -309,19 +309,15 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     A gradient that is there already is added to in place, as in PyTorch, unless it has a history,
     ``create_graph`` gives it one, or its memory is another gradient's or a parameter's, too.
 
-    Parameters
-    ----------
-    grad : array_like, optional
-        Cotangent, of y's shape; PyTorch's ``gradient``.  Records live as long as their results,
-        so ``retain_graph`` is taken and says nothing.
-    create_graph : bool
-        Record the gradient computation itself, so that it can be differentiated again.
-
-    Raises
-    ------
-    GradientError
-        If the tensor depends on nothing that requires grad, has several elements and ``grad`` is
-        missing or of another shape, or a value was changed in place since.
+    :param grad: Cotangent, of y's shape; PyTorch's ``gradient``.  Records live as long as their
+        results, so ``retain_graph`` is taken and says nothing.
+    :type grad: array_like, optional
+    :param create_graph: Record the gradient computation itself, so that it can be differentiated
+        again.
+    :type create_graph: bool
+    :raises GradientError: If the tensor depends on nothing that requires grad, has several
+        elements and ``grad`` is missing or of another shape, or a value was changed in place
+        since.
     """
     if not y.requires_grad:
         raise GradientError(

@@ -149,22 +149,13 @@ class Function(Direct, Inspectable):
     def dispatch(self, /, *args: Any, **keywords: Any) -> Any:
         """Check the arguments, find or make the code for their sizes, run it.
 
-        Parameters
-        ----------
-        *args : array_like
-            A value for each input.
-        **keywords : array_like
-            Values by the names of inputs.
-
-        Returns
-        -------
-        numpy.ndarray, tuple or dict
-            As the outputs were given.
-
-        Raises
-        ------
-        TypeError
-            If an argument is missing, or is of another dtype or number of axes.
+        :param *args: A value for each input.
+        :type *args: array_like
+        :param **keywords: Values by the names of inputs.
+        :type **keywords: array_like
+        :returns: As the outputs were given.
+        :rtype: numpy.ndarray, tuple or dict
+        :raises TypeError: If an argument is missing, or is of another dtype or number of axes.
         """
         values = self._inputs.ordered(self.name, args, keywords)
         if is_tracing() or any(_is_part_of_graph(v) for v in values):

@@ -86,22 +86,13 @@ class Checkpoints:
     def save(self, step: int, /, **parts: Any) -> Path:
         """Write a checkpoint, then remove those that are too many.
 
-        Parameters
-        ----------
-        step : int
-            Its number; saved as ``step``, too.
-        **parts : object
-            As :func:`agnesi.saving.save_checkpoint` takes them.
-
-        Returns
-        -------
-        pathlib.Path
-            The file.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written; the earlier ones stay.
+        :param step: Its number; saved as ``step``, too.
+        :type step: int
+        :param **parts: As :func:`agnesi.saving.save_checkpoint` takes them.
+        :type **parts: object
+        :returns: The file.
+        :rtype: pathlib.Path
+        :raises OSError: If it cannot be written; the earlier ones stay.
         """
         path = self.path(step)
         save_checkpoint(path, **{"step": step, **parts})
@@ -113,27 +104,17 @@ class Checkpoints:
     def load(self, step: int | None = None, /, **parts: Any) -> dict[str, Any]:
         """Let objects go on where a checkpoint left them.
 
-        Parameters
-        ----------
-        step : int, optional
-            Its number; by default the last one that is whole: where a disk has damaged a file, a
-            warning says so and the one before is taken.
-        **parts : object
-            Objects by the names under which they were saved.
-
-        Returns
-        -------
-        dict of str to object
-            The data that was saved with them, ``step`` among it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is none.
-        FileFormatError
-            If none is whole (a ValueError).
-        KeyError, ValueError, TypeError
-            As :func:`agnesi.saving.load_checkpoint` raises them; nothing is changed.
+        :param step: Its number; by default the last one that is whole: where a disk has damaged a
+            file, a warning says so and the one before is taken.
+        :type step: int, optional
+        :param **parts: Objects by the names under which they were saved.
+        :type **parts: object
+        :returns: The data that was saved with them, ``step`` among it.
+        :rtype: dict of str to object
+        :raises FileNotFoundError: If there is none.
+        :raises FileFormatError: If none is whole (a ValueError).
+        :raises KeyError, ValueError, TypeError: As :func:`agnesi.saving.load_checkpoint` raises
+            them; nothing is changed.
         """
         sweep(self.folder)
         steps = self.steps()[::-1] if step is None else [step]

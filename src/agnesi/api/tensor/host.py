@@ -78,26 +78,13 @@ def _deferred(x: Tensor) -> Any:
 def item(self: Tensor, *index: Any) -> Any:
     """The only element (or the one at ``index``) as a Python number; no gradient flows through it.
 
-    Parameters
-    ----------
-    *index : int
-        One for each axis, or one into the flat elements.
+    :param *index: One for each axis, or one into the flat elements.
+    :type *index: int
+    :returns: The number.
+    :rtype: bool, int, float or complex
+    :raises ValueError: If there are several elements and no index.
+    :raises TraceError: While a graph is written.
 
-    Returns
-    -------
-    bool, int, float or complex
-        The number.
-
-    Raises
-    ------
-    ValueError
-        If there are several elements and no index.
-    TraceError
-        While a graph is written.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tensor([2.5]).item()
     2.5
     """
@@ -116,15 +103,9 @@ def item(self: Tensor, *index: Any) -> Any:
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers; no gradient flows through them.
 
-    Returns
-    -------
-    list or number
-        A number for a tensor without axes.
-
-    Raises
-    ------
-    TraceError
-        While a graph is written.
+    :returns: A number for a tensor without axes.
+    :rtype: list or number
+    :raises TraceError: While a graph is written.
     """
     found = _listed(self)
     return _decided(self, "tolist()").tolist() if found is None else found
@@ -179,24 +160,10 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The NumPy array behind the tensor; no copy, so changes show in both.  No gradient flows.
 
-    Parameters
-    ----------
-    force : bool
-        For PyTorch's users; nothing keeps an array from being given.
+    :param force: For PyTorch's users; nothing keeps an array from being given.
+    :returns: Of the same shape and dtype.
+    :raises TraceError: While a graph is written.
 
-    Returns
-    -------
-    numpy.ndarray
-        Of the same shape and dtype.
-
-    Raises
-    ------
-    TraceError
-        While a graph is written.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tensor([1, 2]).numpy()
     array([1, 2])
     """
@@ -335,10 +302,8 @@ def size(self: Tensor) -> Any:
 def numel(self: Tensor) -> Size:
     """Number of elements.
 
-    Returns
-    -------
-    int or Dim
-        The product of the sizes.
+    :returns: The product of the sizes.
+    :rtype: int or Dim
     """
     return dims.product(self.shape)
 
@@ -346,10 +311,7 @@ def numel(self: Tensor) -> Size:
 def element_size(self: Tensor) -> int:
     """Bytes of one element.
 
-    Returns
-    -------
-    int
-        4 for float32.
+    :returns: 4 for float32.
     """
     return self.dtype.itemsize
 
@@ -362,10 +324,7 @@ def nbytes(self: Tensor) -> Size:
 def is_contiguous(self: Tensor) -> bool:
     """Return whether the elements lie in memory one after another, in C order.
 
-    Returns
-    -------
-    bool
-        True for what has no or one element.
+    :returns: True for what has no or one element.
     """
     if self.array is None:
         told_of(self, "layout", True)
@@ -375,15 +334,10 @@ def is_contiguous(self: Tensor) -> bool:
 def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in C order, else a copy that does.
 
-    Parameters
-    ----------
-    memory_format : object
-        Taken from PyTorch's calls, and not needed.
-
-    Returns
-    -------
-    Tensor
-        Of the same shape and dtype.
+    :param memory_format: Taken from PyTorch's calls, and not needed.
+    :type memory_format: object
+    :returns: Of the same shape and dtype.
+    :rtype: Tensor
     """
     return movement.contiguous(self)
 
@@ -391,15 +345,10 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 def clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy in memory of its own; gradients flow through it.
 
-    Parameters
-    ----------
-    memory_format : object
-        Taken from PyTorch's calls, and not needed.
-
-    Returns
-    -------
-    Tensor
-        Of the same shape and dtype.
+    :param memory_format: Taken from PyTorch's calls, and not needed.
+    :type memory_format: object
+    :returns: Of the same shape and dtype.
+    :rtype: Tensor
     """
     return copy(self)
 

@@ -141,10 +141,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 def zero_(self: Tensor) -> Tensor:
     """Set every element to zero.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
+    :returns: The tensor itself.
     """
     return copy_(self, as_tensor(0, self.dtype))
 
@@ -165,24 +162,14 @@ def copy_(self: Tensor, other: Any) -> Tensor:
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``self += alpha * other``, in place.
 
-    Parameters
-    ----------
-    other : array_like
-        It broadcasts to the tensor's shape.
-    alpha : number or Tensor
-        A factor of ``other``.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself, in its own dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
-    DTypeError
-        If the result does not fit the tensor's dtype.
+    :param other: It broadcasts to the tensor's shape.
+    :type other: array_like
+    :param alpha: A factor of ``other``.
+    :type alpha: number or Tensor
+    :returns: The tensor itself, in its own dtype.
+    :rtype: Tensor
+    :raises ShapeError: If the shapes do not fit.
+    :raises DTypeError: If the result does not fit the tensor's dtype.
     """
     return _add(self, other if type(alpha) is int and alpha == 1 else alpha * other)
 
@@ -190,24 +177,14 @@ def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``self -= alpha * other``, in place.
 
-    Parameters
-    ----------
-    other : array_like
-        It broadcasts to the tensor's shape.
-    alpha : number or Tensor
-        A factor of ``other``.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself, in its own dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
-    DTypeError
-        If the result does not fit the tensor's dtype.
+    :param other: It broadcasts to the tensor's shape.
+    :type other: array_like
+    :param alpha: A factor of ``other``.
+    :type alpha: number or Tensor
+    :returns: The tensor itself, in its own dtype.
+    :rtype: Tensor
+    :raises ShapeError: If the shapes do not fit.
+    :raises DTypeError: If the result does not fit the tensor's dtype.
     """
     return _subtract(self, other if type(alpha) is int and alpha == 1 else alpha * other)
 

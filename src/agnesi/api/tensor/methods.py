@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from agnesi.api import functions, late
@@ -24,6 +25,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import migration_hints
 from agnesi.core.support.config import LENT
+from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import at, typed
 from agnesi.core.support.tracing import told_of
 from agnesi.core.tensor import Absent
@@ -315,6 +317,8 @@ def _delete(x: Tensor, index: Any) -> None:
 def install() -> None:
     """Bind the table to Tensor."""
     for name, method in table().items():
+        if isinstance(method, FunctionType):
+            numpydoc(method)
         setattr(Tensor, name, method)
     Tensor.__delitem__ = _delete  # type: ignore[attr-defined]
     for name, value in list(vars(Tensor).items()):

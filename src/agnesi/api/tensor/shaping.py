@@ -132,10 +132,7 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
 def t(self: Tensor) -> Tensor:
     """The transposed matrix.
 
-    Returns
-    -------
-    Tensor
-        A view.
+    :returns: A view.
     """
     return permute_dims(self)
 
@@ -210,42 +207,28 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
 
     How memory is copied or lies says nothing here.
 
-    Parameters
-    ----------
-    *target : dtype, Tensor or device
-        What to become like.
-    dtype : dtype, optional
-        The dtype, by name.
-    device : str, optional
-        "cpu", or "emulated": a device for tests, which runs loop nests in a memory of its own.
-    copy : bool
-        Whether to copy where nothing changes.
-    non_blocking : bool
-        Taken from PyTorch's calls, and not needed.
-    memory_format : object
-        Taken from PyTorch's calls, and not needed.
+    :param *target: What to become like.
+    :type *target: dtype, Tensor or device
+    :param dtype: The dtype, by name.
+    :type dtype: dtype, optional
+    :param device: "cpu", or "emulated": a device for tests, which runs loop nests in a memory of
+        its own.
+    :type device: str, optional
+    :param copy: Whether to copy where nothing changes.
+    :type copy: bool
+    :param non_blocking: Taken from PyTorch's calls, and not needed.
+    :type non_blocking: bool
+    :param memory_format: Taken from PyTorch's calls, and not needed.
+    :type memory_format: object
+    :returns: Of that dtype.
+    :rtype: Tensor
+    :raises TypeError: If several dtypes are given.
+    :raises ValueError: For another device.
+    :raises DeviceError: If gradients would have to flow from one device to another.
 
-    Returns
-    -------
-    Tensor
-        Of that dtype.
-
-    Raises
-    ------
-    TypeError
-        If several dtypes are given.
-    ValueError
-        For another device.
-    DeviceError
-        If gradients would have to flow from one device to another.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.ones(3).to("emulated")
     >>> (x + 1).device, (x + 1).to("cpu")
     (device(type='emulated'), tensor([2., 2., 2.]))
-
     """
     place = next((d for d in (device, *target) if isinstance(d, str) and d in (
         "cpu", *DEVICES)), None)
@@ -300,10 +283,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def is_floating_point(self: Tensor) -> bool:
     """Return whether the elements are floats.
 
-    Returns
-    -------
-    bool
-        By the dtype.
+    :returns: By the dtype.
     """
     return self.dtype.kind in "fV"
 
@@ -311,9 +291,6 @@ def is_floating_point(self: Tensor) -> bool:
 def is_complex(self: Tensor) -> bool:
     """Return whether the elements are complex.
 
-    Returns
-    -------
-    bool
-        By the dtype.
+    :returns: By the dtype.
     """
     return self.dtype in dtypes.COMPLEX

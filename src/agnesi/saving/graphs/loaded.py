@@ -65,18 +65,11 @@ class Graph:
     def function(self, **options: Any) -> Any:
         """The graph as a compiled function: of its inputs, then of parameters without a value.
 
-        Parameters
-        ----------
-        **options : Any
-            As :func:`agnesi.function` takes them.
+        :param **options: As :func:`agnesi.function` takes them.
+        :type **options: Any
+        :returns: Which returns what the outputs are.
+        :rtype: Function
 
-        Returns
-        -------
-        Function
-            Which returns what the outputs are.
-
-        Examples
-        --------
         >>> import agnesi as ag, os, tempfile
         >>> from agnesi import symbolic as T
         >>> path = os.path.join(tempfile.mkdtemp(), "f.agnesi")
