@@ -324,9 +324,9 @@ def context(callback: Any = None, foreign: Sequence[str] = ()) -> Context:
     return table
 
 
-def call_body(code: Code, bufs: Sequence[Any], *, callback: Any = None, body: str = "body") -> int:
+def call_body(code: Code, bufs: Sequence[Any], *, body: str = "body") -> int:
     """Run a body directly on arrays or addresses; for tests and measurements."""
-    table = context(callback)
+    table = context()
     places = [b.ctypes.data if isinstance(b, np.ndarray) else b for b in bufs]
     array = (ctypes.c_void_p * max(len(places), 1))(*places)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.address(body))

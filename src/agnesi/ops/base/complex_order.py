@@ -139,13 +139,12 @@ def key_expressions(z: Expr) -> list[Expr]:
     return [op.key(z) for op in _ops(z.dtype, "up")]
 
 
-def stable_order_of(x: np.ndarray, descending: bool) -> np.ndarray:
-    """Indices that put the last axis of complex numbers in order, as ``order.stable_order``.
+def stable_order_of(x: np.ndarray) -> np.ndarray:
+    """Indices of complex numbers in descending order on the last axis, as ``order.stable_order``.
 
     >>> import numpy as np
     >>> from agnesi.ops.base.complex_order import stable_order_of
-    >>> stable_order_of(np.array([1 + 2j, 1 + 1j, 0j]), True)
+    >>> stable_order_of(np.array([1 + 2j, 1 + 1j, 0j]))
     array([0, 1, 2])
     """
-    way: Way = "down" if descending else "up"
-    return np.lexsort([op.perform(x) for op in reversed(_ops(x.dtype, way))], axis=-1)
+    return np.lexsort([op.perform(x) for op in reversed(_ops(x.dtype, "down"))], axis=-1)

@@ -56,12 +56,11 @@ def from_scipy(name: str) -> Any:
     return found
 
 
-def only_scipy(name: str, function: Numeric | None = None) -> Numeric:
-    """SciPy's function of this name, or one that calls it; an error where SciPy is missing."""
+def only_scipy(name: str, function: Numeric) -> Numeric:
+    """A function that calls SciPy's of this name; an error where SciPy is missing."""
 
     def value(*xs: np.ndarray) -> np.ndarray:
-        found = from_scipy(name)
-        result = found(*xs) if function is None else function(found, *xs)
+        result = function(from_scipy(name), *xs)
         return np.asarray(result).astype(xs[-1].dtype, copy=False)
 
     return value

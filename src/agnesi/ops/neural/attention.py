@@ -25,14 +25,14 @@ from agnesi.ops.random.generators import Generator
 from agnesi.ops.random.random import growth, survivors
 
 
-def _check_mask(name: str, mask: Tensor, scores: Tensor) -> None:
+def _check_mask(mask: Tensor, scores: Tensor) -> None:
     """Refuse a mask that does not broadcast to the scores, which nobody else knows of."""
     try:
         fits_all = shapes.broadcast(mask.shape, scores.shape) == scores.shape
     except ShapeError:
         fits_all = False
     if not fits_all:
-        raise ShapeError(f"{name} must broadcast to the scores' shape (..., queries, keys), "
+        raise ShapeError(f"attn_mask must broadcast to the scores' shape (..., queries, keys), "
                          f"{scores.shape}, which {typed(mask)} does not")
 
 
@@ -46,7 +46,7 @@ def attention_weights(query: Tensor, key: Tensor, mask: Any, is_causal: bool,
         scores = where(greater_equal(reshape(rows, (-1, 1)), columns), scores, -math.inf)
     if mask is not None:
         mask = as_tensor(mask)
-        _check_mask("attn_mask", mask, scores)
+        _check_mask(mask, scores)
         scores = where(mask, scores, -math.inf) if mask.dtype.kind == "b" else add(scores, mask)
     return softmax(scores, -1)
 

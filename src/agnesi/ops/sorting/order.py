@@ -42,7 +42,7 @@ def stable_order(x: np.ndarray, descending: bool) -> np.ndarray:
     array([0, 3, 2, 1])
     """
     if x.dtype.kind == "c" and descending:
-        return stable_order_of(x, True)
+        return stable_order_of(x)
     x = comparable(x)
     return np.argsort(_reversed(x) if descending else x, axis=-1, kind="stable")
 

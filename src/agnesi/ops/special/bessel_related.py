@@ -264,7 +264,7 @@ _KIN = {"itj0y0": "it2j0y0, j0, y0", "it2j0y0": "itj0y0, j0, y0", "iti0k0": "it2
         "it2i0k0": "iti0k0, i0, k0", "itairy": "airy"}
 
 
-def _integrals(name: str, own: str, rules: tuple[Rule, ...], text: str) -> Callable[..., Any]:
+def _integrals(name: str, rules: tuple[Rule, ...], text: str) -> Callable[..., Any]:
     """The public function of SciPy's integrals with several results."""
     rows = [_row(name, rule, own=f"{name}_{i}", output=i) for i, rule in enumerate(rules)]
 
@@ -286,20 +286,20 @@ def _integrals(name: str, own: str, rules: tuple[Rule, ...], text: str) -> Calla
 
 
 itj0y0 = _integrals(
-    "itj0y0", "", (lambda g, x: g * j0(x), lambda g, x: g * y0(x)),
+    "itj0y0", (lambda g, x: g * j0(x), lambda g, x: g * y0(x)),
     "Integrals of :func:`j0` and :func:`y0` from 0 to x.")
 it2j0y0 = _integrals(
-    "it2j0y0", "", (lambda g, x: g * safe_divide(1 - j0(x), x), lambda g, x: -g * y0(x) / x),
+    "it2j0y0", (lambda g, x: g * safe_divide(1 - j0(x), x), lambda g, x: -g * y0(x) / x),
     "Integrals of ``(1 - j0(t)) / t`` from 0 to x, and of ``y0(t) / t`` from x on.")
 iti0k0 = _integrals(
-    "iti0k0", "", (lambda g, x: g * i0(x), lambda g, x: g * k0(x)),
+    "iti0k0", (lambda g, x: g * i0(x), lambda g, x: g * k0(x)),
     "Integrals of :func:`i0` and :func:`k0` from 0 to x.")
 it2i0k0 = _integrals(
-    "it2i0k0", "", (lambda g, x: g * safe_divide(i0(x) - 1, x), lambda g, x: -g * k0(x) / x),
+    "it2i0k0", (lambda g, x: g * safe_divide(i0(x) - 1, x), lambda g, x: -g * k0(x) / x),
     "Integrals of ``(i0(t) - 1) / t`` from 0 to x, and of ``k0(t) / t`` from x on.")
 itairy = _integrals(
-    "itairy", "", (lambda g, x: g * _ai(x), lambda g, x: g * _bi(x), lambda g, x: g * _ai(-x),
-                   lambda g, x: g * _bi(-x)),
+    "itairy", (lambda g, x: g * _ai(x), lambda g, x: g * _bi(x), lambda g, x: g * _ai(-x),
+               lambda g, x: g * _bi(-x)),
     "Integrals from 0 to x of Ai and Bi, and of both at ``-t``.")
 itstruve0 = _documented(
     "itstruve0",
