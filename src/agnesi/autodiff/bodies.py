@@ -291,6 +291,10 @@ class BodyTrace:
                 return found
         return None
 
+    def keeps_lost(self, t: Tensor) -> bool:
+        """Return whether the gradient stays lost: never, a body says that it cannot be read."""
+        return False
+
     def write_grad(self, t: Tensor, grad: Any) -> None:
         """``t.grad = grad`` inside the body."""
         if self._is_born(t):

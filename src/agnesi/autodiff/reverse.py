@@ -29,7 +29,7 @@ from agnesi.core.support.errors import (
 )
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tracing import current_trace, is_tracing
-from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
@@ -350,7 +350,7 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
             # there are several of one that was changed in a trace, or by assignment
             known = gradients.get(id(target))
             gradients[id(target)] = target, g if known is None else known[1] + g
-    arrived = list(gradients.values())
+    arrived = [pair for pair in gradients.values() if not _is_lost(pair[0])]
     there = [target.grad for target, _ in arrived]
     present = [before for before in there if before is not None]
     users = Counter(map(_memory, [*present, *(t for t, _ in arrived)])) if present else {}
@@ -361,6 +361,14 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
             before += detach(dense(g))
         else:
             target.grad = before + g
+
+
+def _is_lost(x: Tensor) -> bool:
+    """Return whether the gradient so far was used up by a compiled step: what is added to it is
+    lost as well, and reading it is the error."""
+    if x._grad is not CONSUMED:
+        return False
+    return current_trace().keeps_lost(x) if is_tracing() else True
 
 
 def _owner(node: Node) -> Tensor | None:

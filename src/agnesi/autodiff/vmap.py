@@ -32,7 +32,7 @@ Function = Callable[..., Any]
 
 
 @higher
-@renamed(in_dims="in_axes", out_dims="out_axes", chunk_size="")
+@renamed(func="f", in_dims="in_axes", out_dims="out_axes", chunk_size="")
 @keyworded
 def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, *,
          randomness: str = "different") -> Function:

@@ -11,6 +11,7 @@ from agnesi.autodiff.replay import has_sizes_of_values, replayed
 from agnesi.core.dispatch import graph_node
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
+from agnesi.core.public import renamed
 from agnesi.core.substitution import substituted
 from agnesi.core.support.errors import at
 from agnesi.core.support.tracing import is_tracing
@@ -43,6 +44,7 @@ def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> d
     return found
 
 
+@renamed(input="outputs")
 @strict
 def clone(outputs: Any, replace: Pairs = None, *, memory_format: Any = None) -> Any:
     """Symbolic tensors with some of what they depend on replaced; of a tensor with a value, a copy.

@@ -232,14 +232,14 @@ class Form:
         """The function's result for arguments some of which have foreign names."""
         special = LENT.foreign_forms().get(self.name)
         _check_flags(keywords)
-        if special is not None:
-            found = special(self.function, args, keywords)
-            if found is not NotImplemented:
-                return found
         given = {word: value for word, value in keywords.items() if word not in _IDLE}
         if "device" not in self.names and "device" in given:
             on_host(given.pop("device"))
         wanted = self.name in _MAKERS and given.pop("requires_grad", False)
+        if special is not None:
+            found = special(self.function, args, given)
+            if found is not NotImplemented:
+                return found.requires_grad_() if wanted else found
         overwrite = "inplace" not in self.names and given.pop("inplace", False)
         args = (*args, *self._several(len(args), given))
         given = in_our_words(given, self.names)

@@ -297,6 +297,13 @@ class Trace:
             record.used = True
         return record.now
 
+    def keeps_lost(self, t: Tensor) -> bool:
+        """Return whether the gradient is one that an earlier step used up, and stays so."""
+        record = self._record(t)
+        if not record.written:
+            record.needs_before = True
+        return record.now is CONSUMED
+
     def target_of(self, leaf: Node) -> Tensor | None:
         """The argument whose gradient arrives at a leaf that is no live tensor."""
         found = self.arguments.get(leaf) if leaf.requires_grad else None
