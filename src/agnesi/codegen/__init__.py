@@ -12,22 +12,22 @@ nothing of LLVM is needed to emit, and equal kernels are equal text.
   in common but for sizes is outlined into functions that they call (``llvm/outlining.py``), such as
   Winograd's transforms. Workspace beyond 16 kB is a block of the thread's, not on the stack
   (``llvm/scratch.py``, ``runtime/native/scratch.ll``).
-- ``loops/``: loop nests. ``loops/loop_order.py`` chooses the loops and the axis of the lanes; short
-  innermost loops are unrolled (``loops/unroll.py``), stores that fill a contiguous stretch together
-  are shuffled into registers (``loops/slp_stores.py``), large operands whose stride along the lanes
-  is not 1 are transposed block by block (``loops/blocked_transpose.py``). An axis of dynamic size
-  takes full vectors and a masked one (``loops/tail_masking.py``), with masks made at the function's
-  begin; what is read again soon is stored in pieces instead (``llvm/partial_store.py``). Scalars of
-  sizes alone are computed in every kernel that needs them.
+- ``loops/``: loop nests. ``loops/loop_order.py`` chooses the loops and the axis of the lanes;
+  short innermost loops are unrolled (``loops/unroll.py``), stores that fill a contiguous stretch
+  together are shuffled into registers (``loops/slp_stores.py``), large operands whose stride along
+  the lanes is not 1 are transposed block by block (``loops/blocked_transpose.py``). An axis of
+  dynamic size takes full vectors and a masked one (``loops/tail_masking.py``), with masks computed
+  at the start of the function; values that are soon read again are stored in pieces instead
+  (``llvm/partial_store.py``). Scalars of sizes alone are computed in every kernel that needs them.
 - ``kernels/``: products, convolutions, sparse products, calls of functions.
 - ``library/``: functions of ours that compiled code calls by name.
 - ``arithmetic/``, ``vmath/``: scalar operations and vector mathematics. Expensive functions of a
-  lone scalar are calls of shared functions with short chains of latencies (``vmath/brief.py``),
-  which may differ from a vector's lane in the last digit.
+  single scalar are calls of shared functions with short dependence chains (``vmath/brief.py``),
+  which may differ from a lane of a vector in the last digit.
 - ``control.py``: loops and branches around kernels. Checks become conditional branches where they
-  are needed; many iterations in a row are a table.
-- ``opt_level.py``: kernels that do little of all work are compiled at LLVM's quickest level.
-- ``interrupts.py``: code that takes longer than a millisecond looks for signals between kernels,
+  are needed; long runs of iterations are driven by a table.
+- ``opt_level.py``: kernels with a small share of the work are compiled at LLVM's fastest level.
+- ``interrupts.py``: code that takes longer than a millisecond polls for signals between kernels,
   iterations of loops, and chunks of a kernel's units (``runtime/native/interrupts.ll``).
 
 What must hold: kernels get addresses through a table that the call passes, so kernels of equal

@@ -1,8 +1,8 @@
-"""Where long code looks for signals, so that Ctrl-C ends it (``runtime/native/interrupts.ll``).
+"""Polls for signals in long-running code, for Ctrl-C to end it (``runtime/native/interrupts.ll``).
 
 A program polls between kernels, a long loop from iteration to iteration, and a long kernel between
-chunks of its units, about every millisecond of work.  What takes less has no poll.  A poll outside
-of the moments when one is due is a comparison with the processor's clock.
+chunks of its units, about every millisecond of work.  Shorter code has no poll.  A poll that comes
+before the next one is due costs one comparison with the processor's clock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How code runs kernels: on addresses, here, in parallel, or in Python."""
+"""Launches of kernels from generated code: in line, in parallel, or by a callback into Python."""
 
 from __future__ import annotations
 

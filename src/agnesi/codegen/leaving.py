@@ -1,6 +1,6 @@
-"""Clean-up of programs that return early while a collective that they began is under way.
+"""Clean-up of programs that return early while a collective that they started is still running.
 
-It may still write to their memory, so that they leave by a function that sees to it.
+It may still write to the program's memory, so ``Call.leave`` is called before an early return.
 """
 
 from __future__ import annotations

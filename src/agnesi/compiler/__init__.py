@@ -13,18 +13,18 @@ Beside these: ``library/`` (generated functions by name), ``reports/`` (``explai
 ``eager.py`` (compiled code for single eager operations), ``regions.py`` (for whole layers in eager
 programs: the call is traced as the body of a loop is, with its gradients, and what these read of it
 is kept between two compiled functions, forward and backward), ``cfunction.py`` (addresses for C),
-``csource.py`` (operations in C source). ``inputs.py`` knows what calls may give to a function.
+``csource.py`` (operations in C source). ``inputs.py`` matches the arguments of a call.
 ``ag.function`` joins at the closed graph. Without llvmlite the rewritten graph is run by
 ``core/interpret.py``.
 
 **A call.** Each compiled function is called through a class of its own (``binding/call_stub.py``),
 because Python looks ``__call__`` up on the class. The native entry (``runtime/native/entry.ll``)
-checks arguments and guards, takes outputs from the pool and runs the body. A body that finds one
-of Python's decisions to be otherwise returns ``ELSEWHERE``, having changed nothing. That call, and
-whatever does not fit, is offered to the native code of the other specializations, and then goes to
-``Jit.dispatch`` in Python, which finds or makes one (``specialization/table.py``). Where a place
-that the trace read holds another object of equal value, nothing is compiled; native code only
-learns the new address.
+checks arguments and guards, takes outputs from the pool and runs the body. A body in which one of
+Python's decisions has another outcome returns ``ELSEWHERE``, having changed nothing. That call,
+and whatever does not fit, is offered to the native code of the other specializations, and then
+goes to ``Jit.dispatch`` in Python, which finds or makes one (``specialization/table.py``). Where a
+place that the trace read holds another object of equal value, nothing is compiled; native code
+only learns the new address.
 
 The package is not called ``jit`` because ``agnesi.jit`` is the function.
 

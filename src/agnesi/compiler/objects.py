@@ -1,8 +1,8 @@
 """Python objects in symbolic programs: variables that stand for any object, and their functions.
 
-In a graph an object is a handle, an int64 scalar that names it in a table.  A call puts its
-arguments into the table, and what is computed of them joins it; all that a call has put there
-leaves it when the call ends.
+In a graph an object is a handle, an int64 scalar that names it in a table.  A call enters its
+arguments into the table, and objects computed from them, too; these entries are removed when the
+call ends.
 """
 
 from __future__ import annotations

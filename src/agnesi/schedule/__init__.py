@@ -24,8 +24,8 @@ What must hold after every pass, and is checked after each in all tests (``verif
 
 - Buffers are written before they are read; types and addresses agree; no memory is written while
   it is still needed.
-- Nothing is computed over and over. A nest evaluates a value in its loops from outside up to the
-  last one that changes it (``evaluation_counts.py``; which loop is innermost,
+- No value is recomputed needlessly. A nest evaluates it in the loops from the outermost one to the
+  innermost one that it depends on (``evaluation_counts.py``; which loop is innermost,
   ``core/ir/lanes.py``). Where other loops lie between, the value is materialized
   (``transforms/hoist_reductions.py``), and so is an expensive one that is evaluated in three
   places or moved to three (``Plan._is_repeated`` in ``clustering/clustering.py``). Kernels take at

@@ -1,7 +1,7 @@
-"""Lowering of complex values to pairs of real ones, the only ones that generated code knows.
+"""Lowering of complex values to pairs of real ones, because code is generated for real ones only.
 
-What is left of complex numbers is how they lie in memory: ``real`` and ``imag`` of a load, and
-``complex`` of two parts under a store.
+Complex numbers remain in memory accesses alone: ``real`` and ``imag`` of a load, and ``complex`` of
+two parts under a store.
 """
 
 from __future__ import annotations

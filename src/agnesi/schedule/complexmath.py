@@ -1,8 +1,8 @@
 """Functions of complex numbers in real operations of the loop language.
 
 A complex number is a pair of real expressions.  Signs of zeros choose the side of branch cuts, and
-infinities and NaN give what C99 (Annex G) and NumPy say.  Inverse functions follow Kahan, "Branch
-cuts for complex elementary functions" (1987); quotients Smith (1962).
+the results for infinities and NaN are those of C99 (Annex G) and NumPy.  Inverse functions follow
+Kahan, "Branch cuts for complex elementary functions" (1987); quotients Smith (1962).
 """
 
 from __future__ import annotations

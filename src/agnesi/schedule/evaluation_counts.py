@@ -1,7 +1,7 @@
 """Evaluation counts of a kernel's values, by the loops around them.
 
-A nest evaluates a value in the loops from outside up to the last one that changes it; what a
-reduction adds up is evaluated in its own loops, inside those.
+A nest evaluates a value in the loops from the outermost one to the innermost one that it depends
+on; the operand of a reduction is evaluated in the reduction's own loops, inside those.
 """
 
 from __future__ import annotations

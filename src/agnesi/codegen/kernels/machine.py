@@ -1,4 +1,4 @@
-"""Properties of a processor that planners of products and convolutions count with."""
+"""Properties of a processor that the cost models of products and convolutions use."""
 
 from __future__ import annotations
 

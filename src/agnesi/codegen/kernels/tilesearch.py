@@ -3,8 +3,8 @@
 A plan cuts sums into register tiles, tiles into blocks whose operands stay in a cache, and blocks
 into units of work that threads share.  Here are the register tiles that exist
 (:func:`register_tiles`, :func:`heights`), the cycles of all tiles of a cut (:func:`tally`, given
-those of one tile), the blocks that fit a cache (:func:`blocks_within`), and what threads lose that
-wait for each other (:func:`unevenness`).  A family of plans adds what one of its tiles costs.
+those of one tile), the blocks that fit a cache (:func:`blocks_within`), and the loss by uneven
+work among threads (:func:`unevenness`).  A family of plans adds what one of its tiles costs.
 Cycles are those of a core at full speed; the constants were fitted to measured kernels.
 """
 

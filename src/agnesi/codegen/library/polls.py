@@ -1,7 +1,7 @@
 """Polls of our functions that may run long, so that signals end them (``codegen/interrupts.py``).
 
-They count what they have done.  A function that is to be left returns soon, with any result, which
-the program that called it drops: it polls as well.
+They count their work.  A function that is interrupted returns soon, with an undefined result, which
+the calling program discards, because it polls as well.
 """
 
 from __future__ import annotations

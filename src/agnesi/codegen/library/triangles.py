@@ -1,7 +1,7 @@
 """Roots and logarithms of upper triangles of complex numbers, column by column.
 
-Both are found by substitution: an element of a column is known when those below it are, and is then
-taken off those above, which lie side by side in memory.
+Both are found by substitution: an element of a column depends on those below it, and its multiples
+are then subtracted from those above, which are contiguous in memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Calls with containers and keywords: Python written for one shape of arguments and results.
+"""Calls with containers and keywords: Python generated for one structure of arguments and results.
 
-It takes the arguments apart, looks whether they have that shape, calls the native function with the
-leaves, and puts the results together; anything else goes the general way.
+It flattens the arguments, checks that they have that structure, calls the native function with the
+leaves, and packs the results; other arguments take the general path.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``x.data = y`` in a trace: the tensor gets other memory, and what looks into the old one stays.
+"""``x.data = y`` in a trace: the tensor gets other memory, and views keep the old one.
 
 Compiled code writes into the memory that a tensor has, so that it gets a copy of its own before a
 call (``NewMemory``); in the trace, views of the old value have a base of their own from then on.

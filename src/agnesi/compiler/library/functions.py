@@ -1,6 +1,7 @@
 """Functions of ours that compiled code calls by name: sorts, running sums, extremes, places.
 
-They are made for dtypes, not for sizes, so that programs and values at hand share them.
+They are specialized for dtypes, not for sizes, so compiled programs and eager operations share
+them.
 """
 
 from __future__ import annotations

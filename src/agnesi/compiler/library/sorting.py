@@ -1,4 +1,4 @@
-"""Sorts of arrays at hand by native code."""
+"""Sorts of eager arrays by native code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """``jit(mode="precision")``: every call is also computed with many digits, and losses are reported.
 
-The graph as written is evaluated by mpmath, once as it is and twice with operands that are off by
-their own rounding.  A result that is further from the exact one than that explains has lost digits.
+The graph as written is evaluated by mpmath, once as it is and twice with operands perturbed by
+their own rounding error.  A result that differs from the exact one by more than these has lost
+digits.
 """
 
 from __future__ import annotations

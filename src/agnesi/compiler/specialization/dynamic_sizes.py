@@ -1,11 +1,11 @@
 """Dynamic sizes: those that change from call to call become run-time values of one specialization.
 
-At first only the sizes of leading axes do, because strides do not depend on them; where a function
-meets one set of other sizes after the other, those too, and at once where one size alone changes,
-as the length of sequences does.  A size that was always the same multiple of another one stays so.
-What cannot be decided for all sizes is decided for those on the present side of it: a version that
-slices a table of 256 rows takes up to 256.  Where that does not help, and all sizes seen were even,
-or multiples of 3 and so on, a version takes the multiples, as of images that are halved and doubled
+At first only the sizes of leading axes do, because strides do not depend on them; other sizes
+follow when they keep changing, and at once where a single size changes, such as the length of
+sequences.  A size that was always the same multiple of another one stays so.  A condition that does
+not hold for all sizes restricts the version to those for which it holds: a version that slices a
+table of 256 rows takes up to 256.  Where that does not help, and all sizes seen were even, or
+multiples of 3 and so on, a version takes the multiples, as of images that are halved and doubled
 again.
 
 Sizes that data decides are others in every call, so they are run-time values from the first one on,

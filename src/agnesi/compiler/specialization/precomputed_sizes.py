@@ -1,11 +1,11 @@
 """Sizes of jitted functions that depend on values: computed before the call, then passed along.
 
-Where a trace needs the size that an integer scalar is (``x[:n]`` with a tensor ``n``), it is given
-up, and what computes the scalar from the arguments becomes a function of its own.  From then on
-that runs before each call; its result is the size of one more argument, without elements, so that a
-version is for a size, or takes it at run time, as with all sizes.  Where Python has decided by
-values before (``compiler.tracing.decisions``), the function does so, too, and tells nothing on
-other ways.
+Where a trace needs an integer scalar as a size (``x[:n]`` with a tensor ``n``), it is abandoned,
+and the part of the graph that computes the scalar from the arguments becomes a function of its
+own, which runs before each call from then on.  Its result is the size of one more argument,
+without elements; like any size, it is a constant of a specialization or a run-time value.  Where
+Python has decided by values before (``compiler.tracing.decisions``), the function checks these
+decisions, too, and returns no size on other branches.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sizes of declared variables that a graph needs but that none of its inputs has.
 
-Where a derivative needs a variable's shape alone, and what has as many elements is there, its sizes
-are those; else they are missing like a value.
+Where a derivative needs only a variable's shape, and reshapes a value of known size to it, its
+sizes follow from that value's; else they are reported as missing, like a value.
 """
 
 from __future__ import annotations

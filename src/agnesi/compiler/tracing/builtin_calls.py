@@ -1,7 +1,7 @@
-"""Stand-ins for ``float``, ``isinstance``, ``math.isnan`` ... that know numbers of a trace.
+"""Stand-ins for ``float``, ``isinstance``, ``math.isnan`` ... that accept numbers of a trace.
 
-A class that is called cannot tell Python to return anything but its own objects, so the code of the
-user's functions has other callees while it is traced, and its own again afterwards.
+Calling ``float`` always returns a Python float, so these names are replaced in the code of the
+user's functions while it is traced, and restored afterwards.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Record the decisions that Python makes by computed values while ``jit`` traces a function.
 
-A trace goes the way that the values of the present call tell: what is computed so far is evaluated
-by the operations' own NumPy, and Python gets the number.  The code that is made of the trace
-computes the same value before it does anything else, and where that tells Python something else
-now, the call goes to another version (``Versions``), which was traced for that way.
+A trace follows the branches that the values of the present call select: the value is evaluated by
+the operations' own NumPy code, and Python gets the number.  The compiled code computes the same
+value before anything else, and where it selects another branch, the call goes to another version
+(``Versions``), which was traced for that branch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The places that a trace has met, and the things that it has looked into."""
+"""The places that a trace has read, and the containers and objects whose contents it has read."""
 
 from __future__ import annotations
 

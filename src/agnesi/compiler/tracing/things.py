@@ -1,4 +1,4 @@
-"""Which things a trace meets: the user's and libraries', containers, generators of numbers."""
+"""Kinds of objects in a trace: the user's and libraries', containers, random generators."""
 
 from __future__ import annotations
 

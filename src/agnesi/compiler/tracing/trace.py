@@ -2,7 +2,7 @@
 
 A concrete tensor that the function touches is a live leaf; what is assigned to it inside is its new
 value at the end.  Gradients set on concrete tensors are followed separately, because a step that
-makes and uses up a gradient does not owe it to anybody.
+creates and clears a gradient need not return it.
 """
 
 from __future__ import annotations

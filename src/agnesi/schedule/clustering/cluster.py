@@ -1,9 +1,9 @@
 """Fusion groups: the values that one kernel computes, its users, and a topological order of all.
 
-Every cluster has a rank, greater than the ranks of all clusters that read what it fills.  Whoever
-lets one cluster read another or makes one of two keeps the ranks in order, moving only clusters
-between the two, or is told that this would close a cycle.  See D. J. Pearce and P. H. J. Kelly, "A
-dynamic topological sort algorithm for directed acyclic graphs", ACM JEA 11 (2007).
+Every cluster has a rank, greater than the ranks of all clusters that read its values.  Adding an
+edge between two clusters, or merging them, restores the order of ranks by moving only the clusters
+between the two, or reports that the change would close a cycle.  See D. J. Pearce and P. H. J.
+Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", ACM JEA 11 (2007).
 """
 
 from __future__ import annotations

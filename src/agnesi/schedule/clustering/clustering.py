@@ -2,7 +2,7 @@
 
 Every value with memory is a *root*; all others are *virtual*: their expression is inlined into the
 roots that need them.  Roots over the same index space that share work form one *cluster*, which
-becomes one kernel.  Nodes are visited once, users before makers.
+becomes one kernel.  Nodes are visited once, in reverse topological order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks of traced Python decisions run as soon as their values exist, before other kernels.
 
-What a decision does not need may belong to the way that the call does not take, where it could
-fail, run on and on, or print something.
+Kernels that a decision does not need may belong to a branch that the call does not take, where they
+could fail, loop forever, or print something.
 """
 
 from __future__ import annotations

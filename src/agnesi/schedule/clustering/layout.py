@@ -1,8 +1,8 @@
 """Layout assignment: channels last around convolutions.
 
 Shapes stay what the user wrote; only strides differ.  Values that are computed from each other
-element by element, or window by window, want one order, so they are chosen together: a *family*.
-The order of a family is the one that its convolutions are fastest with.
+element by element, or window by window, should have the same layout, so one is chosen for all of
+them: a *family*.  It is the layout with which the family's convolutions are fastest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Long scalar programs, cut into stretches that become one kernel each.
 
-What numbers cost is waiting for each other.  So they are put in the order in which they could be
-ready if all that does not wait ran at once, and the order is cut: whatever a processor could do
-side by side stands side by side, as a derivative stands beside the function.
+The cost of such a program is the latency of its dependence chains.  So its operations are sorted by
+the earliest time at which they could be ready with unlimited execution units, and this order is cut
+into kernels: independent operations, such as those of a function and of its derivative, come next
+to each other.
 """
 
 from __future__ import annotations

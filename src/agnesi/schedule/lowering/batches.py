@@ -1,6 +1,6 @@
 """Batches of matrix products: any number of leading axes run as one.
 
-Where strides allow it they are one axis; else code finds the place along each of them.
+Where strides allow it they are merged into one axis; else code computes the index along each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results that a graph has twice: the loops that compute one write it to both places."""
+"""Values that are two results of a graph: the loops that compute one write it to both buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments to kernels: what a body takes is planned once, and made again for each call of it."""
+"""Segments to kernels: a body is planned once and instantiated for each of its calls."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Split-K of filter gradients: sums over parts of the pixels, then the sum of these.
 
-The filters alone are too little work to share among threads.  The number of parts does not depend
-on that of threads, so results do not either.
+A loop over the filters alone has too few iterations for all threads.  The number of parts does not
+depend on the number of threads, so results do not either.
 """
 
 from __future__ import annotations

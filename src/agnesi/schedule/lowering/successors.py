@@ -1,4 +1,4 @@
-"""Writes that may happen in place, because nobody reads the old value afterwards."""
+"""Updates that can be made in place, because the old value is not read afterwards."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Memory: the order of kernels, and where each buffer lies.
 
-In: kernels with their dependences (``schedule/dependence.py`` asks once what each reads and
-writes). Out: the same kernels in the order of the smallest peak that was found (``order.py``),
+In: kernels with their dependences (``schedule/dependence.py`` finds the reads and writes of each
+once). Out: the same kernels in the order of the smallest peak that was found (``order.py``),
 state written in place and results in the memory of arguments (``placement.py``), results over rows
 that were read as a whole (``inplace_rows.py``), and an arena with an offset for every temporary
 (``arena.py``). What is only copied into a result is made there.

@@ -14,8 +14,8 @@ other. The families of plans:
 - ``rows.py``: lanes along image rows.
 - ``conv1x1.py``: convolutions of one tap are matrix products; under ``fast_compile`` calls of the
   BLAS.
-- ``depthwise.py``, ``windows.py``: lanes along channels that never meet, read in place, or from
-  copies with channels last where that pays.
+- ``depthwise.py``, ``windows.py``: lanes along independent channels, read in place, or from
+  copies with channels last where that is faster.
 - ``weight.py``: filter gradients as products over pixels, with operands read in place, the next
   block prefetched, a thread's units run as one; ``weight_pixels.py``: lanes along pixels where
   filters are few.

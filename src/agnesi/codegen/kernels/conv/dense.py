@@ -2,7 +2,7 @@
 
 The gradient to the input of a strided convolution falls into phases: image positions that are
 equal modulo the stride meet the same taps, and one phase is a convolution of stride 1 over the
-cotangent.  So nothing is ever filled up with zeros between the elements of a gradient.
+cotangent.  So no zeros are inserted between the elements of a gradient.
 """
 
 from __future__ import annotations

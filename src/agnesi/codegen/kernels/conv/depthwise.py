@@ -1,7 +1,7 @@
-"""Depthwise convolutions of channels-last images: lanes along the channels, which never meet.
+"""Depthwise convolutions of channels-last images: lanes along the channels, which are independent.
 
 A tile of several lines and places reads each vector of its window once for all the taps and places
-that meet in it.  Channels are the innermost loop, so that memory is read in runs.
+that use it.  Channels are the innermost loop, so that memory is read in runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The epilogue of a convolution: what becomes of its sums."""
+"""The epilogue of a convolution: operations on its sums before they are stored."""
 
 from __future__ import annotations
 

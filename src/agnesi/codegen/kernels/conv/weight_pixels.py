@@ -1,7 +1,7 @@
 """Gradients to few filters with lanes along places, for images and cotangents by planes.
 
-Every sum, of one tap and one filter, is a vector: its lanes take turns at the places of a line and
-are added up at the end.  So few channels and few filters fill the vectors all the same.
+The sum for one tap and one filter is a vector, whose lanes hold partial sums over the pixels of a
+line and are added at the end.  So vectors are full even with few channels and few filters.
 """
 
 from __future__ import annotations

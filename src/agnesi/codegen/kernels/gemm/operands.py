@@ -1,4 +1,4 @@
-"""The three callbacks through which a product meets the rest of its kernel."""
+"""The three callbacks that connect a product with the rest of its kernel."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Products whose A has many zeros: a row of C takes only the lines of B where A is not zero.
 
-A block of B stays in the first-level cache while all rows pass by; their sums wait in scratch.
-Which elements of a row matter is one mask of bits, made of the block's part of the row.  Where B is
-not finite, all elements matter: zero times infinity is no zero.
+A block of B stays in the first-level cache while all rows are processed; their sums are kept in
+scratch.  The nonzero elements of a row within a block are found as one bit mask.  Where B is not
+finite, no element is skipped: zero times infinity is NaN.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Work units that run along strips of rows: B of the whole unit is packed and stays in a cache.
 
-Where a block has one row tile, its A is in the first-level cache while all panels of B pass by, and
-the next tile's A comes from memory during the products of this one.  Where it has more, the block's
-A is packed and in the second-level cache, and a panel of B is in the first-level cache while all
-tiles pass by.
+Where a block has one row tile, its A is in the first-level cache while all panels of B are read,
+and the next tile's A is prefetched during the products of this one.  Where it has more, the
+block's A is packed and in the second-level cache, and a panel of B is in the first-level cache
+while all tiles are computed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Small systems, a matrix in every lane: elimination with partial pivoting, triangles, factors.
 
 Matrices lie in tiles, row by row.  The steps of elimination are written out, so that the pivots'
-rows stay in registers; the rows that they change run in a loop.  Rows that are exchanged differ
-from lane to lane: a row of the tile is taken where it is the lane's, by a mask.
+rows stay in registers; the rows that they change run in a loop.  Which rows are
+exchanged differs from lane to lane, so rows of the tile are selected by a mask for each lane.
 """
 
 from __future__ import annotations

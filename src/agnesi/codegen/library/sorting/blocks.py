@@ -1,6 +1,6 @@
 """Blocks of rows side by side: read from memory, put in order by a network, written back.
 
-Rows beyond the last one are the last one again, which is then written twice.
+A block that is not full is filled with copies of the last row, which is then written repeatedly.
 """
 
 from __future__ import annotations

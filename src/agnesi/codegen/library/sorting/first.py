@@ -1,9 +1,9 @@
 """The first few places of the order of long rows, without sorting the rest.
 
-The k-th least of what blocks have at least is no less than the k-th element in order: what is not
-greater than that is sorted.  Only ``k - 1`` blocks have lesser elements, and of those that are
-equal to it the first ``k`` are enough.  Keys of 64 bits, beside which there is no room for places,
-make a short row of their own.
+The k-th smallest of the minima of blocks is an upper bound of the k-th smallest element, so only
+elements up to this bound are sorted.  Only ``k - 1`` blocks have smaller elements, and of those
+equal to the bound the first ``k`` are enough.  Keys of 64 bits, beside which there is no room for
+places, make a short row of their own.
 """
 
 from __future__ import annotations

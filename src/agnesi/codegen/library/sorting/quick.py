@@ -1,9 +1,9 @@
 """Quicksort of words by partitions of vectors, for rows of any length; also of some places only.
 
-Runs that fit into registers are sorted there.  Of the others the bound is the median of a sample,
-which is drawn by chance after many runs, so that no order of the words is a bad one.  A bound that
-is no less than all words of its run means that they were cut off by it before: what is less than it
-is cut off then, and the others are alike.
+Runs that fit into registers are sorted there.  Others are partitioned by the median of a sample
+(the pivot), which is random after many runs, so that no input order is a worst case.  If no word
+of a run is greater than its pivot, the run was partitioned by the same pivot before: the smaller
+words are split off then, and the others are equal.
 """
 
 from __future__ import annotations

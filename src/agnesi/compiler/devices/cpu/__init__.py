@@ -1,1 +1,1 @@
-"""The processor: kernels with vectors and threads, or scalar code as a reference."""
+"""The host processor: kernels with vectors and threads, or scalar code as a reference."""

@@ -1,4 +1,4 @@
-"""The process around a traced function: what it asks of that, draws, changes and says.
+"""State of the process that a traced function reads or changes: settings, random draws, output.
 
 In: names that code has of modules, objects that it meets, caches of functions. Out: places, which
 each call asks again; what is to be said in each call; or an error that lets the function run

@@ -1,6 +1,6 @@
-"""What a traced function says: prints, warnings and records of logs are told by each call.
+"""Output of a traced function: prints, warnings and log records are repeated by each call.
 
-The trace itself says nothing.  It makes the texts, which are the same in all calls that its code
+The trace itself prints nothing.  It makes the texts, which are the same in all calls that its code
 serves: a text of a computed value lets the function run eagerly.
 """
 
