@@ -16,6 +16,7 @@ R = np.random.default_rng(0)
 V, W, M, S = (
     ag.tensor(R.normal(size=n)) for n in (4000, MIN_ASIDE_NANOSECONDS + 1, (60, 60), (600, 600))
 )
+PLACES = ag.tensor(R.integers(0, 4000, 4000))
 A = ag.tensor(R.normal(size=(30, 30)) + 10 * np.eye(30))
 
 FAMILIES = {
@@ -34,6 +35,11 @@ FAMILIES = {
     "softmax": lambda: ag.softmax(V, 0), "logsumexp": lambda: ag.logsumexp(V, 0),
     "median": lambda: ag.median(V), "quantile": lambda: ag.quantile(V, 0.1),
     "partition": lambda: ag.partition(V, 9), "unique": lambda: ag.unique(V),
+    "getitem": lambda: V[PLACES], "take": lambda: ag.take(V, PLACES), "gather": lambda: ag.gather(V, 0, PLACES),
+    "index_put": lambda: ag.index_put(V, (PLACES,), V), "index_add": lambda: V.index_add(0, PLACES, V),
+    "gradient of getitem": lambda: ag.grad(lambda v: v[PLACES].sum())(V), "copy": lambda: ag.copy(V),
+    "concatenate": lambda: ag.concatenate([V, V]), "astype": lambda: V.astype("float32"),
+    "arange": lambda: ag.arange(4000), "full": lambda: ag.full((4000,), 2.0),
     "out": lambda: ag.matmul(S, S, out=ag.zeros((600, 600), dtype="float64")),
 }
 
@@ -62,6 +68,22 @@ def test_families_of_operations(name, monkeypatch):
 def test_slices_of_a_product(monkeypatch):
     monkeypatch.setattr("agnesi.ops.contractions.matmul._SLICE_NANOSECONDS", 1 << 20)
     np.testing.assert_allclose((S @ S).numpy(), S.numpy() @ S.numpy(), rtol=1e-10)
+
+
+def test_sums_at_indices_look_for_signals_between_parts(monkeypatch):
+    """NumPy keeps Python's lock while it adds at indices, so that no other thread would help."""
+    wanted, parts, add = V.index_add(0, PLACES, V).numpy(), [], np.add
+
+    class Add:
+        @staticmethod
+        def at(base, places, values):
+            parts.append(len(places))
+            add.at(base, places, values)
+
+    monkeypatch.setattr("agnesi.ops.base.gather.gather_scatter._AT_ONCE", 1500)
+    monkeypatch.setattr("agnesi.ops.base.gather.gather_scatter.np.add", Add)
+    np.testing.assert_array_equal(V.index_add(0, PLACES, V).numpy(), wanted)
+    assert parts == [1500, 1500, 1000]
 
 
 def test_errors_and_settings_go_with_the_work():

@@ -13,6 +13,7 @@ import numpy as np
 
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op, typed
+from agnesi.core.support.aside import elements
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import finished
@@ -25,6 +26,7 @@ class Copy(Op):
     name = "copy"
     traits = frozenset(("movement",))
     keep_inputs = ()
+    work = elements(2)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Copy)

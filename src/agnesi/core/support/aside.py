@@ -11,6 +11,7 @@ import _thread
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
+from operator import attrgetter
 from typing import Any
 
 from agnesi.core.support.config import TRACES
@@ -20,11 +21,13 @@ from agnesi.core.support.forks import at_fork
 MIN_ASIDE_NANOSECONDS = 1 << 22
 
 _main = threading.main_thread().ident
+_size = attrgetter("size")
 
 
 def elements(nanoseconds: int) -> Callable[..., int]:
     """The ``work`` of operations that take so long for an element of the largest operand."""
-    return lambda op, *xs: max(x.size for x in xs) * nanoseconds
+    return lambda op, *xs: (xs[0] if len(xs) == 1 else max(xs, key=_size)).size * nanoseconds
+
 
 
 def cubes(each: int) -> Callable[..., int]:

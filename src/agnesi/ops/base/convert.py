@@ -15,6 +15,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError
 from agnesi.core.support.tracing import is_known, is_tracing
@@ -34,6 +35,7 @@ class Cast(Op):
     name = "astype"
     traits = frozenset(("cheap", "conversion"))
     keep_inputs = ()
+    work = elements(1)
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import current_reads, current_trace, is_tracing
@@ -66,7 +68,7 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
     if not is_tracing() and is_static(shape):
         if value == 0 and "-" not in repr(value):
             return wrap(np.zeros(shape, dtype))
-        return wrap(np.full(shape, value, dtype))
+        return wrap(aside(math.prod(shape), np.full, shape, value, dtype))
     return spread_constant(shape, value, dtype)
 
 

@@ -19,6 +19,7 @@ from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.storage.leaves import COPY
+from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
@@ -49,6 +50,7 @@ class Concat(Op):
     name = "concat"
     keep_inputs = ()
     inlines = True
+    work = elements(2)
 
     def infer(self, *xs: Any) -> Any:
         first = xs[0].shape

@@ -50,7 +50,15 @@ class Arange(Op):
     def perform(self) -> np.ndarray:
         start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
         size: Any = self.size
-        return start + step * np.arange(size).astype(self.dtype)
+        places = np.arange(size).astype(self.dtype, copy=False)
+        if start != 0 or step != 1:
+            np.multiply(step, places, out=places)
+            np.add(start, places, out=places)
+        return places
+
+    def work(self) -> int:
+        size: Any = self.size
+        return size if isinstance(size, int) else 0
 
     def lower(self, at: Any) -> Any:
         name = self.dtype.name

@@ -28,6 +28,7 @@ from agnesi.ops.base.gather.gather_scatter import (
     ScatterAdd,
     ScatterPut,
     add_at,
+    changing,
     replaced,
     selected,
     spread,
@@ -61,6 +62,7 @@ class IndexPut(Op):
     unique: bool = False
     name = "setitem"
     traits = frozenset(("raises",))
+    work = changing
 
     @property
     def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -115,6 +117,7 @@ class IndexAdd(Op):
     at: int
     name = "index_add"
     traits = frozenset(("raises",))
+    work = changing
 
     @property
     def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]

@@ -11,6 +11,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape, surely_less
+from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -20,6 +21,7 @@ from agnesi.ops.base.gather.gather_scatter import (
     ScatterAdd,
     add_at,
     gathered,
+    picking,
     selected,
     spread,
     taken,
@@ -42,6 +44,7 @@ class Index(LinearOp):
     at: int
     name = "getitem"
     traits = frozenset(("movement", "raises"))
+    work = picking
 
     def infer(self, x: Any, *indices: Any) -> Any:
         return selected(x.shape, self.axes, self.at, indices), x.dtype
@@ -128,6 +131,7 @@ class IndexSum(LinearOp):
     shape: Shape
     name = "index_sum"
     traits = frozenset(("raises",))
+    work = elements(8)
 
     def infer(self, x: Any, *indices: Any) -> Any:
         region = selected(self.shape, self.axes, self.at, indices)

@@ -24,6 +24,7 @@ from agnesi.core.ir.foreign import BoundsCheck, Call, number, operand, result, s
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.errors import ShapeError, error_named
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
@@ -36,6 +37,10 @@ from agnesi.ops.base.reduce import reducer
 
 #: Constants up to this many bytes are looked through.
 _SEEN_BYTES = 1 << 20
+#: What an element at an index takes where it is not in the caches.
+_ELEMENT_NANOSECONDS = 6
+#: Elements that are added between two looks for signals.
+_AT_ONCE = 1 << 20
 #: Arrays of indices that NumPy takes at once.
 _MOST_INDICES = 63
 
@@ -50,6 +55,18 @@ def selected(shape: Shape, axes: Sequence[int], at: int, indices: Sequence[Any])
     common = shapes.broadcast(*(i.shape for i in indices))
     rest = tuple(n for a, n in enumerate(shape) if a not in axes)
     return (*rest[:at], *common, *rest[at:])
+
+
+def picking(op: Any, x: np.ndarray, *indices: np.ndarray) -> int:
+    """The ``work`` of reading elements at indices."""
+    if x.size * indices[0].size < MIN_ASIDE_NANOSECONDS:
+        return 0
+    return math.prod(selected(x.shape, op.axes, op.at, indices)) * _ELEMENT_NANOSECONDS
+
+
+def changing(op: Any, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> int:
+    """The ``work`` of copying an array and writing elements at indices."""
+    return base.size + new.size * _ELEMENT_NANOSECONDS
 
 
 def numpy_key(ndim: int, axes: Sequence[int], at: int, indices: Any) -> tuple[tuple[Any, ...], Any]:
@@ -89,8 +106,10 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
         np.add.at(base.transpose(order), key, new)
         return
     new = np.asarray(new)
-    flat = np.broadcast_to(_flat(base, axes, at, indices), new.shape)
-    np.add.at(base.reshape(-1), flat.reshape(-1), np.ascontiguousarray(new).reshape(-1))
+    flat = np.broadcast_to(_flat(base, axes, at, indices), new.shape).reshape(-1)
+    values = np.ascontiguousarray(new).reshape(-1)
+    for i in range(0, values.size, _AT_ONCE):  # signals are seen between: NumPy keeps the lock
+        np.add.at(base.reshape(-1), flat[i : i + _AT_ONCE], values[i : i + _AT_ONCE])
 
 
 def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
@@ -105,11 +124,16 @@ def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.nd
     for place, i in enumerate(indices):
         n = moved.shape[at + place]
         i = np.asarray(i)
-        if i.size and (i.min() < -n or i.max() >= n):
+        least = i.min(initial=0)
+        if i.size and (least < -n or i.max() >= n):
             raise IndexError(f"indices run from {i.min()} to {i.max()}, the axis has size {n}")
-        i = i.astype(np.int64)
-        wrapped = np.where(i < 0, i + n, i) * strides[at + place]
-        flat = flat + wrapped.reshape(wrapped.shape + (1,) * after)
+        i = i.astype(np.int64, copy=False)
+        if least < 0:
+            i = np.where(i < 0, i + n, i)
+        if strides[at + place] != 1:
+            i = i * strides[at + place]
+        flat = flat + i.reshape(i.shape + (1,) * after) if place else i.reshape(
+            i.shape + (1,) * after)
     for a in (*range(at), *range(at + len(axes), moved.ndim)):
         result_axis = a if a < at else a - len(axes) + width
         shape = [1] * (at + width + after)
@@ -362,6 +386,7 @@ class Gather(Op):
     name = "gather"
     traits = frozenset(("movement", "gather"))
     keep_inputs = ()
+    work = picking
 
     def infer(self, x: Any, *indices: Any) -> Any:
         return selected(x.shape, self.axes, self.at, indices), x.dtype
@@ -385,6 +410,7 @@ class Spread(Op):
     at: int
     keep_inputs = ()
     inlines = changes = True
+    work = changing
 
     def infer(self, base: Any, new: Any, *indices: Any) -> Any:
         return base.shape, base.dtype
