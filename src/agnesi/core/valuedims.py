@@ -14,7 +14,7 @@ from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import TraceError, typed
-from agnesi.core.support.tracing import current_trace
+from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
 
 _IN_A_BODY = (
@@ -62,9 +62,7 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
     size = _of_sizes(node)
     if size is not None:
         return size
-    why = refusal(x, name)
-    if why is not None:
-        raise TraceError(why)
+    refuse(x, name)
     examples = MODE.get().examples
     if examples is not None:
         return examples.size(_around(x, examples), lambda x: size_of(x, name, most, given))
@@ -84,6 +82,16 @@ def _around(x: Tensor, examples: Any) -> Any:
     while node is not None and getattr(trace, "examples", None) is examples:
         node, trace = trace.outward(node), trace.around
     return x if node is x.node else None if node is None else symbol(node)
+
+
+def refuse(x: Any, name: str = "a size") -> None:
+    """Refuse what cannot be a size here; ``jit`` runs a function eagerly whose loops need it."""
+    why = refusal(x, name)
+    if why is None:
+        return
+    if MODE.get().examples is None:
+        refuse_to_compile(*why.split(": ", 1))
+    raise TraceError(why)
 
 
 def refusal(x: Any, name: str = "a size") -> str | None:

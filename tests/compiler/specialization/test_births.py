@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import symbolic as T
 from tests.compiler.specialization.births import (
     BIRTHS,
     REDUCTIONS,
@@ -22,14 +26,15 @@ UNBOUNDED = frozenset(("repeat", "repeat(x, n)", "zeros((n,))", "full((n, 2))"))
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("birth", BIRTHS)
 def test_ways_agree_with_eager_or_say_what_to_write(birth: str, way: str) -> None:
-    kind, why = outcome(birth, way)
-    in_body = way == "scan unreduced" and birth in UNBOUNDED
-    if birth == "set_subtensor" or not (in_body or way == "vmap unreduced"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kind, why = outcome(birth, way)
+    assert len(caught) == (way == "scan unreduced" and birth in UNBOUNDED)
+    if birth == "set_subtensor" or way != "vmap unreduced":
         assert kind == "same", why
         return
     assert kind == "refused", why
-    place = "computed in the body of a loop" if in_body else "between the examples"
-    assert place in why and "sum it up" in why and "ag.where" in why
+    assert "between the examples" in why and "sum it up" in why and "ag.where" in why
     assert "births.py:" in why
     assert why.count("TraceError") == 1
 
@@ -45,11 +50,37 @@ def test_steps_reduce_what_only_they_know_the_size_of(birth: str, reduction: str
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_a_size_without_a_bound_is_refused_in_a_body() -> None:
-    steps = ag.jit(lambda n: ag.scan(
-        lambda c, _: (c + ag.arange(c + n).sum(), c), n, ag.arange(3))[0])
+def test_a_size_without_a_bound_in_a_body_is_run_eagerly_by_jit_and_refused_in_graphs() -> None:
+    def steps(n: Any) -> Any:
+        return ag.scan(lambda c, _: (c + ag.arange(c + n).sum(), c), n, ag.arange(3))[0]
+    compiled, n = ag.jit(steps), T.lscalar("n")
+    with pytest.warns(RuntimeWarning, match=r"steps runs eagerly, for the size of arange is .* at "
+                      r".*test_births\.py:\d+\. Sum it up there, or .* ag\.where") as caught:
+        assert int(compiled(ag.tensor(3))) == int(steps(ag.tensor(3)))
+        assert int(compiled(ag.tensor(2))) == int(steps(ag.tensor(2)))
+    assert len(caught) == 1
+    with pytest.raises(ag.TraceError, match="cannot be compiled, for the size of arange"):
+        ag.jit(steps).c_function(ag.tensor(3))
     with pytest.raises(ag.TraceError, match=r"arange\(int64\[\]\): the size of arange is computed"):
-        steps(ag.tensor(3))
+        ag.function([n], steps(n))
+
+
+def test_what_a_step_selects_and_reshapes_has_its_gradient_under_jit() -> None:
+    def loss(x: Any) -> Any:
+        def step(c: Any, i: Any) -> Any:
+            pairs = x[x > c].reshape((-1, 1)) @ ag.ones((1, 2))
+            return ag.tanh(pairs.sum() * 0.3 + c), pairs.shape[0]
+        c, sizes = ag.scan(step, x[0], ag.arange(4))
+        return c * sizes.sum()
+    compiled = ag.jit(ag.value_and_grad(loss))
+    x = ag.tensor([0.1, -0.5, 0.3, -1.0])
+    with pytest.warns(RuntimeWarning, match="how many elements a mask selects"):
+        found = compiled(x)
+    for a, b in zip(found, ag.value_and_grad(loss)(x), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
+
+
+def test_a_size_with_a_bound_is_compiled_in_a_body() -> None:
     bound = ag.jit(lambda n: ag.scan(
         lambda c, _: (c + ag.arange(ag.minimum(c + n, 100)).sum(), c), n, ag.arange(3))[0])
     c = 3

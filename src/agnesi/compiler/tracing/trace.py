@@ -137,9 +137,9 @@ class Trace:
         """A number that stands for what a use gives; None where Python gets the value."""
         return None if self.decisions is None else self.decisions.defer(x, use)
 
-    def refuse(self, why: str) -> None:
+    def refuse(self, why: str, instead: str = "Do that outside") -> None:
         """End the trace: the function runs eagerly."""
-        raise OnlyEagerError(f"{why}, at {location(user_where(2))}", "Do that outside")
+        raise OnlyEagerError(f"{why}, at {location(user_where(2))}", instead)
 
     def refuse_flags(self) -> None:
         """End the trace where an argument was told to require a gradient, or none: it keeps that.

@@ -55,6 +55,13 @@ def refuse_change(x: Any, what: str) -> None:
         trace.refuse(f"it changes {what} of an argument")
 
 
+def refuse_to_compile(why: str, instead: str) -> None:
+    """End the trace of a function that ``jit`` can run eagerly; nothing happens in others."""
+    trace = _outer_trace()
+    if getattr(trace, "decisions", None) is not None:
+        trace.refuse(why, instead[0].upper() + instead[1:])
+
+
 def _outer_trace() -> Any:
     trace = current_trace()
     while getattr(trace, "around", None) is not None:

@@ -24,7 +24,7 @@ from agnesi.core.support.errors import ShapeError, TraceError, Where, at, user_w
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import refusal, size_of
+from agnesi.core.valuedims import refusal, refuse, size_of
 from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
@@ -243,9 +243,8 @@ class Selection(Tensor):
 
     def _side_by_side(self) -> Tensor:
         part, shape = self.part, self.whole.shape
-        why = refusal(part.total, _NAME) if part.first is None else None
-        if why is not None:
-            raise TraceError(why)
+        if part.first is None:
+            refuse(part.total, _NAME)
         if part.first is not None and part.before == 0:
             return apply(FirstRows(size_of(part.first)), self.whole)
         last = part.before + part.mask.ndim
