@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -224,3 +226,35 @@ def test_known_sizes_are_sizes_in_bodies_of_loops(name):
     alone = float(SIZES[name](*k.shape).sum().eval())
     found = theano.function([x], rows, updates=updates)([1.0, 2.0])
     np.testing.assert_allclose(found, [1 + alone, 3 + 2 * alone])
+
+
+def test_pytensors_special_functions_are_those_of_all_elements_or_of_an_axis():
+    special = importlib.import_module("agnesi.compat.theano.tensor.special")
+    x, a = T.dmatrix("x"), np.array([[1.0, 2.0], [3.0, 0.5]])
+    shares = np.exp(a) / np.exp(a).sum()
+    found = value([special.softmax(x), special.log_softmax(x), special.softmax(x, axis=0),
+                   special.poch(x, 2), special.factorial(x), special.betaln(x, 2.0)], over=[x], x=a)
+    wanted = (shares, np.log(shares), np.exp(a) / np.exp(a).sum(0), a * (a + 1),
+              [[1, 2], [6, 0.8862269254527579]], -np.log(a * (a + 1)))
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("module", "name"), [
+    ("compile.io", "In"), ("scan_module.scan_utils", "until"), ("scan.utils", "until"),
+    ("scan.basic", "scan")])
+def test_modules_of_both_libraries_lead_to_their_names(module, name):
+    found = importlib.import_module(f"agnesi.compat.theano.{module}")
+    assert getattr(found, name) is getattr(theano, name)
+
+
+def test_a_scalar_has_nothing_to_iterate_over():
+    with pytest.raises(TypeError, match="a scalar has no axes, so it cannot be iterated over"):
+        sum(T.dscalar())
+
+
+def test_types_are_written_with_the_axes_along_which_they_broadcast():
+    kinds = [T.dscalar(), T.dcol(), T.frow(), T.lmatrix(), T.dtensor3(),
+             T.TensorType("int8", (True, False, False))()]
+    assert [str(x.type).partition(", ")[2] for x in kinds] == [
+        "scalar)", "col)", "row)", "matrix)", "3D)", "(True, False, False))"]

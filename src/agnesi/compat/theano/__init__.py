@@ -56,7 +56,10 @@ from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
 from agnesi.core.keywords import strictly as _strictly
 
-sys.modules[f"{__name__}.scan_module"] = scan_module
+#: Theano's and PyTensor's modules of loops, whose names are all in one.
+for _name in ("scan_module", "scan_module.scan", "scan_module.scan_utils", "scan_module.scan_views",
+              "scan", "scan.basic", "scan.utils", "scan.views"):
+    sys.modules[f"{__name__}.{_name}"] = scan_module
 version = __version__ = "1.0.5"
 
 

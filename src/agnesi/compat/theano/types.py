@@ -24,6 +24,10 @@ from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.convert import as_tensor
 
+#: What Theano calls types, by the axes along which they broadcast.
+_KINDS = {(): "scalar", (False,): "vector", (False, False): "matrix", (False, True): "col",
+          (True, False): "row"}
+
 
 @dataclass(frozen=True)
 class TensorType:
@@ -93,8 +97,9 @@ class TensorType:
             b or not a for a, b in zip(self.broadcastable, other.broadcastable, strict=True))
 
     def __str__(self) -> str:
-        kinds = {0: "scalar", 1: "vector", 2: "matrix"}
-        return f"TensorType({self.dtype}, {kinds.get(self.ndim, f'{self.ndim}D')})"
+        ones = tuple(self.broadcastable)
+        kind = _KINDS.get(ones, str(ones) if any(ones) else f"{self.ndim}D")
+        return f"TensorType({self.dtype}, {kind})"
 
 
 class Apply:

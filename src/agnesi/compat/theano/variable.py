@@ -153,7 +153,9 @@ class Variable:
         return True
 
     def __iter__(self) -> Any:
-        first = self._value.shape[0] if self._value.ndim else 0
+        if not self._value.ndim:
+            raise TypeError(at(f"a scalar has no axes, so it cannot be iterated over: {self!r}"))
+        first = self._value.shape[0]
         if not isinstance(first, int):
             raise TypeError(at(f"a variable of unknown length cannot be iterated over: {self!r}; a "
                                "function of several variables takes them in a list"))

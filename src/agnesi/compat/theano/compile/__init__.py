@@ -32,6 +32,6 @@ get_mode = mode_of
 predefined_modes = {"FAST_RUN": Mode(), "FAST_COMPILE": Mode(optimizer="FAST_COMPILE"),
                     "DebugMode": DebugMode(), "NanGuardMode": NanGuardMode()}
 #: Theano's modules of it, whose names are all here.
-for _name in ("builders", "debugmode", "mode", "monitormode", "nanguardmode", "ops",
+for _name in ("builders", "debugmode", "io", "mode", "monitormode", "nanguardmode", "ops",
               "sharedvalue"):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]
