@@ -258,3 +258,23 @@ def test_types_are_written_with_the_axes_along_which_they_broadcast():
              T.TensorType("int8", (True, False, False))()]
     assert [str(x.type).partition(", ")[2] for x in kinds] == [
         "scalar)", "col)", "row)", "matrix)", "3D)", "(True, False, False))"]
+
+
+def test_of_equal_operands_the_first_has_the_gradient_of_maximum_and_minimum():
+    x, y, v = T.dvector("x"), T.fvector("y"), np.array([0.0, -1.0, 2.0, np.nan])
+    for f, sign in ((T.maximum, 1), (T.minimum, -1)):
+        z, of_x, of_0 = f(x, 0), *(T.grad(f(*xs).sum(), x) for xs in ((x, 0), (0, x)))
+        found = value([z, of_x, of_0], over=[x], x=sign * v)
+        np.testing.assert_array_equal(found, [sign * np.maximum(v, 0), [1, 0, 1, 1], [0, 0, 1, 1]])
+        assert (f(y, 0).dtype, f(0, y).dtype) == ("float32", "float32")
+        assert f(T.ivector(), 3).dtype == "int32"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_specified_shapes_are_checked_when_the_function_runs(known):
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    f = theano.function([x, n], T.specify_shape(x, (2, 3 if known else n)),
+                        on_unused_input="ignore")
+    assert f(np.ones((2, 3)), 3).shape == (2, 3)
+    with pytest.raises(ValueError, match="the size of axis 1 is not"):
+        f(np.ones((2, 4)), 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from agnesi.api import special, symbolic
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
 from agnesi.compat.theano.variable import Variable, bare, lifted, wrapped
 from agnesi.core.graph import constant_value
+from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 
 eq, neq = lifted(F.equal), lifted(F.not_equal)
@@ -29,6 +31,21 @@ def _many(function: Any) -> Any:
 
 
 add, mul = _many(F.add), _many(F.multiply)
+
+
+def _first_of_equals(function: Any, holds: Any) -> Any:
+    @functools.wraps(function, updated=())
+    def call(x: Any, y: Any) -> Any:
+        """One of two; of equal ones the first, which alone has the gradient."""
+        if not any(isinstance(v, Tensor) and v.dtype.kind == "f" for v in (x, y)):
+            return function(x, y)
+        return F.where(F.logical_or(holds(x, y), F.not_equal(x, x)), x, y)
+
+    return lifted(call)
+
+
+maximum = _first_of_equals(F.maximum, F.greater_equal)
+minimum = _first_of_equals(F.minimum, F.less_equal)
 
 
 def switch(cond: Any, ift: Any, iff: Any) -> Variable:

@@ -110,7 +110,8 @@ def specify_shape(x: Any, shape: Any) -> Variable:
     sizes = _shape(shape)
     for axis, n in enumerate(sizes):
         if n is not None:
-            x = F.ensure(x, F.asarray(x.shape[axis] == n), f"the size of axis {axis} is not {n}")
+            x = F.ensure(x, F.equal(F.asarray(x.shape[axis]), bare(n)),
+                         f"the size of axis {axis} is not {n}")
     return wrapped(x)
 
 
