@@ -7,6 +7,8 @@ from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
 from agnesi.api import memory as _memory  # noqa: F401 - importing it is what counts
+from agnesi.api.control.branches import associative_scan as associative_scan
+from agnesi.api.control.branches import switch as switch
 from agnesi.api.control.loops import cond as cond
 from agnesi.api.control.loops import fori_loop as fori_loop
 from agnesi.api.control.loops import map as map

@@ -15,8 +15,6 @@ PRNGKey : `ag.manual_seed(0)`: generators are state, which `jit` finds
 tree_map : `ag.tree.map`
 debug : `ag.print`, `ag.callback`
 remat : `ag.checkpoint`
-switch : `ag.cond`, one in the other
-associative_scan : `ag.scan`, `ag.cumsum`
 pure_callback : `ag.callback`
 Array : `ag.Tensor`
 Device Shard NamedSharding P Ref ShapeDtypeStruct typeof : `x.shape`, `x.dtype`: a tensor knows its
