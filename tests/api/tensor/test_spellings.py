@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections import UserList, deque
 from typing import Any
 
 import numpy as np
@@ -404,3 +405,11 @@ def test_old_words_for_reductions() -> None:
     assert F.mse_loss(X, y, size_average=False).item() == 12
     assert F.mse_loss(X, y, size_average=True, reduction="sum").item() == 1
     assert F.mse_loss(X, y, reduce=False).shape == X.shape
+
+
+def test_sequences_of_pythons_are_read_as_lists() -> None:
+    for kind in (deque, UserList):
+        for found in (ag.tensor(kind([1.0, 2.0])), ag.asarray(kind([ag.tensor(1.0), 2.0])),
+                      ag.add(kind([0.0, 1.0]), 1)):
+            assert found.dtype == np.float32
+            assert found.tolist() == [1.0, 2.0]

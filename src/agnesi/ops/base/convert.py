@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList, deque
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -191,9 +192,15 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
             return number(x, dtypes.of_scalar(x) if dtype is None else dtype)
         except OverflowError:
             raise too_large(x, dtype) from None
+    if isinstance(x, LISTS):
+        return as_tensor(list(x), dtype)
     if isinstance(x, (list, tuple)) and _holds_tensor(x):
         return as_tensor(joined(x), dtype)
     return wrap(as_array(x, dtype))
+
+
+#: Sequences of Python's that are read as lists.
+LISTS = (deque, UserList)
 
 
 def exported(x: Any) -> np.ndarray:

@@ -24,6 +24,7 @@ from agnesi.core.support.tracing import current_reads, current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.valuedims import refusal
 from agnesi.ops.base.convert import (
+    LISTS,
     SCALARS,
     as_array,
     as_tensor,
@@ -147,7 +148,7 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     tensor([1., 2.])
     """
     kind = None if dtype is None else dtypes.as_dtype(dtype)
-    data = joined(data)
+    data = joined(list(data) if isinstance(data, LISTS) else data)
     if isinstance(data, Tensor) and data.array is None:
         t = of_default(data) if kind is None and data.weak else cast(data, kind or data.dtype)
         return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
