@@ -261,3 +261,15 @@ def test_unsigned_integers_do_not_wrap_on_the_way_to_floats(name: str) -> None:
     integers, floats = (f(*(ag.tensor(np.array(a, dtype)) for a in operands))
                         for dtype in ("uint8", "float64"))
     np.testing.assert_allclose(integers.numpy(), floats.numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
+def test_distances_that_are_wanted_often_are_compiled(p):
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=(n, 5)).astype("float32") for n in (40, 60))
+    wanted = np.linalg.norm(a[:, None] - b, p, axis=-1)
+    for _ in range(6):  # counted, traced, compiled
+        np.testing.assert_allclose(ag.cdist(a, b, p).numpy(), wanted, rtol=1e-5)
+    x = ag.tensor(a, requires_grad=True)
+    ag.cdist(x, b, p).sum().backward()
+    assert x.grad.shape == a.shape

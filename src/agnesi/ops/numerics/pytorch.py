@@ -19,6 +19,7 @@ from agnesi.ops.base.elementwise import Binary, with_methods
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.indexing.index import take
+from agnesi.ops.numerics.composites import composite
 from agnesi.ops.reductions.vectornorms import norm
 
 __all__ = ["add", "addmm", "cdist", "divide", "equal", "index_select", "subtract"]
@@ -184,5 +185,11 @@ def cdist(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0, *,
     >>> ag.cdist(ag.tensor([[0.0, 0.0]]), ag.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """
-    a, b = floating(x1), floating(x2)
+    return _distances(floating(x1), floating(x2), how=(p,))
+
+
+@composite
+def _distances(a: Tensor, b: Tensor, *, how: tuple[Any, ...]) -> Tensor:
+    """The norm, which ``how`` tells, of the difference of each row of one and each of the other."""
+    (p,) = how
     return norm(expand_dims(a, -2) - expand_dims(b, -3), p, -1)
