@@ -23,7 +23,7 @@ from agnesi.core.support.forks import unforked
 from agnesi.core.support.record import record
 
 COMPILERS = ("cc", "gcc", "clang")
-_FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC", "-w",
+_FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC",
           "-Werror=implicit-function-declaration")
 _HEAD = "#include <stdint.h>\n#include <stddef.h>\n#include <math.h>\n#include <string.h>\n"
 _TYPES = {
@@ -49,11 +49,11 @@ class Source:
 
 
 def source_of(given: Any, where: Any) -> Source:
-    """C source from a text in the user's program, or from a file.
+    """C source from a text in the user's program, or from a file: a path, or its text.
 
     :raises FileNotFoundError: If there is no such file.
     """
-    if isinstance(given, os.PathLike):
+    if isinstance(given, os.PathLike) or (given.endswith(".c") and len(given.split("\n")) == 1):
         path = os.path.abspath(given)
         if not os.path.isfile(path):
             raise FileNotFoundError(at(f"there is no file {path} of C source"))
@@ -153,7 +153,12 @@ def compiled(text: str, name: str) -> tuple[int, Any]:
         if done.returncode:
             raise ValueError(at(f"the C source of {name} does not compile:\n"
                                 f"{_format_messages(done.stderr)}"))
-        found = _opened(library)
+        try:
+            found = _opened(library)
+        except OSError as error:
+            why = str(error).rpartition(": ")
+            raise ValueError(at(f"the C source of {name} uses what no library defines: "
+                                f"{why[2]}")) from None
     try:
         function = getattr(found, name)
     except AttributeError:

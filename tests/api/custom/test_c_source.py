@@ -81,8 +81,25 @@ def test_a_file_with_sections(tmp_path):
     broken.__name__ = "cube"
     with pytest.raises(ValueError, match=rf"does not compile:\n  {path}:4:3: error: .*oops"):
         ag.jit(broken)(ag.ones(3))
-    with pytest.raises(FileNotFoundError, match=r"none\.c"):
-        ag.op(lambda x: x, c=tmp_path / "none.c")
+    for missing in (tmp_path / "none.c", f"{tmp_path}/none.c"):
+        with pytest.raises(FileNotFoundError, match=r"none\.c"):
+            ag.op(lambda x: x, c=missing)
+
+
+@pytest.mark.parametrize("declared", ["", "double nowhere(double v);"])
+def test_functions_that_are_nowhere_are_told(tmp_path, declared):
+    path = tmp_path / "lost.c"
+    path.write_text(f"#section support_code\n{declared}\n#section code\ny[0] = nowhere(x[0]);\n")
+
+    @ag.op(like=0, c=str(path))
+    def lost(x):
+        return x
+
+    with pytest.raises(ValueError, match="the C source of lost") as found:
+        ag.jit(lost)(ag.ones(3))
+    assert "nowhere" in str(found.value)
+    assert bool(declared) == ("uses what no library defines: " in str(found.value))
+    assert bool(declared) or f"{path}:4:" in str(found.value)
 
 
 def test_errors_name_the_line_of_the_text():
