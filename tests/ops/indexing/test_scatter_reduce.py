@@ -74,3 +74,25 @@ def test_slices_at_one_index_become_one() -> None:
 def test_the_class_makes_tensors() -> None:
     assert ag.Tensor([1, 2]).dtype == "float32" and ag.Tensor(2, 3).shape == (2, 3)
     assert isinstance(ag.Tensor(), ag.Tensor) and ag.Tensor(ag.ones(2)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("kind", ["sum", "prod", "mean"])
+def test_complex_numbers(kind, include_self):
+    """Values beside a loop; the derivative beside differences (products' lacked a conjugate)."""
+    rng, places = np.random.default_rng(0), [2, 0, 2]
+    x, v, dx, dv = (rng.normal(size=3) + 1j * rng.normal(size=3) for _ in range(4))
+
+    def reduced(x, v):
+        return ag.scatter_reduce(x, 0, places, v, kind, include_self=include_self)
+
+    groups = [[x[k]] * (include_self or k == 1) + [v[i] for i in range(3) if places[i] == k]
+              for k in range(3)]
+    how = {"sum": np.sum, "prod": np.prod, "mean": np.mean}[kind]
+    wanted = [how(group) for group in groups]
+    np.testing.assert_allclose(reduced(x, v).numpy(), wanted, rtol=1e-12)
+    np.testing.assert_allclose(ag.jit(reduced)(x, v).numpy(), wanted, rtol=1e-12)
+    moved = ag.jvp(reduced, tuple(map(ag.tensor, (x, v))), tuple(map(ag.tensor, (dx, dv))))[1]
+    h = 1e-6
+    slope = (reduced(x + h * dx, v + h * dv) - reduced(x - h * dx, v - h * dv)).numpy() / (2 * h)
+    np.testing.assert_allclose(moved.numpy(), slope, rtol=1e-6, atol=1e-8)

@@ -12,10 +12,11 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base import expand, select
+from agnesi.ops.base import arith, expand, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import silently
@@ -83,7 +84,7 @@ class Brought(Op):
 
         def share(zero: Tensor, count: Tensor, rest: Tensor, factor: Tensor) -> Tensor:
             others = select.where(zero, rest, rest / select.where(zero, 1, factor))
-            return select.where(count - cast(zero, g.dtype) == 0, others, 0)
+            return arith.conj(select.where(count - cast(zero, g.dtype) == 0, others, 0))
 
         return g * share(mine, zeros, rest, x), _at(g, places) * share(
             theirs, _at(zeros, places), _at(rest, places), values)
@@ -96,7 +97,7 @@ def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self:
     if x.dtype.kind == "c" and kind in ("amax", "amin"):
         raise DTypeError(f"complex numbers have no order: {typed(x)}")
     count = x.shape[0]
-    brought = _summed(filled(values.shape, 1, x.dtype), places, count)
+    brought = _summed(filled(values.shape, 1, dtypes.real_of(x.dtype)), places, count)
     if not include_self:
         x = select.where(brought > 0, cast(as_tensor(_nothing(x.dtype, kind)), x.dtype), x)
     if kind in _UFUNCS:
