@@ -200,7 +200,7 @@ def _differ(theirs: Any, ours: Any) -> str:
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def limited() -> Iterator[None]:
     """A call ends after some seconds."""
     def stop(*_: Any) -> None:
         raise TimeoutError
@@ -219,7 +219,7 @@ def _answer(space: Any, name: str, call: tuple[Any, Any], make: Any) -> Any:
     the error of a call that is refused."""
     args, keywords = _made(call[0], make), {k: _made(v, make) for k, v in call[1].items()}
     try:
-        with _limited():
+        with limited():
             return _plain((getattr(space, name)(*args, **keywords),
                            args[0] if name.endswith("_") else None))
     except Exception as error:

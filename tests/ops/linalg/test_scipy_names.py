@@ -10,6 +10,7 @@ import scipy.linalg
 
 import agnesi as ag
 from agnesi.core.support import tree
+from agnesi.core.support.errors import ShapeError
 from agnesi.testing.matrices import LEFT, RIGHT, STACK, TALL, TURNED, A, B
 
 L: Any = ag.linalg
@@ -100,6 +101,17 @@ def test_bases_of_ranges_and_of_what_is_mapped_to_nothing() -> None:
         _same(basis @ (basis.conj().T @ x), x)
         _same(rest.conj().T @ rest, np.eye(rest.shape[1]))
         _same(x @ rest, np.zeros((x.shape[0], rest.shape[1])))
+
+
+def test_bases_of_stacks_are_those_of_each_matrix() -> None:
+    stack = np.stack([A[:3], 2.0 - A[1:]])
+    for name, x in (("null_space", stack), ("orth", stack.swapaxes(-1, -2))):
+        found = getattr(L, name)(x).numpy()
+        for one, base in zip(x, found, strict=True):
+            _same(base @ base.T, (lambda v: v @ v.T)(getattr(L, name)(one).numpy()))
+        with pytest.raises(ShapeError, match=f"{name}.*different ranks, 0 to 3"):
+            getattr(L, name)(x * np.array([0.0, 1.0]).reshape(2, 1, 1))
+        assert getattr(L, name)(x[:0]).shape[0] == 0
 
 
 def test_schur_of_complex_and_without_a_library() -> None:

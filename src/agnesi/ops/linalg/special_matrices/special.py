@@ -187,16 +187,22 @@ def _rank(x: Tensor, s: Tensor, rcond: float | None) -> int:
     if s.array is None:
         raise TraceError("how many vectors there are depends on values that are not known yet")
     share = default_rtol(x) if rcond is None else rcond
-    return int((s.array > share * s.array.max(initial=0)).sum())
+    greatest = s.array.max(-1, keepdims=True, initial=0)
+    ranks = set((s.array > share * greatest).sum(-1).ravel().tolist()) or {0}
+    if len(ranks) > 1:
+        raise ShapeError(f"the matrices of a stack of shape {x.shape} have different ranks, "
+                         f"{min(ranks)} to {max(ranks)}, so that their bases do not fit one tensor")
+    return ranks.pop()
 
 
 @public
 def orth(a: TensorLike, rcond: float | None = None) -> Tensor:
     """An orthonormal basis of what the columns of a matrix span.
 
-    :param a: Of shape (m, n).
+    :param a: Of shape (..., m, n).
     :param rcond: Singular values up to this share of the greatest are taken for 0.
-    :returns: Of shape (m, rank).
+    :returns: Of shape (..., m, rank).
+    :raises ShapeError: If the matrices of a stack have different ranks.
     :raises TraceError: While a graph is written: the rank decides the shape.
     :see: linalg.null_space, linalg.qr
 
@@ -205,16 +211,17 @@ def orth(a: TensorLike, rcond: float | None = None) -> Tensor:
     """
     x = matrix(a)
     u, s, _ = svd(x, full_matrices=False)
-    return u[:, : _rank(x, s, rcond)]
+    return u[..., : _rank(x, s, rcond)]
 
 
 @public
 def null_space(a: TensorLike, rcond: float | None = None) -> Tensor:
     """An orthonormal basis of the vectors that a matrix takes to 0.
 
-    :param a: Of shape (m, n).
+    :param a: Of shape (..., m, n).
     :param rcond: Singular values up to this share of the greatest are taken for 0.
-    :returns: Of shape (n, n - rank).
+    :returns: Of shape (..., n, n - rank).
+    :raises ShapeError: If the matrices of a stack have different ranks.
     :raises TraceError: While a graph is written: the rank decides the shape.
     :see: linalg.orth, linalg.svd
 
@@ -223,4 +230,4 @@ def null_space(a: TensorLike, rcond: float | None = None) -> Tensor:
     """
     x = matrix(a)
     _, s, vh = svd(x)
-    return adjoint(vh[_rank(x, s, rcond):, :])
+    return adjoint(vh[..., _rank(x, s, rcond):, :])
