@@ -253,3 +253,21 @@ def test_what_does_not_fit_is_refused(call, message):
     for mode in (call, ag.jit(call)):
         with pytest.raises(ag.ShapeError, match=re.escape(message)):
             mode(x)
+
+
+I2, Z = ag.tensor([0, 1]), ag.tensor([1 + 2j, 3j])
+WRITES = {
+    "index_add": lambda x: x.index_add(0, I2, Z), "scatter": lambda x: x.scatter(0, I2, Z),
+    "index_put": lambda x: ag.index_put(x, (I2,), Z), "slice": lambda x: x.__setitem__([0, 1], Z),
+    "copy_": lambda x: x[:2].copy_(Z), "mask": lambda x: x.__setitem__(x == x, Z[0]),
+    "masked_scatter": lambda x: x.masked_scatter(x == x, ag.concatenate([Z, Z])),
+    "scatter_reduce": lambda x: x.scatter_reduce(0, I2, Z, "sum"),
+    "insert": lambda x: ag.insert(x, 0, Z), "put": lambda x: x.put_(I2, Z),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_imaginary_parts_that_are_lost_are_told(name):
+    with pytest.warns(np.exceptions.ComplexWarning, match="loses its imaginary part") as told:
+        WRITES[name](ag.zeros(3))
+    assert len(told) == 1 and told[0].filename == __file__

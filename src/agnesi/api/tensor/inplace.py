@@ -16,7 +16,7 @@ from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
-from agnesi.ops.base.convert import SCALARS, as_tensor, cast
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast, written
 from agnesi.ops.base.elementwise import TABLE, silently
 from agnesi.ops.base.expand import broadcast_to
 
@@ -156,7 +156,7 @@ def copy_(self: Tensor, other: Any) -> Tensor:
     :raises ShapeError: If the shapes do not fit.
     """
     source = as_tensor(other)
-    return assign(self, broadcast_to(cast(source, self.dtype), self.shape))
+    return assign(self, broadcast_to(written(source, self.dtype), self.shape))
 
 
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:

@@ -19,7 +19,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import creation, select
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, written
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import moveaxis, permute_dims, reshape
 from agnesi.ops.indexing.join import concat
@@ -167,7 +167,7 @@ def index_fill(x: TensorLike, axis: int, index: TensorLike, value: Any, *,
                out: Tensor | None = None) -> Tensor:
     """Slices of an axis filled with one number."""
     x = as_tensor(x)
-    return index_put(x, _key(x, axis, as_tensor(index)), cast(as_tensor(value), x.dtype))
+    return index_put(x, _key(x, axis, as_tensor(index)), value)
 
 
 @torch(_NEW,
@@ -198,7 +198,7 @@ def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike, *,
     if source.shape[0] == 0 or x.numel() == 0:
         return x.clone()
     values = F.take(source, F.clip(places - 1, 0, source.shape[0] - 1), axis=0)
-    return select.where(mask, reshape(cast(values, x.dtype), x.shape), x)
+    return select.where(mask, reshape(written(values, x.dtype), x.shape), x)
 
 
 @torch(_NEW, "select, slice_scatter",

@@ -19,7 +19,7 @@ from agnesi.ops.arrays.nonzeros import flatnonzero
 from agnesi.ops.arrays.replicate import broadcast_to, copy, tile, unfold
 from agnesi.ops.base import reduce
 from agnesi.ops.base.compare import logical_not
-from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair
+from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair, written
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes
 from agnesi.ops.base.select import where
@@ -350,7 +350,7 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     n = x.shape[axis]
     computed = isinstance(obj, Tensor) and not is_known(obj)
     given = _places(as_tensor(obj), n) if computed else _fixed(obj, n)
-    new = as_tensor(values, x.dtype) if not isinstance(values, Tensor) else cast(values, x.dtype)
+    new = as_tensor(values, x.dtype) if not isinstance(values, Tensor) else written(values, x.dtype)
     if given.ndim == 0:  # NumPy: values for one place stand as they are
         new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
         new = moveaxis(new, 0, axis)

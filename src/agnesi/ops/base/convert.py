@@ -18,7 +18,7 @@ from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT, STATE
-from agnesi.core.support.errors import DTypeError, NestingError, ShapeError
+from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -90,6 +90,14 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
     found = apply(Cast(dtype), x)
     found.node.weak = False  # type: ignore[union-attr]
     return found
+
+
+def written(x: Tensor, dtype: np.dtype) -> Tensor:
+    """``x`` in the dtype of what it is written into; it is told where imaginary parts are lost."""
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        warn(f"{typed(x)} is written into {dtype} and loses its imaginary part; write real(x), or "
+             "into a complex tensor", np.exceptions.ComplexWarning)
+    return cast(x, dtype)
 
 
 #: What Python's operators do to its numbers, which stay weak through them.

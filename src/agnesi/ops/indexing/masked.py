@@ -28,7 +28,7 @@ from agnesi.core.valuedims import refusal, refuse, size_of
 from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, written
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.gather.elements import Picked
@@ -86,11 +86,11 @@ class Part:
 
     def filled(self, value: Any) -> Tensor:
         """The view with a value under the mask."""
-        return where(self.lying, cast(self._beside(value), self.view.dtype), self.view)
+        return where(self.lying, written(self._beside(value), self.view.dtype), self.view)
 
     def added(self, value: Any) -> Tensor:
         """The view with a value added under the mask."""
-        new = arith.add(self.view, cast(self._beside(value), self.view.dtype))
+        new = arith.add(self.view, written(self._beside(value), self.view.dtype))
         return where(self.lying, new, self.view)
 
     def _beside(self, value: Any) -> Tensor:

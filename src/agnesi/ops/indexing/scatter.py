@@ -21,7 +21,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, written
 from agnesi.ops.base.creation import filled, made
 from agnesi.ops.base.gather.elements import Index, IndexSum, Picked
 from agnesi.ops.base.gather.gather_scatter import (
@@ -159,7 +159,7 @@ def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int, indices: tuple[T
     """
     region = selected(x.shape, axes, at, indices)
     op = IndexPut(axes, at, unique or _points(indices))
-    return apply(op, x, expand.broadcast_to(cast(new, x.dtype), region), *indices)
+    return apply(op, x, expand.broadcast_to(written(new, x.dtype), region), *indices)
 
 
 # -- in place -------------------------------------------------------------------------------
@@ -233,12 +233,12 @@ def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
     value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
     mask = _masked(x, key)
     if mask is not None and value.ndim == 0:
-        return x, where(_under(mask, x), cast(value, x.dtype), x)
+        return x, where(_under(mask, x), written(value, x.dtype), x)
     keys = parse(x, key)
     if not keys.indices and _same_view(value, x, keys):
         return None
     target = view_of(x, keys)
-    value = cast(value, x.dtype)
+    value = written(value, x.dtype)
     if keys.indices:
         region = selected(target.shape, keys.axes, keys.at, keys.indices)
         new = _fits(value, region)
@@ -269,7 +269,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     if has_bounds(key):
         part, rest = windowed(x, key)
         part = part if rest is None else part[rest]
-        assign(x, Place(part).replaced(_fits(cast(as_tensor(value), x.dtype), part.shape)))
+        assign(x, Place(part).replaced(_fits(written(as_tensor(value), x.dtype), part.shape)))
         return
     change = _new_value(x, key, value)
     if change is not None:
@@ -303,14 +303,14 @@ def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = 
     value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
     mask = _masked(x, key)
     if mask is not None and value.ndim == 0:
-        new = cast(value, x.dtype)
+        new = written(value, x.dtype)
         return where(_under(mask, x), x + new if accumulate else new, x)
     keys = parse(x, key)
     target = view_of(x, keys)
     shape = target.shape
     if keys.indices:
         shape = selected(shape, keys.axes, keys.at, keys.indices)
-    new = _fits(cast(value, x.dtype), shape)
+    new = _fits(written(value, x.dtype), shape)
     return _added(x, keys, target, new) if accumulate else _replaced(x, keys, target, new)
 
 
@@ -395,7 +395,7 @@ class Place:
 
 def _beside(part: Tensor, value: Any) -> Tensor:
     new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
-    return _fits(cast(new, part.dtype), part.shape)
+    return _fits(written(new, part.dtype), part.shape)
 
 
 def _around(part: Any, new: Tensor) -> Tensor:
@@ -528,7 +528,7 @@ def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
 
 def source_of(src: Any, index: Tensor, x: Tensor) -> Tensor:
     """The elements of ``src`` that an index brings to places of ``x``."""
-    src = cast(as_tensor(src, None if isinstance(src, Tensor) else x.dtype), x.dtype)
+    src = written(as_tensor(src, None if isinstance(src, Tensor) else x.dtype), x.dtype)
     if src.ndim == index.ndim and src.ndim:
         src = apply(Slice(tuple((0, n, 1) for n in index.shape)), src)
     return expand.broadcast_to(src, index.shape)
@@ -554,7 +554,7 @@ def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *
     """
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
-    new = cast(as_tensor(source, None if isinstance(source, Tensor) else x.dtype), x.dtype)
+    new = written(as_tensor(source, None if isinstance(source, Tensor) else x.dtype), x.dtype)
     at = as_index(index)
     wanted = tuple(at.size if a == axis else n for a, n in enumerate(x.shape))
     if at.ndim != 1 or new.ndim != x.ndim or (
