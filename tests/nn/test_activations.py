@@ -88,3 +88,24 @@ def test_rms_norm():
     assert half.dtype == np.float16 and half.tolist() == [1.0] * 4
     with pytest.raises(ValueError, match="the last axes of"):
         layer(ag.ones((4, 4)))
+
+
+@pytest.mark.parametrize("name", """relu relu6 selu elu celu leaky_relu silu mish hardswish
+    hardsigmoid hardtanh threshold""".split())
+def test_a_result_of_another_kind_is_not_written_into_the_operand(name: str) -> None:
+    bounds = (0.1, 20) if name == "threshold" else ()
+    function = getattr(nn.functional, name)
+
+    def write(x: ag.Tensor) -> ag.Tensor:
+        return function(x, *bounds, inplace=True)
+
+    for values in ([[3, -1]], [True, False]):
+        kept = function(ag.tensor(values), *bounds).dtype == ag.tensor(values).dtype
+        for run in (write, ag.jit(write)):
+            x = ag.tensor(values)
+            if kept:
+                assert run(x).dtype == x.dtype
+                continue
+            with pytest.raises(TypeError, match=f"{name}.*cannot be written into"):
+                run(x)
+            assert x.tolist() == values

@@ -43,6 +43,7 @@ from agnesi.core.support.config import LENT, MODE, TRACES, switched
 from agnesi.core.support.errors import (
     MET,
     THEIRS,
+    DTypeError,
     GradientError,
     ShapeError,
     TraceError,
@@ -422,6 +423,9 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
         raise ShapeError(
             f"the value has shape {value.shape}, the target changed in place has {target.shape}"
         )
+    if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, "same_kind"):
+        raise DTypeError(f"results of dtype {value.dtype} cannot be written into {typed(target)}; "
+                         f"leave the operand as it is, or convert it to {value.dtype} first")
     traced = MODE.get().trace is not None
     place = element_place(target)
     if place is not None:
