@@ -34,16 +34,21 @@ import numpy as np
 
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
-from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import COPY, node_of
 from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
-from agnesi.core.storage.views import element_place, let_go, looking_through, root, share
+from agnesi.core.storage.views import (
+    element_place,
+    let_go,
+    looking_through,
+    need_place,
+    root,
+    share,
+)
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES, switched
 from agnesi.core.support.errors import (
     MET,
     THEIRS,
-    DTypeError,
     GradientError,
     ShapeError,
     TraceError,
@@ -419,13 +424,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     ``checked`` says that the change was found to be allowed where it was traced, ``state`` that
     whoever changes a shared variable hands on its new value.
     """
-    if not fits(value.shape, target.shape):
-        raise ShapeError(
-            f"the value has shape {value.shape}, the target changed in place has {target.shape}"
-        )
-    if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, "same_kind"):
-        raise DTypeError(f"results of dtype {value.dtype} cannot be written into {typed(target)}; "
-                         f"leave the operand as it is, or convert it to {value.dtype} first")
+    need_place(target, value)
     traced = MODE.get().trace is not None
     place = element_place(target)
     if place is not None:
