@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.op import Op, typed
-from agnesi.core.shapes import fits
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
 
 
@@ -102,14 +100,3 @@ def root(target: Tensor) -> Tensor:
     while target._view is not None:
         target = target._view.base
     return target
-
-
-def need_place(target: Tensor, value: Tensor) -> None:
-    """Refuse a value that a change in place cannot write for its shape or kind of numbers."""
-    if not fits(value.shape, target.shape):
-        raise ShapeError(
-            f"the value has shape {value.shape}, the target changed in place has {target.shape}"
-        )
-    if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, "same_kind"):
-        raise DTypeError(f"results of dtype {value.dtype} cannot be written into {typed(target)}; "
-                         f"leave the operand as it is, or convert it to {value.dtype} first")

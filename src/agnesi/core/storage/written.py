@@ -1,0 +1,21 @@
+"""What a change in place can write."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agnesi.core.op import typed
+from agnesi.core.shapes import fits
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.tensor import Tensor
+
+
+def need_place(target: Tensor, value: Tensor) -> None:
+    """Refuse a value that a change in place cannot write for its shape or kind of numbers."""
+    if not fits(value.shape, target.shape):
+        raise ShapeError(
+            f"the value has shape {value.shape}, the target changed in place has {target.shape}"
+        )
+    if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, "same_kind"):
+        raise DTypeError(f"results of dtype {value.dtype} cannot be written into {typed(target)}; "
+                         f"leave the operand as it is, or convert it to {value.dtype} first")
