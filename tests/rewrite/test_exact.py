@@ -112,3 +112,23 @@ def test_what_integers_cannot_hold(source, dtype):
     x = ag.tensor(np.tile([np.nan, np.inf, -np.inf, 3e9, -3e9, 1e19, 2.5, -2.5], 3).astype(source))
     f = lambda x: (x * 1).astype(dtype)  # noqa: E731
     np.testing.assert_array_equal(ag.jit(f)(x), f(x))
+
+
+@pytest.mark.parametrize("f", [
+    lambda a, b: ag.sum(b * a, axis=0), lambda a, b: ag.sum(a * b, axis=0, keepdims=True),
+    lambda a, b: ag.sum(a / b, axis=0), lambda a, b: ag.mean(a * b[0]),
+    lambda a, b: ag.sum(a / b[1]),
+])
+def test_factors_that_may_be_infinite_stay_in_the_sum(f):
+    """One term is NaN; the sum of the others times the factor would be infinite."""
+    a, b = np.array([[0.0, 0.0], [1.0, 2.0]]), np.array([-np.inf, 0.0])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(ag.jit(f)(a, b).numpy(), f(*map(ag.tensor, (a, b))).numpy())
+
+
+def test_numbers_and_bounded_factors_leave_the_sum():
+    for f in (lambda a, b: ag.sum(a * 2.5), lambda a, b: ag.sum(a * ag.tanh(b), axis=0),
+              lambda a, b: ag.mean(-a)):
+        jitted = ag.jit(f)
+        jitted(np.ones((3, 2)), np.ones(2))
+        assert "sum_of_product" in str(jitted.rewrites())

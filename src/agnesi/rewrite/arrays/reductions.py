@@ -6,6 +6,7 @@ kernel with what else is computed from them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from agnesi.core.dispatch import apply
@@ -17,6 +18,7 @@ from agnesi.ops.base.convert import number
 from agnesi.ops.base.expand import BroadcastTo, SumTo, broadcast_to
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.reduce import Reduce, reducer
+from agnesi.rewrite.intervals import far_from_zero, interval
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 
@@ -129,9 +131,17 @@ def sum_of_broadcast(node: Node) -> Tensor | None:
     return broadcast_to(reshape(total, tuple(kept)), node.shape)
 
 
-@rewriter("canonicalize", ops=["sum"], operands=["negative", *_COMBINE])
+@rewriter("canonicalize", ops=["sum"], operands=["negative", *_COMBINE],
+          exact=lambda node: _product_summed(node, True))
 def sum_of_product(node: Node) -> Tensor | None:
     """Signs, numbers and factors that do not vary along the axes leave the sum."""
+    return _product_summed(node, False)
+
+
+def _product_summed(node: Node, exact: bool) -> Tensor | None:
+    """The sum without what does not vary; ``exact`` asks that an infinite factor, or a divisor 0,
+    cannot be: such a sum is NaN where only one of its terms is.
+    """
     (source,) = node.inputs
     if source.op is None or node.dtype.kind not in "fc":
         return None
@@ -143,11 +153,20 @@ def sum_of_product(node: Node) -> Tensor | None:
     a, b = source.inputs
     if node.dtype.itemsize == 2 and not _grows(source):
         return None
-    if _still(b, source, node.op.axes) and a.shape == source.shape:
+    if _still(b, source, node.op.axes) and a.shape == source.shape and (
+            not exact or _is_tame(b, source.op.name not in ("multiply", "safe_multiply"))):
         return combine(_sum(symbol(a), node.op.axes, node.op.keepdims), _outside(b, node))
-    if source.op.name == "multiply" and _still(a, source, node.op.axes) and b.shape == source.shape:
+    if source.op.name == "multiply" and _still(a, source, node.op.axes) and (
+            b.shape == source.shape and (not exact or _is_tame(a, False))):
         return multiply(_outside(a, node), _sum(symbol(b), node.op.axes, node.op.keepdims))
     return None
+
+
+def _is_tame(factor: Node, divides: bool) -> bool:
+    """Return whether a factor is finite whatever the inputs are, and no divisor that is 0."""
+    found = interval(factor)
+    return math.isfinite(found.low) and math.isfinite(found.high) and (
+        not divides or far_from_zero(factor))
 
 
 def _grows(product: Node) -> bool:
