@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from agnesi import data, nn, optim
 from agnesi import distributions as D
 from agnesi.compat import theano
 from tests.errors.lambdas import check
+from tests.errors.option_samples import classes, needed
 
 X = ag.ones((4, 3))
 
@@ -62,6 +65,18 @@ CASES = [
     (lambda: theano.config.foo, AttributeError, "theano.config has no setting 'foo'"),
     (lambda: optimizer().load_state_dict(worded(lr="fast")), ValueError,
      "SGD: lr must be a number of at least 0, not 'fast'"),
+    (written(nn.LSTM(3, 4, 2), "num_layers", 1), AttributeError, "LSTM.num_layers was used when "
+     "the layer was made, and cannot become 1: make another one, LSTM(..., num_layers=1)"),
+    (written(nn.MultiheadAttention(8, 2), "num_heads", 3), ValueError,
+     "MultiheadAttention: num_heads=3 does not divide embed_dim=8"),
+    (written(nn.Embedding(10, 3), "padding_idx", 77), ValueError,
+     "Embedding: padding_idx=77 is none of 10 vectors"),
+    (lambda: nn.functional.embedding(ag.tensor([1]), X, 4), IndexError,
+     "embedding(int64[1], float32[4, 3], 4): padding_idx=4 is none of 4 rows"),
+    (written(nn.Linear(3, 2), "forward", 3), TypeError,
+     "Linear.forward is a method, and cannot become 3: it is called, as in forward(...)"),
+    (written(ag.random.Generator(0), "seed", 3), TypeError,
+     "Generator.seed is a method, and cannot become 3: it is called, as in seed(...)"),
     (written(LOADER, "batch_size", 4), AttributeError, "DataLoader.batch_size was used when the "
      "loader was made, and cannot be set: make another one, with batch_size=..."),
 ]
@@ -90,3 +105,64 @@ def test_compiled_functions_follow_the_mode_of_one_module() -> None:
     assert (f(ag.ones(100)) == 0).any()
     drop.training = False
     assert f(ag.ones(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+def shapes(module: Any) -> list[Any]:
+    return [(n, t.shape) for n, t in module.state_dict().items()]
+
+
+def others(value: Any) -> list[Any]:
+    """Other values of an option that decides over shapes."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [*{value * 2, value + 1}]
+    if isinstance(value, tuple):
+        return [tuple(2 * v if isinstance(v, int) else v for v in value)]
+    return []
+
+
+@pytest.mark.parametrize("kind", [k for k in classes().values() if issubclass(k, nn.Module)])
+def test_options_by_which_weights_were_made_are_told(kind: Any) -> None:
+    given = needed(kind.__name__, kind)
+    silent = []
+    for option in inspect.signature(kind).parameters:
+        made = kind(**given)
+        for value in others(vars(made).get(option)):
+            try:
+                changed = shapes(kind(**{**given, option: value})) != shapes(made)
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always")
+                    setattr(made, option, value)
+            except (AttributeError, TypeError, ValueError):
+                continue
+            if changed and not told:
+                silent.append((option, value))
+    assert [s for s in silent if s[0] not in ("groups", "track_running_stats")] == []
+
+
+def test_statistics_that_are_not_tracked_stay() -> None:
+    norm = nn.BatchNorm1d(3)
+    norm.track_running_stats = False
+    norm(ag.arange(6.0).reshape(2, 3))
+    assert norm.running_mean is not None and norm.running_mean.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_sizes_may_be_written_with_their_weights() -> None:
+    layer = nn.Linear(3, 2)
+    layer.weight, layer.bias = nn.Parameter(ag.ones((5, 3))), None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        layer.out_features = 5
+    with pytest.warns(UserWarning, match=r"Linear.in_features = 7 changes no weights: weight is "
+                      r"float32\[5, 3\]; assign other weights, too"):
+        layer.in_features = 7
+
+
+def test_attributes_that_hide_methods_are_told() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            self.parameters = [1]  # type: ignore[assignment,method-assign]
+
+    with pytest.warns(UserWarning, match=r"Net.parameters = \[1\] hides a method"):
+        Net()

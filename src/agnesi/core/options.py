@@ -17,7 +17,7 @@ import numbers
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin
 from weakref import WeakKeyDictionary
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed
+from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed, warn
 
 
 class Rule(NamedTuple):
@@ -472,7 +472,10 @@ def set_or_tell(owner: Any, name: str, value: Any) -> None:
     """Set an attribute.
 
     :raises AttributeError: If it is a property that only computes something, which is told.
+    :raises TypeError: If it is a method of a class of ours, and the value cannot be called.
     """
+    if not callable(value) and isinstance(method := getattr(type(owner), name, None), FunctionType):
+        _check_hidden(owner, name, method, value)
     try:
         object.__setattr__(owner, name, value)
     except AttributeError:
@@ -482,6 +485,25 @@ def set_or_tell(owner: Any, name: str, value: Any) -> None:
         told = (found.__doc__ or "").partition("\n")[0].partition(": ")[0].rstrip(".")
         raise AttributeError(at(f"{type(owner).__name__}.{name} cannot be set: it is computed: "
                                 f"{told[:1].lower()}{told[1:]}")) from None
+
+
+#: Methods that others call of modules, which a user's attribute must not hide.
+_CALLED = frozenset("""children eval forward load_state_dict modules named_parameters parameters
+    state_dict train""".split())
+
+
+def _check_hidden(owner: Any, name: str, method: FunctionType, value: Any) -> None:
+    """Refuse a value where a method of an object of ours is; warn of a user's class that hides one
+    of ours."""
+    kind = type(owner)
+    if name != "forward" and (name[0] == "_" or not method.__module__.startswith(PACKAGE)):
+        return
+    if kind.__module__.startswith(PACKAGE) or name == "forward":
+        raise TypeError(at(f"{kind.__name__}.{name} is a method, and cannot become {typed(value)}: "
+                           f"it is called, as in {name}(...)"))
+    if name in _CALLED:
+        warn(f"{kind.__name__}.{name} = {typed(value)} hides a method, and calls of {name}() will "
+             "fail: take another name")
 
 
 class Written:

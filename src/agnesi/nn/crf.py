@@ -11,6 +11,7 @@ from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
+from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module, size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import empty, ones
@@ -57,6 +58,8 @@ class CRF(Module):
     >>> field(scores, tags).shape, field.decode(scores).shape
     ((), (4, 2))
     """
+
+    _rules = rules("num_tags")
 
     def __init__(self, num_tags: Count, batch_first: bool = False, *, dtype: DTypeLike = None
                  ) -> None:

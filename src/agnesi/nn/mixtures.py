@@ -11,6 +11,7 @@ from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.containers import ModuleList
+from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.functional import max_pool2d, relu, softmax
 from agnesi.nn.layers.convs import Conv2d
@@ -55,6 +56,8 @@ class Maxout(Module):
     >>> ag.nn.Maxout(3, 2, 4)(ag.ones((5, 3))).shape
     (5, 2)
     """
+
+    _rules = rules("out_features num_pieces")
 
     def __init__(self, in_features: Count, out_features: Count, num_pieces: Count,
                  bias: bool = True, *, dtype: DTypeLike = None) -> None:

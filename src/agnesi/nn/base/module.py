@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base import whole
 from agnesi.nn.base.copies import ordered
+from agnesi.nn.base.fixed import Rule
 from agnesi.nn.base.hooks import Hooked, called
 from agnesi.nn.base.loaded import LoadedKeys, renaming
 from agnesi.nn.base.lookups import Lookups, check_name
@@ -85,6 +86,9 @@ class Module(Hooked, Lookups):
     _learned: set[str]  # names of what required a gradient once: parameters, frozen ones too
     _lent: frozenset[str]  # names of parameters that with_parameters gave other values
     _whole: Any  # what was compiled of a layer of ours, None before; False of other modules
+
+    #: What is told where an option by which weights were made is written (``fixed.py``).
+    _rules: ClassVar[Mapping[str, Rule]] = {}
 
     forward: Callable[..., Any]
 

@@ -18,6 +18,7 @@ from agnesi.core.spellings import in_our_words as translated
 from agnesi.core.spellings import on_host
 from agnesi.core.support.errors import PACKAGE, at, ours
 from agnesi.core.tensor import Tensor
+from agnesi.nn.base.fixed import check_fixed
 
 #: Reads what a module notes here; a trace that takes down which attributes are read need not know.
 _noted = object.__getattribute__
@@ -177,6 +178,7 @@ def refused(module: Any, name: str, held: Tensor, value: Any) -> TypeError:
 def check_replaced(module: Any, name: str, held: Any, value: Any) -> None:
     """Refuse what cannot stand for what a module holds: for an option, a buffer or a layer."""
     check_written(module, name, held, value)
+    check_fixed(module, name, held, value)
     kind = type(module)
     right = isinstance(value, Tensor) if isinstance(held, Tensor) else callable(value)
     if value is None or right:

@@ -12,6 +12,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
+from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module
 from agnesi.nn.functional import dropout
 from agnesi.nn.functions.positions import KeyValueCache, alibi, rotary
@@ -52,6 +53,14 @@ def _both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
         where(m, 0.0, -float("inf")) if m.dtype.kind == "b" else m for m in (first, second)
     )
     return first + second
+
+
+def _heads(layer: Any, name: str, value: Any) -> None:
+    """Refuse a number of heads that does not divide the features."""
+    if layer.embed_dim % value:
+        raise ValueError(at(f"MultiheadAttention: num_heads={value} does not divide "
+                            f"embed_dim={layer.embed_dim}"))
+    layer.head_dim = layer.embed_dim // value
 
 
 class MultiheadAttention(Module):
@@ -110,6 +119,8 @@ class MultiheadAttention(Module):
     >>> y.shape, weights.shape
     ((5, 3, 8), (3, 5, 5))
     """
+
+    _rules = rules("embed_dim kdim vdim", num_heads=_heads)
 
     def __init__(self, embed_dim: Count, num_heads: Count, dropout: Share = 0.0, bias: bool = True,
                  add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: Count | None = None,

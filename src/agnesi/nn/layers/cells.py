@@ -13,6 +13,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
+from agnesi.nn.base.fixed import rules, told_by
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.ops.base.arith import add
@@ -179,6 +180,10 @@ class RNNCellBase(Renewed, Module):
     >>> ag.nn.RNNCellBase(3, 4, True, 2).weight_ih.shape
     (8, 3)
     """
+
+    _rules = rules(
+        "bias nonlinearity", input_size=told_by("weight_ih", 1),
+        hidden_size=told_by("weight_hh", 1))
 
     def __init__(self, input_size: Count, hidden_size: Count, bias: bool, num_chunks: Count, *,
                  dtype: DTypeLike = None) -> None:

@@ -12,6 +12,7 @@ from agnesi.core.options import Count, NotNegativeBound, Order, Size
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
+from agnesi.nn.base.fixed import rules, told_by
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
 from agnesi.nn.functional import embedding
@@ -25,14 +26,20 @@ from agnesi.ops.numerics.bags import MODES, embedding_bag
 from agnesi.ops.reductions.vectornorms import norm
 
 
+def _check_padding(layer: Any, weight: Tensor, row: int | None) -> None:
+    """Refuse a row that is none."""
+    count = weight.shape[0]
+    if row is not None and not -count <= row < count:
+        raise ValueError(at(f"{type(layer).__name__}: padding_idx={row} is none of {count} "
+                            "vectors"))
+
+
 def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype: Any) -> Tensor:
     """Vectors drawn from the normal distribution, but for zeros at ``padding``."""
     count = size_of(layer, count, "num_embeddings", 0)
     length = size_of(layer, length, "embedding_dim", 0)
-    if padding is not None and not -count <= padding < count:
-        raise ValueError(at(f"{type(layer).__name__}: padding_idx={padding} is none of "
-                            f"{count} vectors"))
     weight = empty((count, length), dtype=dtype)
+    _check_padding(layer, weight, padding)
     init.normal_(weight)
     if padding is not None:
         weight[padding] = 0
@@ -65,6 +72,14 @@ def _with_vectors(cls: Any, embeddings: Any, freeze: bool, **options: Any) -> An
     layer.weight = weight.requires_grad_()
     weight.requires_grad_(not freeze)
     return layer
+
+
+def _padding(layer: Any, name: str, value: Any) -> None:
+    _check_padding(layer, layer.weight, value)
+
+
+_OF_VECTORS = rules(
+    num_embeddings=told_by("weight", 0), embedding_dim=told_by("weight", 1), padding_idx=_padding)
 
 
 class Embedding(Renewed, Module):
@@ -109,6 +124,8 @@ class Embedding(Renewed, Module):
     >>> nn.Embedding(10, 4)(ag.tensor([[1, 2, 3]])).shape
     (1, 3, 4)
     """
+
+    _rules = _OF_VECTORS
 
     def __init__(self, num_embeddings: Size, embedding_dim: Size, padding_idx: int | None = None,
                  max_norm: NotNegativeBound | None = None, norm_type: Order = 2.0,
@@ -187,6 +204,8 @@ class EmbeddingBag(Renewed, Module):
     >>> layer(ag.tensor([1, 2, 3, 4, 4, 5]), offsets=ag.tensor([0, 1, 3])).shape
     (3, 4)
     """
+
+    _rules = _OF_VECTORS
 
     def __init__(self, num_embeddings: Size, embedding_dim: Size,
                  mode: Literal["mean", "sum", "max"] = "mean", padding_idx: int | None = None, *,

@@ -16,6 +16,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
 from agnesi.nn.base.containers import ModuleList
+from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module
 from agnesi.nn.functional import log_softmax, softplus
 from agnesi.nn.layers.linear import Linear
@@ -97,6 +98,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     >>> float(ag.exp(layer.log_prob(ag.ones((1, 4)))).sum().round(4))
     1.0
     """
+
+    _rules = rules("in_features n_classes cutoffs div_value")
 
     def __init__(self, in_features: Count, n_classes: Count, cutoffs: Sequence[Count],
                  div_value: Positive = 4.0, head_bias: bool = False, *, dtype: DTypeLike = None
@@ -200,6 +203,8 @@ class BinaryHierarchicalSoftmax(Module):
     >>> ag.nn.BinaryHierarchicalSoftmax(4, tree)(ag.ones((2, 4)), [0, 2]).shape
     ()
     """
+
+    _rules = rules("in_size")
 
     def __init__(self, in_size: Count, tree: Any,
                  reduction: Literal["mean", "sum", "none"] = "mean", *, dtype: DTypeLike = None

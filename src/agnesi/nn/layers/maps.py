@@ -15,6 +15,7 @@ from agnesi.core.options import Count, Counts, Sizes
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
+from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module
 from agnesi.nn.init import uniform_
 from agnesi.nn.layers.convs import sizes_for
@@ -83,6 +84,8 @@ class ConvMap2d(Module):
     >>> layer.weight.shape, layer(ag.ones((1, 3, 8, 8))).shape
     ((8, 5, 5), (1, 4, 4, 4))
     """
+
+    _rules = rules("in_channels out_channels kernel_size")
 
     def __init__(self, in_channels: Count, out_channels: Count, connections: Any,
                  kernel_size: Counts, stride: Counts = 1,

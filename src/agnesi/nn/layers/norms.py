@@ -13,6 +13,7 @@ from agnesi.core.options import Count, NotNegative, Share
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
+from agnesi.nn.base.fixed import rules, told_by
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed, Tracked
 from agnesi.nn.functions import forms
@@ -39,6 +40,11 @@ def _sizes(layer: Module, given: Any) -> tuple[int, ...]:
     return tuple(size_of(layer, n, "normalized_shape") for n in sizes)
 
 
+_OF_SIZES = rules(
+    normalized_shape=told_by("weight", 0, None), elementwise_affine=told_by("weight"))
+_OF_FEATURES = rules(num_features=told_by("weight", 0), affine=told_by("weight"))
+
+
 class LayerNorm(Renewed, Module):
     """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
 
@@ -53,6 +59,8 @@ class LayerNorm(Renewed, Module):
     >>> ag.nn.LayerNorm(2, eps=0.0)(ag.tensor([[1.0, 3.0]])).tolist()
     [[-1.0, 1.0]]
     """
+
+    _rules = _OF_SIZES
 
     def __init__(self, normalized_shape: Count | Sequence[Count], eps: NotNegative = 1e-5,
                  elementwise_affine: bool = True, bias: bool = True, *, dtype: DTypeLike = None
@@ -82,6 +90,8 @@ class RMSNorm(Renewed, Module):
     >>> ag.nn.RMSNorm(2)(ag.tensor([[1.0, 7.0]])).tolist()
     [[0.20000000298023224, 1.399999976158142]]
     """
+
+    _rules = _OF_SIZES
 
     def __init__(self, normalized_shape: Count | Sequence[Count], eps: NotNegative | None = None,
                  elementwise_affine: bool = True, *, dtype: DTypeLike = None) -> None:
@@ -145,6 +155,8 @@ class BatchNorm1d(Tracked, Module):
     #: How many axes there may be behind the channels.
     ranks: ClassVar[tuple[int, ...]] = (0, 1)
 
+    _rules = _OF_FEATURES
+
     def __init__(self, num_features: Count, eps: NotNegative = 1e-5, momentum: Share | None = 0.1,
                  affine: bool = True, track_running_stats: bool = True, *,
                  bias: bool = True, dtype: DTypeLike = None) -> None:
@@ -181,8 +193,12 @@ class BatchNorm1d(Tracked, Module):
         if forms.is_single(x):
             raise ValueError(at(f"{type(self).__name__} of {typed(x)} while training: "
                                 f"{forms.SINGLE}, or call eval() first"))
-        if self.running_mean is not None and self.running_var is not None:
+        if self._follows():
             forms.follow(x, self.running_mean, self.running_var, self._share())
+
+    def _follows(self) -> bool:
+        """Return whether there are running statistics that follow the batches."""
+        return self.running_mean is not None and self.track_running_stats
 
     def _share(self) -> Any:
         """How much the present batch, which is counted, counts in the running statistics."""
@@ -204,7 +220,7 @@ class BatchNorm1d(Tracked, Module):
         centre = sums[:self.num_features] / count
         off = wide - reshape(centre, sizes)
         variance = self.totals(total(off * off, axes)) / count
-        if self.running_mean is not None and self.running_var is not None:
+        if self._follows():
             share = self._share()
             forms.move_towards(self.running_mean, centre, share)
             forms.move_towards(self.running_var, variance * count / (count - 1), share)
@@ -325,6 +341,8 @@ class GroupNorm(Renewed, Module):
     (1, 4, 3, 3)
     """
 
+    _rules = rules(num_channels=told_by("weight", 0), affine=told_by("weight"))
+
     def __init__(self, num_groups: Count, num_channels: Count, eps: NotNegative = 1e-5,
                  affine: bool = True, *,
                  bias: bool = True, dtype: DTypeLike = None) -> None:
@@ -348,6 +366,8 @@ class _InstanceNorm(Tracked, Module):
     """Base: images of ``rank`` axes, each channel by itself."""
 
     rank: ClassVar[int]
+
+    _rules = _OF_FEATURES
 
     def __init__(self, num_features: Count, eps: NotNegative = 1e-5, momentum: Share = 0.1,
                  affine: bool = False, track_running_stats: bool = False, *,

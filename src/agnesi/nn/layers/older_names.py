@@ -10,6 +10,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import Count, Share
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
+from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module
 from agnesi.nn.layers.linear import Linear
 from agnesi.nn.layers.norms import LocalResponseNorm
@@ -133,6 +134,8 @@ class LinearCrossEntropyLoss(Module):
     >>> ag.nn.LinearCrossEntropyLoss(3, 4)(ag.ones((2, 3)), [0, 1]).shape
     ()
     """
+
+    _rules = rules("num_classes out_features")
 
     def __init__(self, in_features: Count, num_classes: Count, *,
                  out_features: tuple[int, ...] = (), bias: bool = False,

@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.options import Count, NotNegative, Share, Size
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, warn
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.base.containers import ModuleList
+from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module
 from agnesi.nn.functional import gelu
 from agnesi.nn.functions.positions import KeyValueCache
@@ -210,8 +211,18 @@ class TransformerDecoderLayer(_Layer):
         return self._in_turn(tgt, attend, remember, self._think)
 
 
+def _count(stack: Any, name: str, value: Any) -> None:
+    """Tell that another number of layers changes none."""
+    if value != len(stack.layers):
+        kind = type(stack).__name__
+        warn(f"{kind}.num_layers = {value} changes no layers: there are {len(stack.layers)}; "
+             f"assign layers, too, as in stack.layers = stack.layers[:{value}]")
+
+
 class _Stack(Module):
     """Base: copies of a layer, one behind the other."""
+
+    _rules = rules(num_layers=_count)
 
     def _make(self, layer: Module, num_layers: int, norm: Module | None) -> None:
         self.layers = ModuleList(deepcopy(layer) for _ in range(num_layers))
@@ -328,6 +339,8 @@ class Transformer(Module):
     >>> net(ag.ones((3, 7, 8)), ag.ones((3, 5, 8)), tgt_is_causal=True).shape
     (3, 5, 8)
     """
+
+    _rules = rules("d_model nhead batch_first")
 
     def __init__(self, d_model: Count = 512, nhead: Count = 8, num_encoder_layers: Size = 6,
                  num_decoder_layers: Size = 6, dim_feedforward: Count = 2048, dropout: Share = 0.1,

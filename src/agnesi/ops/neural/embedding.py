@@ -105,7 +105,8 @@ def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = Non
     :param scale_grad_by_freq: Whether ``backward`` divides the gradient of a row by how often it is
         among ``ids``.
     :returns: Of the shape of ``ids`` and (features,).
-    :raises IndexError: If there is no such row; compiled code tells so too.
+    :raises IndexError: If there is no such row; compiled code tells so too; or ``padding_idx`` is
+        none.
     :raises DTypeError: If ids are not integers.
     :raises ShapeError: If ``weight`` is no matrix.
     :see: nn.Embedding, nn.functional.embedding_bag, take
@@ -119,6 +120,9 @@ def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = Non
     ids, weight = as_index(ids), as_tensor(weight)
     if weight.ndim != 2:
         raise ShapeError(f"the table must be a matrix, not {typed(weight)}")
+    count = weight.shape[0]
+    if padding_idx is not None and isinstance(count, int) and not -count <= padding_idx < count:
+        raise IndexError(f"padding_idx={padding_idx} is none of {count} rows")
     if padding_idx is not None and padding_idx < 0:
-        padding_idx += weight.shape[0]
+        padding_idx += count
     return apply(Lookup(padding_idx, sparse, scale_grad_by_freq), weight, ids)

@@ -7,6 +7,7 @@ own. Draws from generators of values, as of dropout, take a state of their own i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Size
 from agnesi.core.keywords import strict, strict_class
 from agnesi.core.op import Op, typed
+from agnesi.core.options import Written
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, STATE, config, switched
 from agnesi.core.support.errors import at
@@ -77,7 +79,7 @@ def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np
 
 
 @strict_class
-class Generator:
+class Generator(Written):
     """A stream of random numbers.
 
     Its state is a tensor that every draw advances in place; inside ``jit`` it is read and updated
@@ -110,6 +112,15 @@ class Generator:
         """
         assign(self.state, wrap(start(seed)))
         return self
+
+    def seed(self) -> int:
+        """Begin a stream anew, from the system's entropy.
+
+        :returns: The seed, with which :meth:`manual_seed` begins the same stream.
+        """
+        found = int.from_bytes(os.urandom(8), "little") >> 1
+        self.manual_seed(found)
+        return found
 
     def state_dict(self) -> dict[str, Any]:
         """The state, for saving.
