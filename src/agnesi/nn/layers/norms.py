@@ -193,12 +193,15 @@ class BatchNorm1d(Tracked, Module):
         if forms.is_single(x):
             raise ValueError(at(f"{type(self).__name__} of {typed(x)} while training: "
                                 f"{forms.SINGLE}, or call eval() first"))
-        if self._follows():
-            forms.follow(x, self.running_mean, self.running_var, self._share())
+        if (tracked := self._tracked()) is not None:
+            forms.follow(x, *tracked, self._share())
 
-    def _follows(self) -> bool:
-        """Return whether there are running statistics that follow the batches."""
-        return self.running_mean is not None and self.track_running_stats
+    def _tracked(self) -> tuple[Tensor, Tensor] | None:
+        """The running mean and variance, where they follow the batches."""
+        mean, variance = self.running_mean, self.running_var
+        if mean is None or variance is None or not self.track_running_stats:
+            return None
+        return mean, variance
 
     def _share(self) -> Any:
         """How much the present batch, which is counted, counts in the running statistics."""
@@ -220,10 +223,10 @@ class BatchNorm1d(Tracked, Module):
         centre = sums[:self.num_features] / count
         off = wide - reshape(centre, sizes)
         variance = self.totals(total(off * off, axes)) / count
-        if self._follows():
+        if (tracked := self._tracked()) is not None:
             share = self._share()
-            forms.move_towards(self.running_mean, centre, share)
-            forms.move_towards(self.running_var, variance * count / (count - 1), share)
+            forms.move_towards(tracked[0], centre, share)
+            forms.move_towards(tracked[1], variance * count / (count - 1), share)
         y = cast(off * rsqrt(reshape(variance, sizes) + self.eps), x.dtype)
         if self.weight is not None:
             y = y * reshape(self.weight, sizes)
