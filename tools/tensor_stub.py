@@ -42,6 +42,7 @@ class Tensor:
     requires_grad: builtins.bool
     name: str | None
     _grad: Any
+    _requires_grad: builtins.bool
     _lazy: builtins.bool
     _placed: builtins.bool
     _view: Any
@@ -150,6 +151,8 @@ def stub() -> str:
     """The text of the stub."""
     lines = [_HEAD, _CLASS]
     for name, entry in sorted(methods.table().items()):
+        if f"    {name}: " in _CLASS:
+            continue
         if name == "__hash__":
             lines.append("    def __hash__(self) -> builtins.int: ...\n")
         elif isinstance(entry, property):

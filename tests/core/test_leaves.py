@@ -53,11 +53,39 @@ def test_read_only_numbers_follow_assignment():
     assert not (t * t).requires_grad
 
 
-def test_integers_that_were_told_to_require_grad_are_refused_at_use():
-    n = ag.arange(3)
-    n.requires_grad = True
-    with pytest.raises(GradientError, match=r"int64.*convert it first"):
-        _ = n * 1.5
+@pytest.mark.parametrize("make, value, error, said", [
+    (lambda: ag.arange(3), True, TypeError, r"int64\[3\].*convert it first"),
+    (lambda: ag.ones(3), 1, TypeError, r"float32\[3\] must be True or False, not 1"),
+    (lambda: ag.ones(3, requires_grad=True) * 2, False, GradientError, r"float32\[3\].*detach"),
+    (lambda: ag.ones(3, requires_grad=True)[1:], False, GradientError, r"float32\[2\].*detach"),
+])
+def test_an_assignment_of_requires_grad_is_checked_as_the_method_is(make, value, error, said):
+    def assign(x):
+        x.requires_grad = value
+
+    for way in (assign, lambda x: x.requires_grad_(value)):
+        x = make()
+        before = x.requires_grad
+        with pytest.raises(error, match=said):
+            way(x)
+        assert x.requires_grad is before
+
+
+def test_what_a_compiled_function_computed_keeps_its_history():
+    def step(w):
+        y = w * 2
+        y.requires_grad = False
+        return (y * w).sum()
+
+    with pytest.raises(GradientError, match="detach"):
+        ag.jit(ag.grad(step))(ag.ones(3))
+
+
+def test_a_result_without_history_is_a_leaf_that_may_be_switched():
+    y = ag.ones(3) * 2
+    y.requires_grad = True
+    y.requires_grad = False
+    assert not (y * y).requires_grad
 
 
 def test_frozen_after_the_record_it_gets_no_gradient():

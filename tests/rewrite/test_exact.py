@@ -126,9 +126,38 @@ def test_factors_that_may_be_infinite_stay_in_the_sum(f):
         np.testing.assert_array_equal(ag.jit(f)(a, b).numpy(), f(*map(ag.tensor, (a, b))).numpy())
 
 
-def test_numbers_and_bounded_factors_leave_the_sum():
-    for f in (lambda a, b: ag.sum(a * 2.5), lambda a, b: ag.sum(a * ag.tanh(b), axis=0),
-              lambda a, b: ag.mean(-a)):
+def test_positive_numbers_and_bounded_factors_leave_the_sum():
+    for f in (lambda a, b: ag.sum(a * 2.5), lambda a, b: ag.sum(a * (2 + ag.tanh(b)), axis=0),
+              lambda a, b: ag.mean(a / 3)):
         jitted = ag.jit(f)
         jitted(np.ones((3, 2)), np.ones(2))
         assert "sum_of_product" in str(jitted.rewrites())
+
+
+_CONTRACTIONS = {
+    "matmul": lambda a, b: a @ b.T, "inner": ag.inner, "vecdot": ag.vecdot, "kron": ag.kron,
+    "tensordot": ag.tensordot, "einsum": lambda a, b: ag.einsum("ik,jk->ij", a, b),
+    "transposed": lambda a, b: a.T @ b, "scaled": lambda a, b: (a * -0.5) @ b.T,
+    "batched": lambda a, b: a[None] @ b[None].mT, "vector": lambda a, b: a @ b[0],
+}
+_SUMS = {
+    "sum": lambda a: a.sum(0), "negative": lambda a: (-a).sum(0),
+    "scaled": lambda a: (a * -2).sum(),
+    "factor": lambda a: (a * ag.tanh(a[0] - 1)).sum(0), "mean": lambda a: ag.mean(a / -3),
+    "clip": lambda a: ag.clip(a, 0, 1), "maximum": lambda a: ag.maximum(a, 0.0),
+}
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 3), (3, 2), (40, 2)])
+def test_zeros_have_the_signs_of_eager_ones(shape):
+    zeros = np.zeros(shape)
+    zeros.flat[0] = -0.0
+    operands = [zeros, -zeros, np.zeros(shape), np.full(shape, -0.0), np.full(shape, -1.0)]
+    cases = [(name, f, (a, b)) for name, f in _CONTRACTIONS.items() for a in operands[:4]
+             for b in operands]
+    cases += [(name, f, (a,)) for name, f in _SUMS.items() for a in operands]
+    compiled = {f: ag.jit(f) for _, f, _ in cases}
+    for name, f, arrays in cases:
+        expected, found = f(*map(ag.tensor, arrays)), compiled[f](*map(ag.tensor, arrays))
+        same = np.signbit(expected.numpy()) == np.signbit(found.numpy())
+        assert same.all(), (name, arrays)

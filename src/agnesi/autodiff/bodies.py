@@ -139,7 +139,7 @@ class BodyTrace:
             return self._lifted(x)
         if x.node is None:
             raise TraceError(at("this tensor has neither a value nor a node"))
-        node, told = x.node, x.requires_grad and not x.node.requires_grad
+        node, told = x.node, x._requires_grad and not x.node.requires_grad
         if self.is_own(node):
             return begun(self.begun, x) if told else node
         around = self._outside(x)
@@ -153,7 +153,7 @@ class BodyTrace:
     def _outside(self, x: Tensor) -> Node:
         """A symbol's node around the body; its gradient begins there if it was told to."""
         node: Any = x.node
-        if self.around is None or not x.requires_grad or node.requires_grad:
+        if self.around is None or not x._requires_grad or node.requires_grad:
             return node
         return self.around.node_of(x)
 
@@ -209,7 +209,7 @@ class BodyTrace:
         found = self.captures.get(key)
         if found is None:
             inner = stand_in(like.shape, like.dtype, like.weak, like.name, user_where(2)).node
-            if outer.array is not None and outer.requires_grad and not self._is_computed(outer):
+            if outer.array is not None and outer._requires_grad and not self._is_computed(outer):
                 inner.handle = lambda: outer  # type: ignore[union-attr] # for backward()
             found = self.captures[key] = Capture(key, outer, inner)  # type: ignore[arg-type]
         return found.inner
@@ -218,12 +218,12 @@ class BodyTrace:
         """Return whether a concrete tensor is asked for without those that it looks into."""
         view: Any = x._view
         known = id(view.base) in self.captures or id(view.base) in self.inner
-        return known or view.base.array is None or (x.requires_grad and is_leaf(x))
+        return known or view.base.array is None or (x._requires_grad and is_leaf(x))
 
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use."""
         data: Any = x.array
-        if x._view is not None and not (x.requires_grad and is_leaf(x)):
+        if x._view is not None and not (x._requires_grad and is_leaf(x)):
             node = looking(x, self.node_of(x._view.base))
         else:
             leaf = Node(None, (), data.shape, data.dtype, handle=lambda: x, name=x._name)
@@ -243,19 +243,19 @@ class BodyTrace:
         outside = id(x) in self.restored or not self.is_own(x.node)  # type: ignore[arg-type]
         before = self.node_of(x) if outside or not recorded else None
         if outside and id(x) not in self.restored:
-            self.restored[id(x)] = x, x.node, x.requires_grad, self._outside(x)
+            self.restored[id(x)] = x, x.node, x._requires_grad, self._outside(x)
         if before is not None and not recorded:
             node = behind(before, node, before.handle is not None)
         if outside and x._view is None:
             capture = self.captures[self.restored[id(x)][3]]
             capture.now, capture.outer = node, x
         x.node = node
-        x.requires_grad = node.requires_grad or (x.requires_grad and not recorded)
+        x._requires_grad = node.requires_grad or (x._requires_grad and not recorded)
 
     def _rebind_concrete(self, x: Tensor, node: Node, recorded: bool) -> None:
         before = self.node_of(x)
         node = node if recorded else behind(before, node, not self._is_computed(x))
-        if x.requires_grad and not node.requires_grad:
+        if x._requires_grad and not node.requires_grad:
             # A parameter that was assigned is a parameter again: its gradient starts here.
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
                         handle=lambda: x)
@@ -364,7 +364,7 @@ class BodyTrace:
         Views of what had been changed before look again when they are next used.
         """
         for x, node, requires_grad, _ in self.restored.values():
-            x.node, x.requires_grad = node, requires_grad
+            x.node, x._requires_grad = node, requires_grad
         for x in self.looked:
             if x._view is not None:
                 x._view.seen = None

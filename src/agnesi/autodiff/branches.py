@@ -20,7 +20,7 @@ from agnesi.ops.control.loop import applied
 def _cond_vjp(op: Cond, g: Any, y: Any, decision: Tensor, *xs: Tensor) -> tuple[Any, ...]:
     """The pullback of the branch that ran."""
     gs = listed(g, op)
-    flags = [x.requires_grad for x in xs]
+    flags = [x._requires_grad for x in xs]
     parts = [_branch_pullback(b, flags, gs) for b in (op.then, op.otherwise)]
     found = _either(parts, decision, [*xs, *(v for v in gs if v is not None)])
     return (None, *found)

@@ -162,7 +162,7 @@ class Rerun(Op):
         self.function = function
         self.tree = tree
         self.flowing = [i for i, v in enumerate(leaves)
-                        if isinstance(v, Tensor) and v.requires_grad]
+                        if isinstance(v, Tensor) and v._requires_grad]
         self.given = [leaves[i] for i in self.flowing]
         self.leaves = [None if i in self.flowing else v for i, v in enumerate(leaves)]
 
@@ -170,12 +170,12 @@ class Rerun(Op):
         """Run, forget what was recorded, and record the call as one operation."""
         fresh = [detach(x) for x in self.given]
         for x in fresh:
-            x.requires_grad = True
+            x._requires_grad = True
         ends = {current(x) for x in fresh}
         since = next_serial()
         with _watching() as changes, enable_grad():
             outputs, shape = flatten(self._call(fresh))
-        places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v.requires_grad]
+        places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v._requires_grad]
         outer, read = _around([current(outputs[i]) for i in places], ends, since)
         memory = [x.array for x in self.given]
         results = [_apart(outputs[i].array, memory) for i in places]
@@ -220,7 +220,7 @@ class Rerun(Op):
         since = next_serial()
         with as_before(self.state), enable_grad():
             outputs, _ = flatten(self._call(fresh))
-        found = [current(v) for v in outputs if isinstance(v, Tensor) and v.requires_grad]
+        found = [current(v) for v in outputs if isinstance(v, Tensor) and v._requires_grad]
         if len(found) != self.outputs:
             raise GradientError(
                 at("a checkpointed function must do the same in its second run: it returned "
@@ -336,7 +336,7 @@ class as_before(Block):  # noqa: N801 - used as a function
                 if x is not None:
                     views = [v for ref in (x._version or [0])[1:] if (v := ref()) is not None]
                     self._swapped += [
-                        (t, t.array, t._version, t._view, t.node, t.requires_grad)
+                        (t, t.array, t._version, t._view, t.node, t._requires_grad)
                         for t in (x, *views)
                     ]
                     x.array, x._version = old.copy(), None
@@ -346,7 +346,7 @@ class as_before(Block):  # noqa: N801 - used as a function
         while self._swapped:
             x, data, version, view, node, requires_grad = self._swapped[-1]
             x.array, x._version, x._view = data, version, view
-            x.node, x.requires_grad = node, requires_grad
+            x.node, x._requires_grad = node, requires_grad
             self._swapped.pop()
 
 
@@ -357,5 +357,5 @@ def _look_again(x: Tensor, views: Sequence[Tensor]) -> None:
         v.array = view.op.perform(view.base.array)
         share(v, view.op, view.base)
     for t in (x, *views):
-        if not t.requires_grad:
+        if not t._requires_grad:
             t.node = None

@@ -60,7 +60,7 @@ class _Custom:
         leaves, shape = tree.flatten(tuple(args[i] for i in numbers))
         places = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, np.ndarray, float))]
         inputs = [as_tensor(leaves[i]) for i in places]
-        if not STATE.recording or not any(x.requires_grad for x in inputs):
+        if not STATE.recording or not any(x._requires_grad for x in inputs):
             return self._function(*args)
 
         def rebuild(tensors: Sequence[Any]) -> tuple[Any, ...]:

@@ -209,9 +209,9 @@ class Deferred(Op):
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         gs = listed(g, self)
-        wanted = tuple(x.requires_grad for x in xs)
+        wanted = tuple(x._requires_grad for x in xs)
         pull = Pull(self.call, tuple(v is not None for v in gs), wanted)
-        types = tuple((x.shape, x.dtype) for x in xs if x.requires_grad)
+        types = tuple((x.shape, x.dtype) for x in xs if x._requires_grad)
         done = iter(_applied(Deferred(pull, types), *(v for v in gs if v is not None), *xs))
         return tuple(next(done) if w else None for w in wanted)
 

@@ -91,7 +91,7 @@ def variables_of(trace: BodyTrace, body: Body, flags: Sequence[bool]) -> list[Te
     made = [trace.variable(n) for n in body.inputs]
     for x, flag in zip(made, flags, strict=True):
         node: Any = x.node
-        x.requires_grad = node.requires_grad = node.requires_grad and flag
+        x._requires_grad = node.requires_grad = node.requires_grad and flag
     return made
 
 

@@ -141,6 +141,6 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
     """
     if not callable(hook):
         raise TypeError(at(f"register_hook: hook must be a function, not {typed(hook)}"))
-    if not self.requires_grad:
+    if not self._requires_grad:
         raise GradientError(at(f"{typed(self)} does not require grad, so it will not have one"))
     return Handle(HOOKED.of(self), hook)

@@ -240,7 +240,7 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
             raise ValueError(at(
                 f"linearize: there are tangents {listed(its_shape, 'tangents')}, but primals "
                 f"{listed(inputs.shape, 'primals')}; give a tangent for each"))
-        again = keep or any(isinstance(t, Tensor) and t.requires_grad for t in directions)
+        again = keep or any(isinstance(t, Tensor) and t._requires_grad for t in directions)
         with recording(inputs.was_recording and again):
             pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)
             found = push(nodes, {node: tangent_for(x, t, "linearize") for node, x, t in pairs})

@@ -77,14 +77,14 @@ class GraphOp(Op):
             results = self.body(*values)
             cotangents = [None if v is None else trace.variable(r)
                           for r, v in zip(results, gs, strict=True)]
-            wanted = [current(v) for v, x in zip(values, xs, strict=True) if x.requires_grad]
+            wanted = [current(v) for v, x in zip(values, xs, strict=True) if x._requires_grad]
             found = backprop(seeds_of(results, cotangents), wanted)
             ends = [current(found.get(n, zeros_like(symbol(n)))) for n in wanted]
         variables = [*values, *(c for c in cotangents if c is not None)]
         body, captured = close(trace, variables, ends)
         done = iter(applied(GraphOp(body, f"{self.title}_vjp"), *xs,
                             *(v for v in gs if v is not None), *captured))
-        return tuple(next(done) if x.requires_grad else None for x in xs)
+        return tuple(next(done) if x._requires_grad else None for x in xs)
 
     def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
         with body_trace() as trace:

@@ -104,7 +104,7 @@ def segment(results: Sequence[Tensor], since: int) -> list[Tensor]:
 
     Only those through which gradients flow are replaced.
     """
-    places = [i for i, t in enumerate(results) if t.requires_grad and t.node is not None]
+    places = [i for i, t in enumerate(results) if t._requires_grad and t.node is not None]
     nodes: list[Any] = [results[i].node for i in places]
     ends = [n for n in toposort(nodes, lambda n: _outside(n, since)) if _outside(n, since)]
     inner = [i for i, n in zip(places, nodes, strict=True) if not _outside(n, since)]

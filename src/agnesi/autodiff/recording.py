@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from agnesi.core.dispatch import apply, current
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.keywords import strict
@@ -254,8 +256,8 @@ def alias(x: Tensor) -> Tensor:
         inputs = (current(x),)
         return symbol(Node(ALIAS, inputs, x.shape, x.dtype, x.weak, requires_grad=True))
     t = detach(x)
-    t.requires_grad = True
-    if x.requires_grad or STATE.examples is not None:
+    t._requires_grad = True
+    if x._requires_grad or STATE.examples is not None:
         t.node = Node(ALIAS, (current(x),), x.shape, x.dtype, requires_grad=True)
     else:
         argument(t)
@@ -294,8 +296,8 @@ def looking(x: Tensor, base: Node) -> Node:
     shape, dtype = view.op.infer(base)
     flows = base.requires_grad and view.op.differentiable
     node = Node(view.op, (base,), shape, dtype, requires_grad=flows, where=user_where(3))
-    begins = x.requires_grad and is_leaf(x)
-    if flows and (begins or (view.base.requires_grad and not x.requires_grad)):
+    begins = x._requires_grad and is_leaf(x)
+    if flows and (begins or (view.base.requires_grad and not x._requires_grad)):
         node = Node(STOP, (node,), shape, dtype, where=node.where)
     if begins:
         node = Node(ALIAS, (node,), shape, dtype, False, True, node.where, handle=lambda: x)
@@ -308,20 +310,29 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
 
     :param requires_grad: Whether they are recorded.
     :returns: The tensor itself.
-    :raises TypeError: If its dtype is neither floating nor complex.
+    :raises TypeError: If its dtype is neither floating nor complex, or the flag is no bool.
     :raises GradientError: If it was computed and shall not require grad.
 
     >>> ag.ones(2).requires_grad_()
     tensor([1., 1.], requires_grad=True)
     """
+    if not isinstance(requires_grad, bool | np.bool_):
+        raise TypeError(
+            f"requires_grad of {typed(x)} must be True or False, not {typed(requires_grad)}"
+        )
     if requires_grad and not is_inexact(x.dtype):
         raise TypeError(
             f"only float and complex tensors can require grad, not {typed(x)}; convert it first"
         )
     if not requires_grad and not is_leaf(x):
         raise GradientError(at(f"{typed(x)} was computed; use .detach() to cut its history"))
-    x.requires_grad = requires_grad
+    x._requires_grad = bool(requires_grad)
     return x
+
+
+def set_requires_grad(x: Tensor, requires_grad: bool) -> None:
+    """Do the same by assignment to the attribute."""
+    requires_grad_(x, requires_grad)
 
 
 def retain_grad(x: Tensor) -> None:
@@ -336,7 +347,7 @@ def retain_grad(x: Tensor) -> None:
     >>> z.grad
     tensor([1., 1.])
     """
-    if not x.requires_grad:
+    if not x._requires_grad:
         raise GradientError(at(f"{typed(x)} does not require grad, so it will not have one"))
     node = current(x)
     if node.op is not None:
@@ -355,7 +366,7 @@ def is_leaf(x: Tensor) -> bool:
     if node is not None and node.op is None and x.array is None and (
             told := told_of(x, "is_leaf")):
         return bool(told["is_leaf"])
-    return node is None or node.op is None or not (x.requires_grad and node.requires_grad)
+    return node is None or node.op is None or not (x._requires_grad and node.requires_grad)
 
 
 def unchain_backward(x: Tensor) -> None:

@@ -103,7 +103,7 @@ def tensor_of(node: Node, since: int) -> Tensor:
         raise overwritten(node)
     t = wrap(node.value)
     t.node = node
-    t.requires_grad = node.requires_grad
+    t._requires_grad = node.requires_grad
     t._version = node.version
     return t
 
@@ -319,7 +319,7 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
         elements and ``grad`` is missing or of another shape, or a value was changed in place
         since.
     """
-    if not y.requires_grad:
+    if not y._requires_grad:
         raise GradientError(
             at(
                 f"{typed(y)} does not depend on anything that requires grad; make the parameters "
@@ -346,7 +346,7 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
     gradients: dict[int, tuple[Tensor, Tensor]] = {}
     for n, g in found.items():
         target = _owner(n)
-        if target is not None and (target.requires_grad or n.op is not None):
+        if target is not None and (target._requires_grad or n.op is not None):
             # there are several of one that was changed in a trace, or by assignment
             known = gradients.get(id(target))
             gradients[id(target)] = target, g if known is None else known[1] + g
@@ -391,16 +391,16 @@ def _may_change(before: Tensor) -> bool:
     """Return whether a gradient of its own memory may be added to in place, so that it stays the
     tensor that it was, by which compiled functions know it."""
     data = None if isinstance(before, COO) else before.array
-    return data is not None and data.flags.writeable and not before.requires_grad
+    return data is not None and data.flags.writeable and not before._requires_grad
 
 
 def _copied(g: Tensor) -> Tensor:
     """A gradient in other memory; what it was computed from goes on, be it a leaf."""
-    if g.requires_grad and current(g).op is None:
+    if g._requires_grad and current(g).op is None:
         return copy(g)
     assert g.array is not None
     other = wrap(g.array.copy())
-    other.node, other.requires_grad = g.node, g.requires_grad
+    other.node, other._requires_grad = g.node, g._requires_grad
     return other
 
 

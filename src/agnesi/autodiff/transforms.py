@@ -156,11 +156,11 @@ def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:
     shown = f"{x.name!r}, {typed(x)}" if x.name else typed(x)
     if not is_inexact(x.dtype):
         why = f"{shown} is of integers, which have no gradient"
-    elif not x.requires_grad:
+    elif not x._requires_grad:
         why = f"{shown} does not require grad; make it with requires_grad=True"
     else:
         why = f"{typed(cost)} does not depend on {shown}"
-        if not cost.requires_grad:
+        if not cost._requires_grad:
             why += ("; nothing was recorded of how it was computed: a gradient that is to be "
                     "differentiated is made with create_graph=True")
     raise GradientError(
@@ -286,7 +286,7 @@ def free(nest: Any) -> Any:
     """Results without the record that only the transformation asked for."""
     return tree.map_leaves(
         lambda x: detach(x)
-        if isinstance(x, Tensor) and x.requires_grad and x.node is not None and x.node.op
+        if isinstance(x, Tensor) and x._requires_grad and x.node is not None and x.node.op
         else x,
         nest,
     )
@@ -375,7 +375,7 @@ class Inputs:
         recorded."""
         if not self.was_recording:
             return False
-        if any(x.requires_grad or x.array is None for x in self.originals):
+        if any(x._requires_grad or x.array is None for x in self.originals):
             return True
         ours = set(self.nodes)
         order = toposort(
@@ -432,7 +432,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
                    f"{typed(value)}; give a cotangent of the same nest")
             )
         again = STATE.recording and (
-            keep or any(isinstance(g, Tensor) and g.requires_grad for g in gs)
+            keep or any(isinstance(g, Tensor) and g._requires_grad for g in gs)
         )
         with recording(again):
             seeds: dict[Node, Tensor] = {}
@@ -487,7 +487,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     value = inputs.call(f, {})
     ys, shape = tensors_of(f, value, "jvp")
     again = inputs.outer(ys) or (
-        STATE.recording and any(isinstance(t, Tensor) and t.requires_grad for t in directions)
+        STATE.recording and any(isinstance(t, Tensor) and t._requires_grad for t in directions)
     )
     with recording(again):
         pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)

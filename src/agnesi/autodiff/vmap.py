@@ -182,7 +182,7 @@ class _Call:
         return t
 
     def _example(self, whole: Tensor) -> Tensor:
-        node = Node(None, (), whole.shape[1:], whole.dtype, requires_grad=whole.requires_grad,
+        node = Node(None, (), whole.shape[1:], whole.dtype, requires_grad=whole._requires_grad,
                     name="one example of vmap")
         self.batch.known[node] = whole, True
         x = symbol(node)
@@ -214,7 +214,7 @@ class _Call:
                     at(f"vmap: {typed(x)}, which the function uses, was changed in place "
                        "afterwards; change a copy instead")
                 )
-            return x if not x.requires_grad or self._flows(node) else detach(x)
+            return x if not x._requires_grad or self._flows(node) else detach(x)
         if node.serial < self.since or self._is_told(node):
             return tensor_of(node, self.since) if not is_tracing() else symbol(node)
         return None

@@ -68,7 +68,7 @@ def _segment_steps(carries: Sequence[Tensor]) -> int:
 def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
     """Segments from the last to the first, each run again as a scan and pulled back through."""
     gs, n = listed(g, op), op.carries
-    flags = settled(op.body, [x.requires_grad for x in xs], 0, n)
+    flags = settled(op.body, [x._requires_grad for x in xs], 0, n)
     steps = _segment_steps(xs[:n])
     segment = Scan(op.body, steps, 0, n, 0, counted=True)
     active = reached(op.body, flags, segment, gs)
@@ -89,7 +89,7 @@ def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         here = _after(op, (part - kept) * steps, [*here, *constants])
         count = minimum(bound - part * steps, steps)
         for x, flag in zip(here, flags, strict=False):
-            x.requires_grad = flag
+            x._requires_grad = flag
         pulled: list[Any] = [None] * n
         for i, c in zip(active, cotangents, strict=True):
             pulled[i] = c

@@ -108,7 +108,7 @@ def Variable(data: Any, requires_grad: bool = False, volatile: bool = False  # n
     tensor([1., 1.], requires_grad=True)
     """
     found = _as_tensor(data)
-    return found.detach().requires_grad_() if requires_grad and not found.requires_grad else found
+    return found.detach().requires_grad_() if requires_grad and not found._requires_grad else found
 
 
 def __dir__() -> list[str]:

@@ -71,7 +71,7 @@ def gradgradcheck(func: Callable[..., Any], inputs: Tensor | Sequence[Any], *, e
 def _checked(name: str, func: Callable[..., Any], inputs: Any, order: int, eps: float, atol: float,
              rtol: float, strict: bool, forward: bool) -> bool:
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    free = [k for k, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
+    free = [k for k, x in enumerate(given) if isinstance(x, Tensor) and x._requires_grad]
     if not free:
         raise GradientError(_at(f"{name}: no operand requires a gradient"))
 

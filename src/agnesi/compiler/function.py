@@ -498,7 +498,7 @@ class Function(Direct, Inspectable):
 def _is_part_of_graph(value: Any) -> bool:
     """Return whether what is computed of a value belongs into a graph or a record."""
     return isinstance(value, Tensor) and (
-        value.array is None or (value.requires_grad and STATE.recording))
+        value.array is None or (value._requires_grad and STATE.recording))
 
 
 def _restored(state: dict[str, Any], live: list[Tensor], known: dict[Any, bytes]) -> Function:

@@ -181,7 +181,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                 or STATE.watch is not None):
             return self.dispatch(*args, **keywords)
         for v, requires in zip(args, version.assumed.requiring, strict=False):
-            if (isinstance(v, Tensor) and v.requires_grad) is not requires:
+            if (isinstance(v, Tensor) and v._requires_grad) is not requires:
                 return self.dispatch(*args)
         found = direct(*args)
         if found is MISSED:

@@ -114,7 +114,7 @@ def _type(x: Any) -> Any:
     """
     if type(x) is Tensor:
         data = x.array
-        return None if data is None else (data.shape, data.dtype.char, x.requires_grad)
+        return None if data is None else (data.shape, data.dtype.char, x._requires_grad)
     return (type(x), x) if x is None or isinstance(x, (bool, int, float, str)) else None
 
 
@@ -199,14 +199,14 @@ class Outer:
 
     def _take(self) -> None:
         self._data = [t.array for t in self.tensors]
-        self._flags = [t.requires_grad for t in self.tensors]
+        self._flags = [t._requires_grad for t in self.tensors]
         self.bare = [wrap(a) for a in self._data]
 
     def fit(self) -> bool:
         """Return whether it has the types that it had."""
         data = [t.array for t in self.tensors]
         if all(map(is_, data, self._data)):
-            return [t.requires_grad for t in self.tensors] == self._flags
+            return [t._requires_grad for t in self.tensors] == self._flags
         before, flags = [(a.shape, a.dtype) for a in self._data], self._flags
         self._take()
         return before == [(a.shape, a.dtype) for a in self._data] and (
@@ -214,7 +214,7 @@ class Outer:
 
 
 def _bare(x: Tensor) -> Tensor:
-    return wrap(x.array) if x.requires_grad else x
+    return wrap(x.array) if x._requires_grad else x
 
 
 class _Backward:
@@ -227,8 +227,8 @@ class _Backward:
             trace.variable(v) if current(v).requires_grad else None for v in leaves
         ]
         self.captures: list[Capture] = list(trace.captures.values())
-        self.places = [i for i, x in enumerate(args) if x.requires_grad]
-        self.owners = [c for c in self.captures if c.outer.requires_grad]
+        self.places = [i for i, x in enumerate(args) if x._requires_grad]
+        self.owners = [c for c in self.captures if c.outer._requires_grad]
         wrt = [variables[i] for i in self.places] + [c.inner for c in self.owners]
         if any(getattr(n.op, "sparse", False) for n in toposort([current(v) for v in leaves])):
             raise UnsuitedError  # what it gives its tables is sparse
@@ -281,7 +281,7 @@ class _Backward:
         record_many(results, op, xs)
         for t, flows in zip(results, region.flows, strict=True):
             if not flows:
-                t.node, t.requires_grad = None, False
+                t.node, t._requires_grad = None, False
 
 
 class RegionCall(Op):
@@ -333,7 +333,7 @@ class RegionCall(Op):
 
 def _variable(trace: BodyTrace, x: Tensor) -> Tensor:
     made: Any = trace.variable(x)
-    made.requires_grad = made.node.requires_grad = x.requires_grad
+    made.requires_grad = made.node.requires_grad = x._requires_grad
     return made
 
 

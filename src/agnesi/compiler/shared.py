@@ -182,7 +182,7 @@ def variable_of(storage: Tensor, node: Any, name: str | None, kind: Any = None) 
     t = Tensor.__new__(Shared if kind is None else kind)
     t.storage, t.node = storage, node
     t.array = None
-    t.requires_grad = node.requires_grad
+    t._requires_grad = node.requires_grad
     t._grad = t._view = t._version = None
     t._name = name
     return t

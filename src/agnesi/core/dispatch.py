@@ -72,7 +72,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
         if data is None:
             return symbolic(op, xs)
         arrays.append(data)
-        if x.requires_grad:
+        if x._requires_grad:
             recorded = True
     try:
         data = op.perform(*arrays) if op.work is None else aside(
@@ -88,7 +88,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     t = _new(Tensor)
     t.array = data
     t.node = None
-    t.requires_grad = False
+    t._requires_grad = False
     t._grad = None
     t._view = None
     t._version = None
@@ -113,7 +113,7 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
         results = [wrap(np.asarray(r, order="C")) for r in found]
     except EXPLAINED as error:
         raise _why(op, xs, error) from None
-    if MODE.get().recording and op.differentiable and any(x.requires_grad for x in xs):
+    if MODE.get().recording and op.differentiable and any(x._requires_grad for x in xs):
         record_many(results, op, xs)
     return tuple(results)
 
@@ -163,7 +163,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         frame = frame.f_back
     node.where = None if frame is None else (code, frame.f_lasti, "")
     t.node = node
-    t.requires_grad = True
+    t._requires_grad = True
     kept = op.keep_inputs
     for i in range(len(xs)) if kept is None else kept:
         x = xs[i]
@@ -195,7 +195,7 @@ def record_many(results: Sequence[Tensor], op: Op, xs: tuple[Tensor, ...]) -> No
             keep(r, item)
         if r.dtype.kind in "fcV":
             r.node = item
-            r.requires_grad = True
+            r._requires_grad = True
     if op.keep_output:  # not the items themselves, which hold on to their parent
         parent.value = tuple((i.value, i.version) for i in items)  # type: ignore[assignment]
 
@@ -206,7 +206,7 @@ def _spread(root: Tensor) -> None:
     for ref in root._version[1:]:  # type: ignore[index]
         view = ref()
         if view is not None and view._view.seen != root._version[0]:  # type: ignore[index]
-            view.requires_grad = root.requires_grad
+            view._requires_grad = root._requires_grad
 
 
 def current(x: Tensor) -> Node:
@@ -242,9 +242,9 @@ def _look_again(x: Tensor) -> None:
     view: Any = x._view
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
-    told = x.requires_grad and _begins(x)
+    told = x._requires_grad and _begins(x)
     if x.array is not None and MODE.get().trace is None and not base_node.requires_grad:
-        x.node, x.requires_grad = None, told
+        x.node, x._requires_grad = None, told
         return
     shape, dtype = view.op.infer(base_node)
     x_node = Node(
@@ -260,7 +260,7 @@ def rebind(x: Tensor, node: Node, recorded: bool = True) -> None:
         MODE.get().trace.rebind(x, node, recorded)
         return
     x.node = node
-    x.requires_grad = node.requires_grad
+    x._requires_grad = node.requires_grad
 
 
 # -- symbolic -------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
     if trace is not None:
         if op.lie is not None and not op.view:
             note_memory_order(t, op, xs)
-        if t.requires_grad:
+        if t._requires_grad:
             trace.reads.kept[t.node] = *xs, t
     return t
 
@@ -313,7 +313,7 @@ def _known_nodes(xs: tuple[Tensor, ...]) -> list[Node] | None:
     for x in xs:
         node = x.node
         if x.array is not None or x._view is not None or node is None or node.weak or (
-                x.requires_grad and not node.requires_grad):
+                x._requires_grad and not node.requires_grad):
             return None
         found.append(node)
     return found
@@ -363,7 +363,7 @@ def graph_node(x: Tensor) -> Node:
         node = current(x)
     else:
         node = Node(
-            None, (), x.array.shape, x.array.dtype, requires_grad=x.requires_grad,
+            None, (), x.array.shape, x.array.dtype, requires_grad=x._requires_grad,
             handle=lambda: x, name=x._name,
         )
     if MODE.get().examples is not None and x.array is not None:
@@ -434,7 +434,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
             "a symbolic value cannot be written into a tensor that has a value; hold the state in "
             "ag.shared and give updates= to ag.function"
         )
-    recorded = MODE.get().recording and not (checked and target.requires_grad and _begins(target))
+    recorded = MODE.get().recording and not (checked and target._requires_grad and _begins(target))
     if traced or target.array is None:
         if traced and recorded and not checked:
             _refuse_leaf(target)
@@ -444,10 +444,10 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
         if silent:
             MODE.get().trace.reads.changed(target)
         return target
-    flows = recorded and (value.requires_grad or target.requires_grad)
+    flows = recorded and (value._requires_grad or target._requires_grad)
     if flows:
         _refuse_leaf(target)
-        source = current(value) if value.requires_grad else graph_node(wrap(value.array.copy()))
+        source = current(value) if value._requires_grad else graph_node(wrap(value.array.copy()))
         node = node_of_type(COPY, (source,), (source.shape, source.dtype), user_where(2))
         _preserve(target)
     if MODE.get().watch is not None:
@@ -493,7 +493,7 @@ def _refuse_declared(target: Tensor) -> None:
 
 
 def _refuse_leaf(target: Tensor) -> None:
-    while not (target.requires_grad and _begins(target)):
+    while not (target._requires_grad and _begins(target)):
         view = target._view
         if view is None or not view.op.differentiable:  # nothing flows to where it looks
             return

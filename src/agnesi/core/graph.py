@@ -42,7 +42,7 @@ def live_tensor(node: Node) -> Tensor | None:
     A tensor around memory that cannot be written is as good as a constant.
     """
     t = node.handle() if node.handle is not None else None
-    if t is None or t.array is None or t.requires_grad or not _is_frozen(t.array):
+    if t is None or t.array is None or t._requires_grad or not _is_frozen(t.array):
         return t
     return None
 

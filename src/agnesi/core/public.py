@@ -381,4 +381,5 @@ def _plain(out: Any, xs: tuple[Tensor, ...]) -> bool:
     mode = MODE.get()
     if not isinstance(out, Tensor) or mode.trace is not None or mode.watch is not None:
         return False
-    return all(x.array is not None and not (x.requires_grad and mode.recording) for x in (out, *xs))
+    tensors = (out, *xs)
+    return all(x.array is not None and not (x._requires_grad and mode.recording) for x in tensors)

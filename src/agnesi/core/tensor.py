@@ -87,13 +87,20 @@ class Tensor(metaclass=_Listed):
     #: Whether its elements are in the memory of a device (``core/storage/placed.py``).
     _placed = False
     __slots__ = (
-        "__weakref__", "_element", "_grad", "_name", "_version", "_view", "array", "node",
-        "requires_grad",
+        "__weakref__",
+        "_element",
+        "_grad",
+        "_name",
+        "_requires_grad",
+        "_version",
+        "_view",
+        "array",
+        "node",
     )
 
     array: np.ndarray | None
     node: Node | None
-    requires_grad: bool
+    _requires_grad: bool  # what the property checks that api/tensor/methods.py binds
     _grad: Any
     _view: Any
     _element: Any  # where an element was taken from; missing elsewhere
@@ -143,7 +150,7 @@ class Tensor(metaclass=_Listed):
             )
         if self.array is None and self._grad is None:
             return LENT.gradients(self)  # type: ignore[no-any-return]
-        if self._grad is None and self.requires_grad and (node := self.node) is not None and (
+        if self._grad is None and self._requires_grad and (node := self.node) is not None and (
                 node.op is not None and node.requires_grad and node.handle is None):
             warn(f"grad of {typed(self)}, which was computed, is "
                  "None: backward() gives gradients to the tensors that it was computed from; "
@@ -202,7 +209,7 @@ def wrap(data: np.ndarray) -> Tensor:
     t = _new(Tensor)
     t.array = data
     t.node = None
-    t.requires_grad = False
+    t._requires_grad = False
     t._grad = None
     t._view = None
     t._version = None
@@ -227,7 +234,7 @@ def symbol(node: Node) -> Tensor:
     t = _new(Tensor)
     t.array = None
     t.node = node
-    t.requires_grad = node.requires_grad
+    t._requires_grad = node.requires_grad
     t._grad = None
     t._view = None
     t._version = None

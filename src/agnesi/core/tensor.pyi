@@ -24,6 +24,7 @@ class Tensor:
     requires_grad: builtins.bool
     name: str | None
     _grad: Any
+    _requires_grad: builtins.bool
     _lazy: builtins.bool
     _placed: builtins.bool
     _view: Any

@@ -53,7 +53,7 @@ class _Shared:
         room = n // self.group.size
         part = np.array(x.array[room * self.group.rank: room * (self.group.rank + 1)])
         found = wrap(part)
-        found.requires_grad = True
+        found._requires_grad = True
         return found
 
 

@@ -89,7 +89,7 @@ class Zero(Shares):
         self.shards: dict[str, Any] = {
             name: wrap(_part(p.array, found)) for name, p in self._owners.items()}
         for shard in self.shards.values():
-            shard.requires_grad = True
+            shard._requires_grad = True
         # gradients of stage 3 are weighted while they come
         super().__init__(found, [] if stage == 3 else list(self._owners.values()))
         self.optimizer = optimizer(list(self.shards.values()))

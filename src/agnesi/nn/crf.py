@@ -67,7 +67,7 @@ class CRF(Module):
 
         def drawn(*shape: int) -> Tensor:
             t = empty(shape, dtype=dtype)
-            t.requires_grad = True
+            t._requires_grad = True
             return init.uniform_(t, -0.1, 0.1)
 
         self.start_transitions, self.end_transitions = drawn(num_tags), drawn(num_tags)

@@ -164,7 +164,7 @@ def _groups(name: str, parameters: Any) -> list[dict[str, Any]]:
     params = [p for group in groups for p in group["params"]]
     if not params:
         raise ValueError(at(f"{name}: there are no parameters to optimise"))
-    if not any(isinstance(p, Tensor) and p.requires_grad for p in params):  # some may be frozen
+    if not any(isinstance(p, Tensor) and p._requires_grad for p in params):  # some may be frozen
         raise no_parameter(name, params[0])
     return groups
 

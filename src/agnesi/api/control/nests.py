@@ -66,7 +66,7 @@ def snapshot(x: Any) -> Any:
     """A tensor's present value and record in memory of its own, whatever is done to it later."""
     if not isinstance(x, Tensor) or x.array is None:
         return x
-    if not x.requires_grad:
+    if not x._requires_grad:
         return wrap(np.array(x.array))
     with enable_grad():
         return apply(COPY, x)

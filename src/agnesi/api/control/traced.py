@@ -217,8 +217,8 @@ class TracedScan:
         if not STATE.recording:  # as rows are stacked
             flowing[op.carries:] = [False] * (len(flowing) - op.carries)
         for x, flows in zip(found, flowing, strict=True):
-            if x.requires_grad and not flows:  # it would not have been recorded step by step
-                x.requires_grad = x.node.requires_grad = False  # type: ignore[union-attr]
+            if x._requires_grad and not flows:  # it would not have been recorded step by step
+                x._requires_grad = x.node.requires_grad = False  # type: ignore[union-attr]
                 x.node = x.node if x.array is None else None
         n = len(self.carry.tensors)
         first, rest = found[:n], found[n:]

@@ -140,7 +140,7 @@ class Function:
             if not hasattr(cls, name):
                 raise TypeError(at(f"{cls.__name__} has no static method {name}(ctx, ...)"))
         ctx = FunctionCtx()
-        ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a._requires_grad for a in args)
         with no_grad():
             if cls.setup_context is None:
                 found = call_user(cls.forward, (ctx, *args), {}, cls.__name__,
@@ -246,7 +246,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         parts = [found] if single else list(found)
         given = [t for t in (*gs, *tree.flatten(vars(ctx))[0]) if isinstance(t, Tensor)]
         places = [i for i, p in enumerate(parts) if isinstance(p, Tensor)]
-        if places and STATE.recording and any(t.requires_grad for t in given):
+        if places and STATE.recording and any(t._requires_grad for t in given):
             op = Pullback(backward.__qualname__, _refused, len(given), len(places))
             made = applied(op, *given, *(parts[i] for i in places))
             for i, part in zip(places, made, strict=True):

@@ -129,7 +129,7 @@ def ordered(op: Op, xs: Sequence[Tensor]) -> list[Tensor]:
         if op.outputs == 1:
             return []
         results = [wrap(v) for v in done]
-        if STATE.recording and any(x.requires_grad for x in xs):
+        if STATE.recording and any(x._requires_grad for x in xs):
             record_many(results, op, (_ORDER, *xs))
         return results[1:]
     if not is_tracing():

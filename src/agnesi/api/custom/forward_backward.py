@@ -130,7 +130,7 @@ class Function:
         op = _Applied(copy.copy(self), len(xs))
         if self.parameter_names and STATE.recording:  # gradients flow, whatever the inputs are
             anchor = wrap(np.zeros((), np.float32))
-            anchor.requires_grad = True
+            anchor._requires_grad = True
             xs.append(anchor)
         known = is_known(*xs)
         results = op.run(xs) if known else op.symbolic(xs)
@@ -163,7 +163,7 @@ class _Applied(Op):
         except (ValueError, TypeError, IndexError) as error:
             raise explain(error, self.name, tuple(xs[: self.arity])) from None
         self.outputs = len(results)  # type: ignore[misc]
-        if STATE.recording and any(x.requires_grad for x in xs):
+        if STATE.recording and any(x._requires_grad for x in xs):
             if self.outputs == 1:
                 record(results[0], self, tuple(xs))
             else:
@@ -338,7 +338,7 @@ class _Linear(Op):
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         middle = self._middle(xs)
         unknown: Any = None
-        if any(x.requires_grad for x in xs[: middle.start]):
+        if any(x._requires_grad for x in xs[: middle.start]):
             try:
                 graph, captured = self._graph(xs)
             except GradientError as error:

@@ -41,7 +41,7 @@ def _only_values(*xs: Tensor) -> bool:
     """Return whether values are all that counts: nothing is traced or recorded."""
     if is_tracing():
         return False
-    return all(x.array is not None and not (x.requires_grad and STATE.recording) for x in xs)
+    return all(x.array is not None and not (x._requires_grad and STATE.recording) for x in xs)
 
 
 class SparseTensor:

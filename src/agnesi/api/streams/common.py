@@ -126,7 +126,7 @@ class Streams:
     @staticmethod
     def _variable(x: Tensor, rng: StreamState, new: Tensor) -> RandomVariable:
         t = RandomVariable.__new__(RandomVariable)
-        t.array, t.node, t.requires_grad = x.array, x.node, x.requires_grad
+        t.array, t.node, t._requires_grad = x.array, x.node, x._requires_grad
         t._grad = t._view = t._version = t._name = None
         t.rng, t.update = rng, (rng, new)
         return t

@@ -182,7 +182,7 @@ class RandomStreams(Simple):
         :returns: Its numbers are other ones in each call of a function.
         """
         affine = _AFFINE.get(name)
-        if affine is not None and any(isinstance(p, Tensor) and p.requires_grad for p in params):
+        if affine is not None and any(isinstance(p, Tensor) and p._requires_grad for p in params):
             return self.moved(affine, size, tuple(map(as_tensor, params)), dtype)
         return self.gen(name, size, params, dtype=dtype)
 

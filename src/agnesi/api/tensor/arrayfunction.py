@@ -76,7 +76,7 @@ def _called(own: Callable[..., Any], args: Any, keywords: dict[str, Any]) -> Any
 def _has_values(args: Any, keywords: Any) -> bool:
     """Return whether NumPy can have all values, and no gradient is asked for."""
     tensors = [x for x in flatten((tuple(args), dict(keywords)))[0] if isinstance(x, Tensor)]
-    return not is_tracing() and all(x.array is not None and not x.requires_grad for x in tensors)
+    return not is_tracing() and all(x.array is not None and not x._requires_grad for x in tensors)
 
 
 def _for_arrays(name: str, args: Any, keywords: Any) -> bool:
@@ -163,7 +163,7 @@ def _on_values(function: Callable[..., Any], known: bool, args: Any, keywords: A
     name = f"{function.__module__}.{function.__name__}"
     leaves, tree = flatten((tuple(args), dict(keywords)))
     for x in leaves:
-        if known and isinstance(x, Tensor) and x.requires_grad:
+        if known and isinstance(x, Tensor) and x._requires_grad:
             raise TypeError(
                 at(
                     f"{name} with these parameters would lose the gradient of {typed(x)}: use a "

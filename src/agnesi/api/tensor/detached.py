@@ -66,7 +66,7 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise TypeError(f"x.data of {typed(self)} is a tensor, not {typed(value)}; "
                         "x.data.fill_(value) writes one number everywhere")
     given = as_tensor(value)
-    if self.requires_grad and not is_inexact(given.dtype):
+    if self._requires_grad and not is_inexact(given.dtype):
         raise DTypeError(f"x.data of {typed(self)}, which requires a gradient, cannot become "
                          f"{typed(given)}: convert it with .astype('{self.dtype}')")
     same = given.shape == self.shape and given.dtype == self.dtype

@@ -356,7 +356,7 @@ def clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
 def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None,
              view: Any = None) -> Tensor:
     t = wrap(data if view is None else seen_in(data, view))
-    t.requires_grad = requires_grad
+    t._requires_grad = requires_grad
     t._name = name
     return t
 
@@ -384,14 +384,14 @@ def __reduce__(self: Tensor) -> Any:  # noqa: N807
         return _symbol_again, (self.node, self._name)
     data = value(self, "pickle")
     root, view = memory_of(data)
-    rest = (self.requires_grad and is_leaf(self), self._name)
+    rest = (self._requires_grad and is_leaf(self), self._name)
     return _rebuild, (data, *rest) if view is None else (root, *rest, view)
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
     if self.array is None and not is_tracing():
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
-    begins = self.requires_grad and is_leaf(self)  # else its history is not copied
+    begins = self._requires_grad and is_leaf(self)  # else its history is not copied
     root, view = memory_of(value(self, "deepcopy"))
     if id(root) not in memo:
         memo[id(root)] = root.copy(order="A")

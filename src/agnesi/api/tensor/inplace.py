@@ -86,7 +86,7 @@ class LateUpdate(Late):
 def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     """The arrays to compute on if the result can go straight into x's memory, else None."""
     data = x.array
-    if data is None or MODE.get().trace is not None or (MODE.get().recording and x.requires_grad):
+    if data is None or MODE.get().trace is not None or (MODE.get().recording and x._requires_grad):
         return None
     if MODE.get().watch is not None:
         return None
@@ -95,7 +95,7 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
         if type(other) is Tensor:
             if other.array is None or other.array.dtype != data.dtype:
                 return None
-            if MODE.get().recording and other.requires_grad:
+            if MODE.get().recording and other._requires_grad:
                 return None
             arrays.append(other.array)
         elif type(other) in SCALARS and dtypes.promote_scalar(data.dtype, other) == data.dtype:

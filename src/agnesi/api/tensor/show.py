@@ -26,7 +26,7 @@ def __repr__(self: Tensor) -> str:  # noqa: N807
         parts.append(f"shape={data.shape}")
     if data.dtype not in _usual():
         parts.append(f"dtype={data.dtype}")
-    if self.requires_grad:
+    if self._requires_grad:
         parts.append("requires_grad=True")
     joined = ", ".join(parts)
     return f"tensor({joined})"

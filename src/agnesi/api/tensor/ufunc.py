@@ -39,7 +39,7 @@ def __array_ufunc__(  # noqa: N807
             keywords["out"] = keywords["out"][0]
         return own(*inputs, **_given(keywords))
     for x in inputs:
-        if isinstance(x, Tensor) and x.requires_grad:
+        if isinstance(x, Tensor) and x._requires_grad:
             raise TypeError(
                 at(
                     f"numpy.{name} would lose the gradient of {typed(x)}: use a function of "

@@ -188,14 +188,14 @@ def detach_(self: Tensor) -> Tensor:
     >>> x.detach_().requires_grad
     False
     """
-    if is_tracing() and not self.requires_grad:
+    if is_tracing() and not self._requires_grad:
         return self
     if is_tracing() or self.array is None:
         raise GradientError(at(f"detach_() of {typed(self)} in a compiled function or symbolic "
                                "program; write x = x.detach()"))
     if not is_leaf(self):
         self.node = None
-    self.requires_grad = False
+    self._requires_grad = False
     return self
 
 

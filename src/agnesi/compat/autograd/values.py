@@ -55,7 +55,7 @@ def plain(x: Any) -> Any:
     """Return a value outside of its derivative: an array or number, unless another derivative
     follows it.
     """
-    if isinstance(x, Tensor) and x.array is not None and not x.requires_grad:
+    if isinstance(x, Tensor) and x.array is not None and not x._requires_grad:
         return x.array[()]
     return x
 

@@ -123,7 +123,7 @@ def are_alike(before: Any, now: Any) -> bool:
         return False
     return all(
         t.array is not None and not isinstance(t.array.base, np.ndarray) and t._view is None
-        and t.node is None and not t.requires_grad and t.array.flags.writeable
+        and t.node is None and not t._requires_grad and t.array.flags.writeable
         for t in (before, now)
     ) and (before.shape, before.dtype, before.array.strides) == (
         now.shape, now.dtype, now.array.strides)

@@ -31,7 +31,7 @@ _KEPT = 512
 def execute(op: Op, xs: Sequence[Tensor]) -> Any:
     """The result of an operation, on the device of its operands; a tuple where it has several."""
     device = _device(xs)
-    if STATE.recording and op.differentiable and any(x.requires_grad for x in xs):
+    if STATE.recording and op.differentiable and any(x._requires_grad for x in xs):
         raise DeviceError(at(f"{op.name}: gradients on the device {device!r} are computed inside "
                              "of a jitted function"))
     run = _of_op(device, op, tuple([(x.shape, x.dtype) for x in xs]))

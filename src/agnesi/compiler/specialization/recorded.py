@@ -52,7 +52,7 @@ class CompiledCall(Op):
 
     @property
     def reads(self) -> Sequence[Tensor]:
-        given = [v for v in self.leaves if isinstance(v, Tensor) and not v.requires_grad]
+        given = [v for v in self.leaves if isinstance(v, Tensor) and not v._requires_grad]
         return (*self.version.read, *given)
 
     def needs(self, i: int, inputs: Any) -> bool:
@@ -172,7 +172,7 @@ def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
              results: Sequence[Tensor]) -> None:
     """Put a call into the eager record, so that gradients flow through its results."""
     arguments = [
-        i for i, v in enumerate(leaves) if isinstance(v, Tensor) and v.requires_grad
+        i for i, v in enumerate(leaves) if isinstance(v, Tensor) and v._requires_grad
     ]
     op = CompiledCall(version, leaves, state, arguments, results)
     xs = (*[leaves[i] for i in arguments], *version.parameters)
@@ -182,7 +182,7 @@ def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],
     record_many(results, op, xs)
     for t, flows in zip(results, version.flows, strict=True):
         if not flows:
-            t.node, t.requires_grad = None, False
+            t.node, t._requires_grad = None, False
 
 
 def eager_causes(version: Any) -> list[str]:

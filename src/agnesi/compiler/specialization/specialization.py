@@ -239,7 +239,7 @@ class Version:
         self.watched = Watched()
         self.watch()
         # A number of Python's stays what it is.
-        self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, leaf in trace.leaves.values()
+        self.state = [(x, x.shape, x.dtype, x._requires_grad) for x, leaf in trace.leaves.values()
                       if x.shape or x.node is None or live_tensor(leaf) is not None]
 
     # -- gradients ------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class Version:
         #: Tensors that it changes without being given them.
         self.changed = [x for x, _ in updates if isinstance(x, Tensor)]
         taught = written or trains(
-            [nodes[i] for x, i in updates if isinstance(x, Tensor) and x.requires_grad], trace)
+            [nodes[i] for x, i in updates if isinstance(x, Tensor) and x._requires_grad], trace)
         self.records = any(self.flows) and not taught
         #: Whether gradients flow into what it changes.
         self.spills = "spilled" in trace.noticed or (not taught and any(
@@ -309,7 +309,7 @@ class Version:
 
         guards = [Guard(owner, "_grad", CONSUMED) for owner in self.consumed]
         guards += [Guard(owner, "_grad", before) for owner, before in self.expected]
-        guards += [Guard(x, "requires_grad", x.requires_grad) for x, *_ in self.state]
+        guards += [Guard(x, "_requires_grad", x._requires_grad) for x, *_ in self.state]
         guards.append(Guard(config, "_float_dtype", config.float_dtype))
         guards.append(Guard(WITNESSES, "running", 0))
         return guards
@@ -491,7 +491,7 @@ class Version:
 
     def _holds(self) -> bool:
         """Return whether state has the types that it had, and settings their values."""
-        if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
+        if any(x.shape != s or x.dtype != d or x._requires_grad != r for x, s, d, r in self.state):
             return False
         if still_seen()(ctypes.addressof(self.watched)):
             return all(p.holds() for p in self._blind)

@@ -65,7 +65,7 @@ class Assumptions:
         self._kinds = [(type(v), getattr(v, "_name", None), isinstance(v, Tensor) and is_leaf(v))
                        if isinstance(v, (Tensor, np.ndarray)) else None for v in leaves]
         #: Which arguments require a gradient.
-        self.requiring = [isinstance(v, Tensor) and v.requires_grad for v in leaves[:tree.leaves]]
+        self.requiring = [isinstance(v, Tensor) and v._requires_grad for v in leaves[:tree.leaves]]
 
     def __bool__(self) -> bool:
         return bool(self.asked)

@@ -132,7 +132,7 @@ class Effects:
         for value in values:
             if tells(type(value)) and not reads.knows(value):
                 self.obstacle = f"it puts a new {type(value).__name__} somewhere"
-            elif isinstance(value, Tensor) and value.requires_grad and _begins(value):
+            elif isinstance(value, Tensor) and value._requires_grad and _begins(value):
                 self.obstacle = "it puts a new tensor that requires a gradient somewhere"
         for w in self.written:
             if isinstance(w.place, (Definition, Function, Kind)):

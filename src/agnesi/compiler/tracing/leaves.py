@@ -82,7 +82,7 @@ def is_small(value: int) -> bool:
 
 def requires_grad(value: Any) -> bool:
     """Return whether a value is a tensor that asks for its gradient."""
-    return isinstance(value, Tensor) and value.requires_grad
+    return isinstance(value, Tensor) and value._requires_grad
 
 
 def memory_of(value: Any) -> Any:

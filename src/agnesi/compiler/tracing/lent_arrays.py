@@ -33,7 +33,7 @@ class LentArray(Tensor):
     python_type = np.ndarray
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(value, Tensor) and value.requires_grad:
+        if isinstance(value, Tensor) and value._requires_grad:
             raise LendingError  # NumPy's arrays take none: the error is that of the plain function
         with switched(recording=False):
             Tensor.__setitem__(self, key, value)

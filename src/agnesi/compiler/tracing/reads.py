@@ -198,7 +198,7 @@ class Reads(ModuleReads):
     def _flag(self, value: Tensor, path: str) -> None:
         """Whether a tensor requires a gradient, if code asks for that of any."""
         if _FLAG in self._names and _FLAG not in self._assigned:
-            self._fact(value, _FLAG, f"{path}.{_FLAG}")
+            self._fact(value, f"_{_FLAG}", f"{path}.{_FLAG}")
 
     def fact(self, value: Tensor, name: str) -> None:
         """Code asks a tensor that it has for its name."""

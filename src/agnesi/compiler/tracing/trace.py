@@ -144,7 +144,7 @@ class Trace:
     def refuse_flags(self) -> None:
         """End the trace where an argument was told to require a gradient, or none: it keeps that.
         """
-        if any(node is not None and x.node is node and x.requires_grad is not node.requires_grad
+        if any(node is not None and x.node is node and x._requires_grad is not node.requires_grad
                for node, x in self.arguments.items()):
             raise OnlyEagerError("it changes requires_grad of an argument",
                                  "Write x.detach().requires_grad_(), or take ag.grad")
@@ -159,7 +159,7 @@ class Trace:
         if x.array is None:
             if x.node is None:
                 raise TraceError(at("this tensor has neither a value nor a node"))
-            return x.node if x.node.requires_grad or not x.requires_grad else begun(self.begun, x)
+            return x.node if x.node.requires_grad or not x._requires_grad else begun(self.begun, x)
         found = self.nodes.get(id(x))
         if found is None:
             for t in looking_through(x, lambda t: id(t._view.base) in self.nodes):
@@ -188,7 +188,7 @@ class Trace:
             node = looking(x, self.node_of(x._view.base))
         else:
             node = Node(
-                None, (), x.array.shape, x.array.dtype, requires_grad=x.requires_grad,
+                None, (), x.array.shape, x.array.dtype, requires_grad=x._requires_grad,
                 handle=lambda: x, name=x._name, where=user_where(2),
             )
         self.leaves[id(x)] = (x, node)
@@ -209,14 +209,14 @@ class Trace:
             before = x.node
             self.born.setdefault(id(x), (x, before))
             x.node = node if recorded else behind(before, node, _begins(before))
-            x.requires_grad = x.node.requires_grad or (x.requires_grad and not recorded)
+            x._requires_grad = x.node.requires_grad or (x._requires_grad and not recorded)
             return
         if id(x) not in self.leaves:
             self._lifted(x)
         if not recorded:
             before = self.nodes[id(x)]
             node = behind(before, node, _begins(before))
-        if x.requires_grad and not node.requires_grad:
+        if x._requires_grad and not node.requires_grad:
             # A parameter that was assigned is a parameter again: its gradient starts here.
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
                         handle=lambda: x)
@@ -234,7 +234,7 @@ class Trace:
     def lend(self, x: Tensor, value: Tensor) -> None:
         """Make a tensor stand for a value that its memory does not hold, until ``take_back``."""
         node = self.node_of(value)
-        if x.requires_grad:
+        if x._requires_grad:
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
                         handle=lambda: x)
             self.lent.append(x)

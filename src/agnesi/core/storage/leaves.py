@@ -1,7 +1,7 @@
 """The node of a tensor that has a value: made at first use, and anew after an assignment.
 
-``x.requires_grad = ...`` and ``x.array = ...`` write plain slots, so nobody is told; a node knows
-both as they were when it was made.
+``x.requires_grad = ...`` and ``x.array = ...`` tell nobody; a node knows both as they were when it
+was made.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import MODE
-from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import finished
 from agnesi.core.tensor import Tensor
 
@@ -80,7 +79,7 @@ def is_followed(x: Tensor) -> bool:
     That goes for arguments of transformations and for what was recorded; a parameter itself has
     done nothing yet.
     """
-    if not x.requires_grad or not MODE.get().recording:
+    if not x._requires_grad or not MODE.get().recording:
         return False
     node = x.node
     return node is not None and (node.op is not None or type(node) is Argument)
@@ -96,7 +95,7 @@ def earlier(leaf: Node) -> list[Node]:
 def node_of(x: Tensor) -> Node:
     """The node of a tensor outside of a trace."""
     node = x.node
-    if node is not None and node.requires_grad is x.requires_grad:
+    if node is not None and node.requires_grad is x._requires_grad:
         value = node.value
         if value is None or value is x.array:
             return node
@@ -106,15 +105,8 @@ def node_of(x: Tensor) -> Node:
 def _renewed(x: Tensor, old: Node | None) -> Node:
     """A node for what the tensor is now."""
     data: Any = x.array
-    if old is not None and old.op is not None and x.requires_grad and old.requires_grad:
+    if old is not None and old.op is not None and x._requires_grad and old.requires_grad:
         node = Node(COPY, (old,), data.shape, data.dtype, requires_grad=True, value=data)
-    elif type(x.requires_grad) is not bool and not isinstance(x.requires_grad, np.bool_):
-        raise TypeError(at(f"requires_grad of {typed(x)} must be True or False, not "
-                           f"{typed(x.requires_grad)}"))
-    elif x.requires_grad and data.dtype.kind not in "fcV":
-        raise GradientError(
-            at(f"only float and complex tensors can require grad, not {typed(x)}; convert it first")
-        )
     else:
         node = _leaf(x, old)
     x.node = node
@@ -124,7 +116,7 @@ def _renewed(x: Tensor, old: Node | None) -> Node:
 def _leaf(x: Tensor, old: Node | None) -> Node:
     data: Any = x.array
     kind = Later if old is not None and old.op is None else Node
-    node = kind(None, (), data.shape, data.dtype, requires_grad=x.requires_grad,
+    node = kind(None, (), data.shape, data.dtype, requires_grad=x._requires_grad,
                 value=data, handle=weakref.ref(x), name=x._name)
     if isinstance(node, Later) and old is not None:
         node.before = (weakref.ref(old), *(weakref.ref(n) for n in earlier(old)))

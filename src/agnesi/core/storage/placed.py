@@ -31,7 +31,7 @@ class PlacedTensor(Tensor):
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self.array = None
-        self.requires_grad = False
+        self._requires_grad = False
         self._grad = self._view = self._version = self._name = None
 
     @property
@@ -70,7 +70,7 @@ def moved(x: Tensor, device: str) -> Tensor:
     """
     if device == place_of(x):
         return x
-    if x.requires_grad:
+    if x._requires_grad:
         raise DeviceError(at(f"gradients do not flow to the device {device!r}: move x.detach()"))
     if isinstance(x, PlacedTensor):
         if device != "cpu":

@@ -98,7 +98,7 @@ class Lookups:
         """
         check_name(self, "register_parameter", name)
         if param is not None and not (
-            isinstance(param, Tensor) and (param.requires_grad or is_frozen(param))
+            isinstance(param, Tensor) and (param._requires_grad or is_frozen(param))
         ):
             raise TypeError(at(f"{type(self).__name__}.register_parameter: {name!r} must be a "
                                f"tensor that requires grad, not {typed(param)}"))

@@ -43,13 +43,13 @@ def begins(value: Any) -> bool:
     """Return whether a value is what parameters are: a tensor whose gradient begins there, or one
     that was made frozen."""
     return isinstance(value, Tensor) and (
-        is_leaf(value) if value.requires_grad else is_frozen(value))
+        is_leaf(value) if value._requires_grad else is_frozen(value))
 
 
 def is_parameter(module: Any, name: str, t: Tensor) -> bool:
     """Return whether a tensor that a module holds under a name is its parameter, frozen or not."""
     learned = _noted(module, "_learned")
-    if not t.requires_grad:
+    if not t._requires_grad:
         if is_frozen(t):
             learned.add(name)
         return name in learned
@@ -69,7 +69,7 @@ def is_owned(module: Any, name: str, t: Tensor) -> bool:
     if is_parameter(module, name, t):
         owned.setdefault(name, True)
         return True
-    return name in owned if _noted(module, "_made") else not t.requires_grad
+    return name in owned if _noted(module, "_made") else not t._requires_grad
 
 
 def is_saved(module: Any, name: str) -> bool:
@@ -165,7 +165,7 @@ def refused(module: Any, name: str, held: Tensor, value: Any) -> TypeError:
     """The error where something that is none is assigned in the place of a parameter."""
     kind = type(module).__name__
     what = typed(value) if isinstance(value, Tensor) else type(value).__name__
-    why = ", which was computed" if isinstance(value, Tensor) and value.requires_grad else ""
+    why = ", which was computed" if isinstance(value, Tensor) and value._requires_grad else ""
     return TypeError(
         at(
             f"{kind}.{name} is a parameter, {typed(held)}, and {what}{why} would take it away from "

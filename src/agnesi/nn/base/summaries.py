@@ -155,7 +155,7 @@ def summary(model: Module, *inputs: Any, **keywords: Any) -> Summary:
 
 def _followed(x: Any) -> Any:
     """An input whose uses are recorded."""
-    if isinstance(x, Tensor) and x.dtype.kind in "fcV" and not x.requires_grad:
+    if isinstance(x, Tensor) and x.dtype.kind in "fcV" and not x._requires_grad:
         return x.detach().requires_grad_()
     return x
 

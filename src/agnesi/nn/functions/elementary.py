@@ -20,7 +20,7 @@ from agnesi.ops.reductions.vectornorms import norm
 def uniform(shape: tuple[int, ...], bound: float, dtype: Any) -> Tensor:
     """A parameter, drawn uniformly between ``-bound`` and ``bound``."""
     weight = empty(shape, dtype=dtype)
-    weight.requires_grad = True
+    weight._requires_grad = True
     return init.uniform_(weight, -bound, bound)
 
 
@@ -226,7 +226,7 @@ class WeightedEuclidean(Euclidean):
     def __init__(self, in_features: Count, out_features: Count, *, dtype: DTypeLike = None) -> None:
         super().__init__(in_features, out_features, dtype=dtype)
         self.scale = ones((out_features, in_features), dtype=self.weight.dtype)
-        self.scale.requires_grad = True
+        self.scale._requires_grad = True
 
     def forward(self, x: Tensor) -> Tensor:
         return norm(multiply(self.scale, self._ways(x)), axis=-1)

@@ -143,7 +143,7 @@ class MultiheadAttention(Module):
 
         def drawn(rows: int, columns: int) -> Tensor:
             weight = empty((rows, columns), dtype=dtype)
-            weight.requires_grad = True
+            weight._requires_grad = True
             return init.xavier_uniform_(weight)
 
         self.is_joint = self.kdim == self.vdim == embed_dim
@@ -158,7 +158,7 @@ class MultiheadAttention(Module):
         if add_bias_kv:
             for name in ("bias_k", "bias_v"):
                 row = empty((1, 1, embed_dim), dtype=dtype)
-                row.requires_grad = True
+                row._requires_grad = True
                 setattr(self, name, init.xavier_normal_(row))
         self.out_proj = Linear(embed_dim, embed_dim, bias, dtype=dtype)
         if self.out_proj.bias is not None:

@@ -92,7 +92,7 @@ class Gated(Kind):
 
 def _uniform(shape: tuple[int, ...], hidden: int, dtype: Any) -> Tensor:
     weight = empty(shape, dtype=dtype)
-    weight.requires_grad = True
+    weight._requires_grad = True
     bound = 1 / math.sqrt(hidden) if hidden else 0.0
     return init.uniform_(weight, -bound, bound)
 

@@ -43,7 +43,7 @@ def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype:
     init.normal_(weight)
     if padding is not None:
         weight[padding] = 0
-    weight.requires_grad = True
+    weight._requires_grad = True
     return weight
 
 

@@ -214,7 +214,7 @@ class BinaryHierarchicalSoftmax(Module):
         self.in_size, self.reduction = in_size, reduction
         nodes, signs = _paths(tree)
         weight = empty((int(nodes.max(initial=0)) + 1, in_size), dtype=dtype)
-        weight.requires_grad = True
+        weight._requires_grad = True
         self.weight = init.uniform_(weight, -1, 1)
         self.n_classes = len(nodes)
         self.nodes: Tensor

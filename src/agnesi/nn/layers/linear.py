@@ -29,14 +29,14 @@ def weights(shape: tuple[int, ...], dtype: Any, order: tuple[int, ...] | None = 
     else:
         memory = np.empty([shape[axis] for axis in order], float_dtype(dtype))
         weight = wrap(memory.transpose(np.argsort(order)))
-    weight.requires_grad = True
+    weight._requires_grad = True
     return init.kaiming_uniform_(weight, math.sqrt(5))
 
 
 def bias_for(weight: Tensor, size: int) -> Tensor:
     """A bias with PyTorch's default initial values."""
     bias = empty((size,), dtype=weight.dtype)
-    bias.requires_grad = True
+    bias._requires_grad = True
     bound = 1 / math.sqrt(init.fans(weight)[0])
     return init.uniform_(bias, -bound, bound)
 

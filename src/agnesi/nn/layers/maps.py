@@ -109,11 +109,11 @@ class ConvMap2d(Module):
         # Torch's range, by the number of inputs that an output reads on average.
         bound = 1 / math.sqrt(max(count / out_channels, 1) * math.prod(self.kernel_size))
         self.weight = uniform_(empty((count, *self.kernel_size), dtype=dtype), -bound, bound)
-        self.weight.requires_grad = True
+        self.weight._requires_grad = True
         self.bias = None
         if bias:
             self.bias = uniform_(empty((out_channels,), dtype=self.weight.dtype), -bound, bound)
-            self.bias.requires_grad = True
+            self.bias._requires_grad = True
 
     def _given_or_drawn(self, connections: int | Sequence[Any]) -> Tensor:
         if isinstance(connections, str):

@@ -64,7 +64,7 @@ class ParametrizationList(ModuleList):
         self.names = tuple(f"original{k}" * several or "original" for k in range(len(parts)))
         for name, part in zip(self.names, parts, strict=True):
             if part is not original:
-                part = wrap(np.array(part.array)).requires_grad_(original.requires_grad)
+                part = wrap(np.array(part.array)).requires_grad_(original._requires_grad)
             setattr(self, name, part)
 
     def _entries(self) -> Iterator[tuple[str, Any]]:
@@ -200,7 +200,7 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
     if leave_parametrized:
         with no_grad():
             value = wrap(np.array(getattr(module, tensor_name).array))
-        value.requires_grad = original.requires_grad
+        value._requires_grad = original.requires_grad
     held(module, tensor_name, value)
     del vars(module)["parametrizations"][tensor_name]
     if not len(vars(module)["parametrizations"]):

@@ -252,7 +252,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     """
     first, last = as_tensor(start), as_tensor(stop)
     kind = _of_ends(start, stop) if dtype is None else float_dtype(dtype)
-    if is_known(first, last) and not (first.requires_grad or last.requires_grad):
+    if is_known(first, last) and not (first._requires_grad or last._requires_grad):
         return wrap(np.geomspace(first.array, last.array, num, endpoint, axis=axis).astype(kind))
     wide = dtypes.complex128 if "c" in first.dtype.kind + last.dtype.kind else dtypes.float64
     first, last = cast(first, wide), cast(last, wide)

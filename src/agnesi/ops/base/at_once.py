@@ -59,7 +59,7 @@ def _held(x: Tensor) -> Node | None:
     """The node that a symbol holds; None where it is to be looked for, or decides over no dtype."""
     node = x.node
     if x.array is not None or x._view is not None or node is None or node.weak or (
-            x.requires_grad and not node.requires_grad):
+            x._requires_grad and not node.requires_grad):
         return None
     return node
 

@@ -152,7 +152,7 @@ def is_live(x: Any) -> bool:
     """Return whether a setting is a tensor that gradients flow to, or whose value is not known
     yet."""
     return isinstance(x, Tensor) and (
-        not is_known(x) or (x.requires_grad and STATE.recording)
+        not is_known(x) or (x._requires_grad and STATE.recording)
     )
 
 

@@ -100,7 +100,7 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
     if requires_grad:
         if not dtypes.is_inexact(t.dtype):
             raise DTypeError(f"only float and complex tensors can require grad, not {t.dtype}")
-        t.requires_grad = True
+        t._requires_grad = True
         if t.node is not None and not is_tracing():  # a trace lets its gradient begin there
             t.node.requires_grad = True
     if name is not None:
@@ -110,7 +110,7 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
 
 def _is_followed(t: Tensor) -> bool:
     """Return whether what is computed from it belongs to a record or a trace."""
-    return is_tracing() or (MODE.get().recording and t.requires_grad)
+    return is_tracing() or (MODE.get().recording and t._requires_grad)
 
 
 def _read(t: Tensor) -> Node:

@@ -314,7 +314,7 @@ class Elementwise(Op):
         results: list[Any] = []
         for i, x in enumerate(xs):
             part = None
-            if x.requires_grad and self.rules[i] is not None:
+            if x._requires_grad and self.rules[i] is not None:
                 part = self.product(i, g, y, xs)
             results.append(None if part is None else sum_to(part, x.shape))
         return tuple(results)
@@ -324,7 +324,7 @@ class Elementwise(Op):
         results: list[Any] = []
         for i, x in enumerate(xs):
             part = None
-            if x.requires_grad and self.rules[i] is not None:
+            if x._requires_grad and self.rules[i] is not None:
                 part = self.product(i, cast(g, x.dtype).conj(), y, xs)
             results.append(None if part is None else sum_to(part.conj(), x.shape))
         return tuple(results)
@@ -422,8 +422,8 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
                 t = _new(Tensor)  # ``wrap``, written out: every eager call pays for its frame
                 t.array = data if type(data) is _ndarray else np.asarray(data)
                 t.node = t._grad = t._view = t._version = t._name = None
-                t.requires_grad = False
-                if input.requires_grad and flows and MODE.get().recording:
+                t._requires_grad = False
+                if input._requires_grad and flows and MODE.get().recording:
                     record(t, op, (input,))
                 return t
         if not keywords and (found := node_at_once(op, (input,))) is not None:
@@ -465,8 +465,8 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 t = _new(Tensor)
                 t.array = data if type(data) is _ndarray else np.asarray(data)
                 t.node = t._grad = t._view = t._version = t._name = None
-                t.requires_grad = False
-                if (a.requires_grad or b.requires_grad) and flows and MODE.get().recording:
+                t._requires_grad = False
+                if (a._requires_grad or b._requires_grad) and flows and MODE.get().recording:
                     record(t, op, (a, b))
                 return t
         if not keywords and (found := node_at_once(op, (input, other))) is not None:

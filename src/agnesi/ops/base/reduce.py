@@ -317,7 +317,7 @@ def mean(x: Any, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: boo
         wide = total("add", x, axis, keepdims, dtypes.float64)
         return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), kind)
     x = floating(x, dtype)
-    if where is None and is_known(x) and x.dtype in dtypes.HALVES and not x.requires_grad:
+    if where is None and is_known(x) and x.dtype in dtypes.HALVES and not x._requires_grad:
         wide = total("add", x, axis, keepdims, dtypes.float32)  # no copy of it all in float32
         return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), x.dtype)
     return _mean(x, shapes.axes_of(axis, x.ndim), keepdims, 0, where)
@@ -416,7 +416,7 @@ def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
 
 def root(squares: Tensor) -> Tensor:
     """Square root of a sum of squares, with gradient 0 at 0."""
-    if is_known(squares) and not squares.requires_grad:
+    if is_known(squares) and not squares._requires_grad:
         return arith.sqrt(squares)
     nothing = squares == 0
     return select.where(nothing, 0, arith.sqrt(select.where(nothing, 1, squares)))

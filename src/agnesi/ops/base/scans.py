@@ -178,7 +178,7 @@ class Recurrence(Scan):
     def vjp(self, g: Tensor, h: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         adjoint = arith.conj(a)
         grad = apply(self.backwards(lagged=not self.lagged), adjoint, g)
-        if not a.requires_grad:
+        if not a._requires_grad:
             return None, grad
         h = arith.conj(h)
         if self.lagged:

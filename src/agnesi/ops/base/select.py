@@ -121,7 +121,7 @@ def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
         t = wrap(choose(chosen, left, right))
     except ValueError:
         return None
-    if (a.requires_grad or b.requires_grad) and MODE.get().recording:
+    if (a._requires_grad or b._requires_grad) and MODE.get().recording:
         record(t, WHERE, (condition, a, b))
     return t
 
@@ -166,7 +166,8 @@ fmin = binary(
 
 # -- clip and relu ------------------------------------------------------------------------------
 def _expand_clip(a: loops.Expr, b: loops.Expr, c: loops.Expr) -> loops.Expr:
-    return loops.call("minimum", loops.call("maximum", a, b), c)
+    # Of equal operands, zeros of both signs, the second is taken: the value that is clipped.
+    return loops.call("minimum", c, loops.call("maximum", b, a))
 
 
 CLIP = Elementwise(

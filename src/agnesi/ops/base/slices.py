@@ -187,10 +187,10 @@ class SlicePut(Op):
 
     def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor) -> tuple[Any, ...]:
         rest = None
-        if base.requires_grad:
+        if base._requires_grad:
             nothing = filled(new.shape, 0, g.dtype)
             rest = apply(self, g, nothing)
-        return rest, apply(Slice(self.key), g) if new.requires_grad else None
+        return rest, apply(Slice(self.key), g) if new._requires_grad else None
 
     def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor) -> Any:
         tb, tn = ts

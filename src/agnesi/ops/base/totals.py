@@ -106,8 +106,8 @@ def of_few(kind: str, chars: str, make: Callable[[str, Any, int, bool], Op],
             if n > 2 and not data.flags.c_contiguous:
                 t.array = data.copy()
             t.node = t._grad = t._view = t._version = t._name = None
-            t.requires_grad = False
-            if x.requires_grad and not truth and MODE.get().recording:
+            t._requires_grad = False
+            if x._requires_grad and not truth and MODE.get().recording:
                 record(t, make(kind, axis, n, keepdims), (x,))
             return t if after is None else after(t, x.array.size // data.size)
 

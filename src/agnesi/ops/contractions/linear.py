@@ -59,9 +59,9 @@ class Linear(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Any, ...]:
         return (
-            product_of(g, _conjugate(weight)) if x.requires_grad else None,
-            apply(OVER_ROWS, g, _conjugate(x)) if weight.requires_grad else None,
-            sum_to(g, bias.shape) if bias.requires_grad else None,
+            product_of(g, _conjugate(weight)) if x._requires_grad else None,
+            apply(OVER_ROWS, g, _conjugate(x)) if weight._requires_grad else None,
+            sum_to(g, bias.shape) if bias._requires_grad else None,
         )
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> Any:
@@ -109,8 +109,8 @@ class OverRows(BilinearOp):
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         return (
-            product_of(_conjugate(b), matrix_transpose(g)) if a.requires_grad else None,
-            product_of(_conjugate(a), g) if b.requires_grad else None,
+            product_of(_conjugate(b), matrix_transpose(g)) if a._requires_grad else None,
+            product_of(_conjugate(a), g) if b._requires_grad else None,
         )
 
 

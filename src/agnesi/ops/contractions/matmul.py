@@ -68,19 +68,21 @@ class MatMul(Op):
         if a.dtype in dtypes.HALVES:
             wide = silently(np.matmul, a.astype(np.float32), b.astype(np.float32))
             return silently(wide.astype, a.dtype)
-        # np.matmul leaves BLAS aside for outer products, seven times slower than np.dot.
-        return silently(dot2 if a.ndim == b.ndim == 2 else np.matmul, a, b)
+        # np.matmul leaves BLAS aside for outer products, seven times slower than np.dot, which adds
+        # no zero to a product of two numbers: -0.0 is left.
+        flat = a.ndim == b.ndim == 2 and (a.size > 1 or b.size > 1)
+        return silently(dot2 if flat else np.matmul, a, b)
 
     def fill(self, out: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
         if a.dtype in dtypes.HALVES or _work(a, b) >= MIN_ASIDE_NANOSECONDS:
             return False
-        flat = a.ndim == b.ndim == 2 and out.flags.c_contiguous
+        flat = a.ndim == b.ndim == 2 and out.size > 1 and out.flags.c_contiguous
         silently(np.dot if flat else np.matmul, a, b, out)
         return True
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
-        left = product_of(g, adjoint(b)) if a.requires_grad else None
-        right = product_of(adjoint(a), g) if b.requires_grad else None
+        left = product_of(g, adjoint(b)) if a._requires_grad else None
+        right = product_of(adjoint(a), g) if b._requires_grad else None
         if len(y.shape) == 2:  # two matrices: their gradients are as large as they are
             return left, right
         return (None if left is None else sum_to(left, a.shape),

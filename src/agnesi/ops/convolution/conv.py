@@ -189,9 +189,9 @@ class Conv(_Bilinear):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, w: Tensor) -> tuple[Any, ...]:
         to_x = to_w = None
-        if x.requires_grad:
+        if x._requires_grad:
             to_x = self._apply(ConvGradX(self.windows, self.groups, x.shape, self.by), g, _conj(w))
-        if w.requires_grad:
+        if w._requires_grad:
             to_w = self._apply(ConvGradW(self.windows, self.groups, w.shape, self.by), _conj(x), g)
         return to_x, to_w
 
@@ -249,9 +249,9 @@ class ConvGradX(_Bilinear):
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, w: Tensor) -> tuple[Any, ...]:
         to_g = to_w = None
-        if g.requires_grad:
+        if g._requires_grad:
             to_g = self._apply(Conv(self.windows, self.groups, self.by), h, _conj(w))
-        if w.requires_grad:
+        if w._requires_grad:
             to_w = self._apply(ConvGradW(self.windows, self.groups, w.shape, self.by), h, _conj(g))
         return to_g, to_w
 
@@ -294,9 +294,9 @@ class ConvGradW(_Bilinear):
 
     def vjp(self, h: Tensor, y: Tensor, x: Tensor, g: Tensor) -> tuple[Any, ...]:
         to_x = to_g = None
-        if x.requires_grad:
+        if x._requires_grad:
             to_x = self._apply(ConvGradX(self.windows, self.groups, x.shape, self.by), _conj(g), h)
-        if g.requires_grad:
+        if g._requires_grad:
             to_g = self._apply(Conv(self.windows, self.groups, self.by), _conj(x), h)
         return to_x, to_g
 

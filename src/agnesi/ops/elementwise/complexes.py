@@ -53,8 +53,8 @@ class Complex(Op):
 
     def vjp(self, g: Tensor, y: Tensor, re: Tensor, im: Tensor) -> tuple[Any, ...]:
         return (
-            sum_to(real(g), re.shape) if re.requires_grad else None,
-            sum_to(imag(g), im.shape) if im.requires_grad else None,
+            sum_to(real(g), re.shape) if re._requires_grad else None,
+            sum_to(imag(g), im.shape) if im._requires_grad else None,
         )
 
     def jvp(self, ts: Any, y: Tensor, re: Tensor, im: Tensor) -> Any:

@@ -74,7 +74,7 @@ class Concat(Op):
         results: list[Any] = []
         for x in xs:
             stop = combine("+", start, x.shape[self.axis])
-            results.append(_cut(g, self.axis, start, stop) if x.requires_grad else None)
+            results.append(_cut(g, self.axis, start, stop) if x._requires_grad else None)
             start = stop
         return tuple(results)
 

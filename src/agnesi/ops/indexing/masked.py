@@ -379,7 +379,7 @@ def selection(part: Part, whole: Tensor | None = None) -> Selection:
     t.written = user_where(2)
     ones = as_tensor(1, part.view.dtype)
     t.whole = where(part.lying, part.view, ones) if whole is None else whole
-    t.requires_grad = t.whole.requires_grad
+    t._requires_grad = t.whole.requires_grad
     return t
 
 

@@ -83,9 +83,9 @@ class IndexPut(Op):
     def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor,
             *indices: Tensor) -> tuple[Any, ...]:
         rest = part = None
-        if base.requires_grad:
+        if base._requires_grad:
             rest = apply(self, g, filled(new.shape, 0, g.dtype), *indices)
-        if new.requires_grad:
+        if new._requires_grad:
             part = apply(Index(self.axes, self.at), g, *indices)
             if not self.unique:
                 part = where(self._last(base, new, indices), part, 0)
@@ -203,14 +203,14 @@ def _under(mask: Any, x: Tensor) -> Tensor:
 def _directly(x: Tensor, key: Any, value: Any) -> bool:
     """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
     data, recording = x.array, MODE.get().recording
-    if data is None or MODE.get().trace is not None or (recording and x.requires_grad):
+    if data is None or MODE.get().trace is not None or (recording and x._requires_grad):
         return False
     if MODE.get().watch is not None or element_place(x) is not None:
         return False
     if type(value) is Tensor:
         if value.array is None or value.array.dtype != data.dtype:
             return False
-        if recording and value.requires_grad:
+        if recording and value._requires_grad:
             return False
         value = value.array
     elif type(value) not in (int, float, bool):

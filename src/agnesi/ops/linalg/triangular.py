@@ -68,11 +68,11 @@ class Solution(MatrixOp):
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         grad = self.adjoint(a, g)
         to_a = None
-        if a.requires_grad:
+        if a._requires_grad:
             to_a = arith.negative(times(grad, adjoint(y)))
             to_a = matrix_transpose(to_a) if self.transposed else to_a
             to_a = sum_to(self.part(to_a), a.shape)
-        return to_a, sum_to(grad, b.shape) if b.requires_grad else None
+        return to_a, sum_to(grad, b.shape) if b._requires_grad else None
 
     def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
         drive = ts[1]

@@ -22,7 +22,7 @@ def composite(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         for x in xs:
             data = x.array
             if data is None or data.dtype.kind != "f" or TRACES.running or (
-                    x.requires_grad and MODE.get().recording):
+                    x._requires_grad and MODE.get().recording):
                 return function(*xs, how=how)
         try:
             regions = made.get(how)

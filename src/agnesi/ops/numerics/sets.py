@@ -114,7 +114,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
         found = _found(x, asked)
         return found if len(found) > 1 else found[0]
     data: Any = x.array
-    if not (any(asked) or x.requires_grad):
+    if not (any(asked) or x._requires_grad):
         return wrap(_unique(data, axis=axis))
     _, first, inverse, counts = _unique(
         data, return_index=True, return_inverse=True, return_counts=True, axis=axis

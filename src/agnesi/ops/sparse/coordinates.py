@@ -176,7 +176,7 @@ class COO:
 
     @property
     def requires_grad(self) -> bool:
-        return self._entries.requires_grad
+        return self._entries._requires_grad
 
     @property
     def grad(self) -> COO | None:

@@ -215,10 +215,10 @@ class MaskedProduct(BilinearOp):
         first, second, third = patterns[:2], patterns[2:4], patterns[4:]
         inner: Any = second[1].shape[0] - 1
         to_a = to_b = None
-        if a.requires_grad:
+        if a._requires_grad:
             order, *across = transposed_pattern(second[0], second[1], self.columns)
             to_a = apply(MaskedProduct(inner), g, conjugate(b)[order], *third, *across, *first)
-        if b.requires_grad:
+        if b._requires_grad:
             order, *across = transposed_pattern(first[0], first[1], inner)
             to_b = apply(MaskedProduct(self.columns), conjugate(a)[order], g, *across, *third,
                          *second)
@@ -261,7 +261,7 @@ class Solve(Op):
             indptr: Tensor) -> tuple[Any, ...]:
         back = apply(Solve(not self.transposed), conjugate(data), g, indices, indptr)
         to_data = None
-        if data.requires_grad:
+        if data._requires_grad:
             to_data = negative(self._sampled(back, conjugate(y), indices, indptr))
         return to_data, back, None, None
 

@@ -138,9 +138,9 @@ class RowProduct(_Product):
     def vjp(self, g: Tensor, y: Tensor, data: Tensor, x: Tensor, indices: Tensor,
             indptr: Tensor) -> tuple[Any, ...]:
         return (
-            apply(SAMPLED, g, conjugate(x), indices, indptr) if data.requires_grad else None,
+            apply(SAMPLED, g, conjugate(x), indices, indptr) if data._requires_grad else None,
             apply(ColumnProduct(x.shape[0]), conjugate(data), g, indices, indptr)
-            if x.requires_grad else None,
+            if x._requires_grad else None,
             None, None,
         )
 
@@ -176,8 +176,8 @@ class ColumnProduct(_Product):
     def vjp(self, g: Tensor, y: Tensor, data: Tensor, x: Tensor, indices: Tensor,
             indptr: Tensor) -> tuple[Any, ...]:
         return (
-            apply(SAMPLED, conjugate(x), g, indices, indptr) if data.requires_grad else None,
-            apply(ROWS, conjugate(data), g, indices, indptr) if x.requires_grad else None,
+            apply(SAMPLED, conjugate(x), g, indices, indptr) if data._requires_grad else None,
+            apply(ROWS, conjugate(data), g, indices, indptr) if x._requires_grad else None,
             None, None,
         )
 
@@ -224,9 +224,9 @@ class SampledProduct(_Product):
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor, indices: Tensor,
             indptr: Tensor) -> tuple[Any, ...]:
         return (
-            apply(ROWS, g, conjugate(b), indices, indptr) if a.requires_grad else None,
+            apply(ROWS, g, conjugate(b), indices, indptr) if a._requires_grad else None,
             apply(ColumnProduct(b.shape[0]), g, conjugate(a), indices, indptr)
-            if b.requires_grad else None,
+            if b._requires_grad else None,
             None, None,
         )
 

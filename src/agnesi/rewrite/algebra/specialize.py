@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import DIVIDE, multiply, reciprocal
+from agnesi.ops.base.arith import DIVIDE, add, multiply, reciprocal
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.contractions.matmul import MatMul
@@ -47,11 +47,12 @@ def over_count(node: Node) -> Tensor | None:
 
 @rewriter("specialize", ops=[MatMul])
 def outer_product(node: Node) -> Tensor | None:
-    """A matrix product over one element is an elementwise product."""
+    """A matrix product over one element is an elementwise product, of which no zero is negative."""
     a, b = node.inputs
     if a.shape[-1] != 1 or b.shape[-2] != 1:
         return None
-    return multiply(symbol(a), symbol(b))
+    product = multiply(symbol(a), symbol(b))
+    return add(product, 0.0) if node.dtype.kind in "fc" else product
 
 
 @rewriter("specialize", ops=[MatMul])

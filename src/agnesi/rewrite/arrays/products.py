@@ -108,7 +108,9 @@ def scaled_operand(node: Node) -> Tensor | None:
             value, rest = found
             pair = [symbol(n) for n in node.inputs]
             pair[which] = rest
-            return multiply(value, apply(MATMUL, *pair))
+            scaled = multiply(value, apply(MATMUL, *pair))
+            # No zero of a product is negative.
+            return add(scaled, 0.0) if isinstance(value, float) and value < 0 else scaled
     return None
 
 

@@ -139,13 +139,17 @@ def sum_of_product(node: Node) -> Tensor | None:
 
 
 def _product_summed(node: Node, exact: bool) -> Tensor | None:
-    """The sum without what does not vary; ``exact`` asks that an infinite factor, or a divisor 0,
-    cannot be: such a sum is NaN where only one of its terms is.
+    """The sum without what does not vary; ``exact`` asks for factors that are finite and positive.
+
+    Where one is infinite, or a divisor 0, such a sum is NaN though only one of its terms is; and
+    a sum that is 0 has the sign of its terms if they all have the same one, else it is positive.
     """
     (source,) = node.inputs
     if source.op is None or node.dtype.kind not in "fc":
         return None
     if source.op.name == "negative":
+        if exact:
+            return None
         return negative(_sum(symbol(source.inputs[0]), node.op.axes, node.op.keepdims))
     combine = _COMBINE.get(source.op.name)
     if combine is None:
@@ -163,10 +167,10 @@ def _product_summed(node: Node, exact: bool) -> Tensor | None:
 
 
 def _is_tame(factor: Node, divides: bool) -> bool:
-    """Return whether a factor is finite whatever the inputs are, and no divisor that is 0."""
+    """Return whether a factor is finite and positive whatever the inputs are, and as a divisor not
+    near 0."""
     found = interval(factor)
-    return math.isfinite(found.low) and math.isfinite(found.high) and (
-        not divides or far_from_zero(factor))
+    return found.low > 0 and math.isfinite(found.high) and (not divides or far_from_zero(factor))
 
 
 def _grows(product: Node) -> bool:

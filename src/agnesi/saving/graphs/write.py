@@ -68,7 +68,7 @@ class Writer:
     def _leaf(self, node: Node) -> int:
         t = None if node in self._free else live_tensor(node)
         if t is not None:
-            kept = is_shared(node) or t.requires_grad  # a weight
+            kept = is_shared(node) or t._requires_grad  # a weight
             return self.parameter(t, node) if kept else self._constant(t.array, node)
         value = None if node in self._free else constant_value(node)
         if value is not None:

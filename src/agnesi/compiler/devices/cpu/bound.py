@@ -26,8 +26,8 @@ from agnesi.runtime.watched import lying
 _IN_BUFFERS = ("array", "float", "int", "bool")
 #: How native code reads tensors and makes new ones.
 _WRAPPER = entry.Wrapper(
-    Tensor, "array", required={"requires_grad": False},
-    fresh={"node": None, "requires_grad": False, "_grad": None, "_view": None,
+    Tensor, "array", required={"_requires_grad": False},
+    fresh={"node": None, "_requires_grad": False, "_grad": None, "_view": None,
            "_version": None, "_name": None},
     counter="_version",
 )

@@ -31,7 +31,7 @@ def computed_now(results: list[Any]) -> bool:
         if not isinstance(x, Tensor) or x.array is not None:
             continue
         value = None
-        if type(x) is Tensor and not x.requires_grad and decisions is not None and x.node:
+        if type(x) is Tensor and not x._requires_grad and decisions is not None and x.node:
             value = decisions.value_of(x.node)
         if value is None:
             return False

@@ -152,12 +152,12 @@ class BandSolve(MatrixOp):
         other, bands = self.adjoint(ab)
         back = apply(other, bands, g)
         to_ab = None
-        if ab.requires_grad:
+        if ab._requires_grad:
             lines, ahead = (matrix_transpose(v) for v in (back, arith.conj(x)))
             to_ab = stack([sum(arith.multiply(_shifted(lines, i - self.up), ahead), -2)
                            for i in range(self.low + self.up + 1)], -2)
             to_ab = sum_to(arith.negative(to_ab), ab.shape)
-        return to_ab, sum_to(back, b.shape) if b.requires_grad else None
+        return to_ab, sum_to(back, b.shape) if b._requires_grad else None
 
     def jvp(self, ts: Any, x: Tensor, ab: Tensor, b: Tensor) -> Any:
         drive = ts[1]

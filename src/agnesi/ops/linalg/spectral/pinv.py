@@ -144,8 +144,8 @@ class LeastSquares(MatrixOp):
     def vjp(self, g: Tensor, x: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         inverse = inverse_of(a, self.rtol)
         back = times(adjoint(inverse), g)
-        to_b = sum_to(back, b.shape) if b.requires_grad else None
-        if not a.requires_grad:
+        to_b = sum_to(back, b.shape) if b._requires_grad else None
+        if not a._requires_grad:
             return None, to_b
         left = arith.subtract(b, times(a, x))
         total = arith.negative(times(back, adjoint(x)))
