@@ -281,3 +281,18 @@ def test_gradients_of_what_a_loop_begins_with(loop):
     steps = 1e-6 * np.eye(3)
     slopes = [((cost(x + s) - cost(x - s)) / 2e-6).item() for s in steps]
     np.testing.assert_allclose(found, slopes, rtol=1e-7)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"reverse": True}, {"until": lambda c: c.sum() > 0}])
+def test_no_step_gives_values_whatever_sizes_the_body_would_compute(keywords):
+    x, w = ag.tensor([[-2.0, 1.0]]), ag.ones(2, requires_grad=True)
+
+    def body(c, row):
+        return c + ag.cumsum(x[x == x])[-1:].sum(), (c, row)
+
+    run = lambda w: ag.scan(body, w, ag.zeros((0,)), **keywords)[:2]  # noqa: E731
+    for carry, (carries, rows) in (run(w), ag.jit(run)(w)):
+        np.testing.assert_array_equal(carry.numpy(), [1.0, 1.0])
+        assert (carries.shape, rows.shape) == ((0, 2), (0,))
+    assert ag.grad(lambda w: run(w)[0].sum())(w).tolist() == [1.0, 1.0]
+    assert ag.fori_loop(0, 0, lambda i, c: body(c, i)[0], 3.0).item() == 3.0

@@ -21,7 +21,7 @@ from agnesi.api.control.nests import (
 )
 from agnesi.api.control.traced import TracedScan, again, pair_of, stores, traced_while
 from agnesi.autodiff.recording import detach
-from agnesi.core.ir.dims import Dim, combine
+from agnesi.core.ir.dims import Dim, combine, is_static
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
@@ -118,9 +118,10 @@ class Loop:
         if self.count is not None and self.length is None:
             return self._open()
         tensors = (*self.carry.tensors, *self.xs.tensors, *self.given.tensors, self.count)
-        graph = self.symbolic or isinstance(self.length, Dim) or self.length == 0
-        if graph or is_symbolic(*tensors):
+        if self.symbolic or isinstance(self.length, Dim) or is_symbolic(*tensors):
             return self.traced()
+        if self.length == 0:
+            return self._none()
         if self.strict:
             self._traced()
         return self._eager()
@@ -156,6 +157,17 @@ class Loop:
         if self.reverse and self.until is not None:
             ys = tree.map_leaves(lambda y: reversed_rows(y, self.count), ys)
         return carry, ys, steps
+
+    def _none(self) -> tuple[Any, Any, Any]:
+        """No step: the body tells only of which types the results are."""
+        made = self._traced()
+        first = len(self.carry.tensors) + len(made.states)
+        rows = made.body.graph.outputs[first:first + made.stacked]
+        if is_symbolic(*made.captured) or not is_static([n for y in rows for n in y.shape]):
+            return self.traced()
+        made.clear()
+        ys = made.result_shape.build([zeros((0, *y.shape), dtype=y.dtype) for y in rows])
+        return self.carry.build([snapshot(c) for c in self.carry.tensors]), ys, as_tensor(0)
 
     def _eager(self) -> tuple[Any, Any, Any]:
         """A Python loop."""

@@ -106,7 +106,8 @@ def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
 @functools.lru_cache(maxsize=4096)
 def _loads(code: CodeType, offset: int, name: str) -> Uses:
     found = _instructions(code)
-    here = next((n for n, i in enumerate(found) if i.offset == offset), None)
+    # Python 3.12 tells of a specialized load the last of its cache entries.
+    here = next((n for n, i in reversed([*enumerate(found)]) if i.offset <= offset), None)
     if here is None or not (found[here].opname in _METHODS or "getattr" in code.co_names):
         return frozenset((Use((), What.READ),))
     loads = {here, *(n for n, i in enumerate(found) if i.opname in _METHODS and i.argval == name)}
