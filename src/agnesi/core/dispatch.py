@@ -453,10 +453,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     if MODE.get().watch is not None:
         MODE.get().watch(target)
     if not target.array.flags.writeable:
-        raise ValueError(
-            f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
-            "and sliding_window_view do, and cannot be changed in place; change a copy"
-        )
+        raise ValueError(read_only(root(target)))
     if value.array is not target.array:
         np.copyto(target.array, value.array)
     if flows:
@@ -465,6 +462,12 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     else:
         touch(target)
     return target
+
+
+def read_only(target: Any) -> str:
+    """The text of the error where something cannot be changed in place."""
+    return (f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
+            "and sliding_window_view do, and cannot be changed in place; change a copy")
 
 
 def _preserve(target: Tensor) -> None:

@@ -26,6 +26,7 @@ from agnesi.core.dispatch import touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
 from agnesi.core.ir.extents import UnknownSizeError
+from agnesi.core.ir.node import Node
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import CHOICES, config
 from agnesi.core.support.errors import OversizeError, at, in_file, warn
@@ -161,9 +162,13 @@ class Compiled:
     on: Backend | None = None
     clock: Clock = field(default_factory=Clock)
 
+    def new_values(self) -> list[Node]:
+        """What ``updates`` write, in the user's graph."""
+        return [self.graph.outputs[i] for _, i in self.updates]
+
     @no_gc()
     def __post_init__(self) -> None:
-        check_writeable([t for t, _ in self.updates])
+        check_writeable([t for t, _ in self.updates], self.new_values)
         tensors = [live_tensor(n) for n in self.graph.live]
         tensors += [t for t, _ in self.updates if isinstance(t, Tensor)]
         unique = {id(t): t for t in tensors if t is not None}
@@ -310,6 +315,7 @@ class Compiled:
     # -- binding --------------------------------------------------------------------------
     def bind(self) -> None:
         """(Re)bind to the present memory of the live tensors."""
+        check_writeable([t for t, _ in self.updates], self.new_values)
         outputs = [
             (n.dtype.name, tuple(n.shape), w)
             for n, w in zip(self.graph.outputs[: self.returned], self.wrap, strict=True)
@@ -404,7 +410,8 @@ class Compiled:
             results = interpret(self.optimised, values)
         except LeftError:
             return MISSED
-        check_writeable([values[t] if isinstance(t, int) else t for t, _ in self.updates])
+        check_writeable([values[t] if isinstance(t, int) else t for t, _ in self.updates],
+                        self.new_values)
         for t, i in self.updates:
             if isinstance(t, int):
                 np.copyto(values[t], results[i])

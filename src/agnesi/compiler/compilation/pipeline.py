@@ -12,6 +12,7 @@ import numpy as np
 from agnesi.compiler.compilation.artifact import Recipe
 from agnesi.compiler.compilation.products import library
 from agnesi.core.backend import Backend
+from agnesi.core.dispatch import read_only
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.calls.gemm import HOLD, RELEASE, Library
 from agnesi.core.ir.dims import is_static
@@ -19,7 +20,7 @@ from agnesi.core.ir.extents import UnknownSizeError, guess
 from agnesi.core.ir.interning import interning
 from agnesi.core.ir.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
 from agnesi.core.ir.node import Node
-from agnesi.core.op import explain, name_at, typed
+from agnesi.core.op import explain, name_at
 from agnesi.core.support.errors import MissingInputError, at
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import struct
@@ -258,11 +259,12 @@ class Call:
     counters: Any = None
 
 
-def check_writeable(written: Sequence[Any]) -> None:
-    """Raise ValueError where a tensor or array that is changed lies in read-only memory."""
-    for t in written:
+def check_writeable(written: Sequence[Any], values: Callable[[], Sequence[Node]]) -> None:
+    """Raise ValueError where a tensor or array that is changed lies in read-only memory, at the
+    line of its new value, which is one of ``values``."""
+    for k, t in enumerate(written):
         memory = t.array if isinstance(t, Tensor) else t
         if isinstance(memory, np.ndarray) and not memory.flags.writeable:
-            raise ValueError(
-                at(f"{typed(t)} lies in read-only memory and cannot be changed in place; copy it")
-            )
+            node = values()[k]
+            name = f"{node.where[2]}: " if node.where and node.where[2] else ""
+            raise ValueError(at(f"{name}{read_only(t)}", node.where))

@@ -146,6 +146,11 @@ class Version:
                 self.mutated.append(i)
         return updates
 
+    def _new_values(self) -> list[Any]:
+        """What ``mutated`` become, in the user's graph."""
+        found = zip(self.compiled.updates, self.compiled.new_values(), strict=True)
+        return [node for (t, _), node in found if isinstance(t, int)]
+
     def _decisions(self, inputs: Sequence[Any], leaves: Sequence[Any],
                    pattern: Pattern | None) -> Decisions:
         """Return the recorder of decisions, which gives Python the values of the present call."""
@@ -526,7 +531,7 @@ class Version:
         Python would decide otherwise now.
         """
         old = self.renewed.prepare(leaves)
-        check_writeable([leaves[i] for i in self.mutated])
+        check_writeable([leaves[i] for i in self.mutated], self._new_values)
         self.compiled.follow()
         if STATE.watch is not None:
             self.footprint.show([leaves[i] for i in self.mutated])

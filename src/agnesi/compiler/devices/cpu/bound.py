@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.compiler.binding.aliasing import pairs
 from agnesi.compiler.binding.call_adapter import missed
 from agnesi.compiler.compilation.failures import raiser
-from agnesi.compiler.compilation.pipeline import Call, check_writeable, is_dense
+from agnesi.compiler.compilation.pipeline import Call, is_dense
 from agnesi.core.ir.dims import is_static
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import config
@@ -55,7 +55,6 @@ class Bound:
             for i in recipe.states
         ]
         arrays = [s.array for s in self.states]
-        check_writeable(written)
         spec = entry.EntrySpec(
             arguments=_marked(call.arguments, written),
             outputs=tuple(entry.Out(*call.outputs[i]) for i in recipe.results),
