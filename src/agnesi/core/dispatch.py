@@ -453,7 +453,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     if MODE.get().watch is not None:
         MODE.get().watch(target)
     if not target.array.flags.writeable:
-        raise ValueError(read_only(root(target)))
+        raise ValueError(read_only(target))
     if value.array is not target.array:
         np.copyto(target.array, value.array)
     if flows:
@@ -465,7 +465,11 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
 
 
 def read_only(target: Any) -> str:
-    """The text of the error where something cannot be changed in place."""
+    """The text of the error where something cannot be changed in place: of the first of what it
+    looks into that cannot."""
+    while (view := getattr(target, "_view", None)) is not None and (
+            base := view.base).array is not None and not base.array.flags.writeable:
+        target = base
     return (f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
             "and sliding_window_view do, and cannot be changed in place; change a copy")
 

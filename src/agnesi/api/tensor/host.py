@@ -25,6 +25,7 @@ from agnesi.core.public import higher
 from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import is_followed
 from agnesi.core.storage.memory_order import is_row_major
+from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import GradientError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing, told_of, within
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -207,21 +208,32 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     return data.copy() if copy else data
 
 
+def _check_box(x: Tensor, use: str) -> None:
+    """Refuse a number of what is differentiated where no value changes in place: boxes of the
+    library autograd are none."""
+    if STATE.fixed and is_followed(x):
+        raise GradientError(at(f"{use} would lose the gradient of {typed(x)}: leave it out, or "
+                               "take autograd.tracer.getval(x) if none is to flow through it"))
+
+
 def __bool__(self: Tensor, /) -> bool:  # noqa: N807
     return bool(_one(self, "bool()"))
 
 
 def __int__(self: Tensor, /) -> int:  # noqa: N807
+    _check_box(self, "int()")
     return int(_one(self, "int()"))
 
 
 def __float__(self: Tensor, /) -> float:  # noqa: N807
+    _check_box(self, "float()")
     if is_followed(self) and _caller_does("STORE_SUBSCR"):
         exported(self, "an assignment to an element of a NumPy array")
     return float(_one(self, "float()"))
 
 
 def __complex__(self: Tensor, /) -> complex:  # noqa: N807
+    _check_box(self, "complex()")
     return complex(_one(self, "complex()"))
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.support.errors import at, typed
+
 #: What operators are, told by ``forms/math.py``: name -> function of variables and numbers.
 OPERATORS: dict[str, Callable[..., Any]] = {}
 
@@ -90,15 +92,28 @@ class Variable:
 
     def __init__(self, data: Any, volatile: Any = False, name: str | None = None,
                  grad: Any = None) -> None:
-        if not isinstance(data, np.ndarray):
-            raise TypeError(f"a Variable holds a numpy.ndarray, not {type(data).__name__}: "
-                            "np.array(..., dtype=np.float32)")
+        if data is None:
+            raise TypeError(at("a Variable holds a numpy.ndarray, not None"))
         self.data = data
         self._volatile = flag(volatile)
         self.name = name
         self._grad = grad
         self.creator: Any = None
         self.rank = 0
+
+    @property
+    def data(self) -> Any:
+        """The array; None of a parameter whose shape is not known yet."""
+        return self._data
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        if not isinstance(data, np.ndarray) and data is not None:
+            raise TypeError(at(f"Variable.data must be a numpy.ndarray, not {typed(data)}: "
+                               "np.array(..., dtype=np.float32)"))
+        self._data = data
+
+    array = data
 
     @property
     def volatile(self) -> Any:

@@ -260,7 +260,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
             raise TypeError(f"updates are of shared variables, not of {a!r}; "
                             "theano.shared(value) makes one")
     changes = [(bare(a), _like(a, b)) for a, b in _pairs(updates)]
-    swaps = [(_target(a), _like(a, b)) for a, b in _pairs(givens)]
+    swaps = [(_target(a), _given(a, b, "function: givens")) for a, b in _pairs(givens)]
     given = [ours for i in told for ours in _told(i)]
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     if str(getattr(mode, "optimizer", mode)).upper() in ("FAST_COMPILE", "FAST_COMPILE_FAST"):
@@ -366,6 +366,17 @@ def _like(target: Any, value: Any) -> Any:
     return found
 
 
+def _given(target: Any, value: Any, who: str) -> Any:
+    """What takes the place of a variable, in its dtype and with as many axes."""
+    found = _like(target, value)
+    old = bare(target)
+    if found.ndim != old.ndim or found.dtype != old.dtype:
+        kind = as_tensor_variable(value).type
+        raise TypeError(at(f"{who} replace {target!r}, {target.type}, by {kind}: both must have "
+                           "the same dtype and number of axes"))
+    return found
+
+
 def shared(value: Any, name: str | None = None, strict: bool = False,
            allow_downcast: bool | None = None, borrow: bool = False,
            broadcastable: Any = None, **ignored: Any) -> Any:
@@ -395,5 +406,5 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
 def clone(output: Any, replace: Pairs = None, strict: bool = True,
           share_inputs: bool = True, **ignored: Any) -> Any:
     """The same expressions over other variables."""
-    swaps = {_target(a): _like(a, b) for a, b in _pairs(replace)}
+    swaps = {_target(a): _given(a, b, "clone: replace would") for a, b in _pairs(replace)}
     return wrapped(our_clone(bare(output), swaps))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 import agnesi as ag
+from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.tensor import DEFAULT, View, dtype_of, sizes_of
+from agnesi.core.support import errors
 
 
 class Tensor(View):
@@ -370,12 +373,18 @@ _plus("addcdiv", np.divide)
 # -- made of numbers ------------------------------------------------------------------------------
 def _made(name: str, compute: Any) -> None:
     compute.__name__ = compute.__qualname__ = name
+    form = f"({', '.join(str(p) for p in signature(compute).parameters.values())})"
 
     def function(*args: Any) -> Tensor:
-        if args and isinstance(args[0], Tensor):
-            return into(args[0], compute(*args[1:]))
-        found = np.asarray(compute(*args))
-        return new(found, DEFAULT[0])
+        target = args[0] if args and isinstance(args[0], Tensor) else None
+        try:
+            found = np.asarray(compute(*args[target is not None:]))
+        except (TypeError, ValueError) as error:
+            given = ", ".join(map(typed_view, args))
+            reason = str(error).partition("\n  at ")[0]
+            raise type(error)(errors.at(f"{name}({given}): {reason}; it is called as "
+                                        f"{name}{form}")) from None
+        return new(found, DEFAULT[0]) if target is None else into(target, found)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{name}``; into a tensor that comes first, if there is one."

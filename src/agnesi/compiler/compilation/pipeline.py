@@ -266,5 +266,5 @@ def check_writeable(written: Sequence[Any], values: Callable[[], Sequence[Node]]
         memory = t.array if isinstance(t, Tensor) else t
         if isinstance(memory, np.ndarray) and not memory.flags.writeable:
             node = values()[k]
-            name = f"{node.where[2]}: " if node.where and node.where[2] else ""
-            raise ValueError(at(f"{name}{read_only(t)}", node.where))
+            name = (node.where and node.where[2]) or (node.op.name if node.op is not None else "")
+            raise ValueError(at(f"{name}: {read_only(t)}".removeprefix(": "), node.where))

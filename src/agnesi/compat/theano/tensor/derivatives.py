@@ -94,7 +94,7 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     _refuse_constants(wrt if many else [wrt])
     targets = [bare(x) for x in wrt] if many else bare(wrt)
     data = [x.data if isinstance(x, SparseTensor) else x for x in targets] if many else targets
-    found = _derived(cost, data, rule, held)
+    found = _derived(cost, data, rule, held, wrt if many else [wrt])
     if return_disconnected != "zero" and rule == "zero":
         stands = DisconnectedType()() if return_disconnected == "disconnected" else None
         alone = data if many else [data]
@@ -108,14 +108,22 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     return wrapped(found)
 
 
-def _derived(cost: Any, data: Any, rule: Literal["error", "zero"], held: Sequence[Any]) -> Any:
+def _derived(cost: Any, data: Any, rule: Literal["error", "zero"], held: Sequence[Any],
+             wrt: Sequence[Any] = ()) -> Any:
     """Derivatives to tensors."""
     try:
         with floats():
             return symbolic.grad(bare(cost), data, disconnected=rule, consider_constant=held)
     except GradientError as error:
         if "does not depend" in str(error):
-            raise DisconnectedInputError(str(error)) from None
+            apart = next((x for x, t in zip(wrt, data if isinstance(data, list) else [data],
+                                            strict=False)
+                          if not _is_connected(cost, t, held)), None)
+            if apart is None:
+                raise DisconnectedInputError(str(error)) from None
+            raise DisconnectedInputError(at(
+                f"grad: the cost does not depend on {apart!r}, {apart.type}; disconnected_inputs="
+                "'ignore' gives zeros")) from None
         raise
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import agnesi as ag
 from agnesi.autodiff.transforms import vjp
+from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.nn.module import arrays, keep_arguments, written
 from agnesi.core.support import tree
@@ -34,6 +37,9 @@ class Criterion:
         Whether losses are averaged, not summed.
     """
 
+    #: Whether input and target are compared element by element.
+    _elementwise = False
+
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         keep_arguments(cls)
@@ -47,19 +53,46 @@ class Criterion:
     def compute(self, x: Any, t: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} needs compute(input, target)")
 
+    def _paired(self, x: Any, t: Any) -> tuple[Any, Any]:
+        """Input and target; where they are compared element by element, the target in the shape of
+        the input."""
+        if not self._elementwise or x.shape == np.shape(t):
+            return x, t
+        if not hasattr(t, "shape"):
+            raise TypeError("the target must be a tensor like the input")
+        if x.size != t.size:
+            raise ShapeError("they must have as many elements")
+        return x, t.reshape(x.shape)
+
+    @contextlib.contextmanager
+    def _told(self, method: str, input: Any, target: Any) -> Iterator[None]:
+        """Errors tell the loss and what it was given."""
+        name = f"{type(self).__name__}.{method}"
+        if target is None and type(self)._elementwise:
+            raise TypeError(at(f"{name}({typed_view(input)}): the target is missing; it is called "
+                               f"as {method}(input, target)"))
+        try:
+            yield
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            reason = str(error).partition("\n  at ")[0].removeprefix(f"{type(self).__name__}: ")
+            kind = TypeError if isinstance(error, AttributeError) else type(error)
+            raise kind(at(f"{name}({typed_view(input)}, {typed_view(target)}): {reason}")) from None
+
     def _reduced(self, losses: Any) -> Any:
         return ag.mean(losses) if self.sizeAverage else ag.sum(losses)
 
     def updateOutput(self, input: Any, target: Any = None) -> float:
         """The loss."""
-        self.output = float(self.compute(arrays(input), arrays(target)))
+        with self._told("forward", input, target):
+            self.output = float(self.compute(*self._paired(arrays(input), arrays(target))))
         return self.output
 
     def updateGradInput(self, input: Any, target: Any = None) -> Any:
         """The gradient of the input, which stays in ``gradInput``."""
-        leaves, shape = tree.flatten(arrays(input))
-        t = arrays(target)
-        y, pull = vjp(lambda *xs: self.compute(shape.build(xs), t), *leaves)
+        with self._told("backward", input, target):
+            leaves, shape = tree.flatten(arrays(input))
+            t = arrays(target)
+            y, pull = vjp(lambda *xs: self.compute(*self._paired(shape.build(xs), t)), *leaves)
         found = shape.build(pull(ag.ones_like(y)))
         self.gradInput = written(self.gradInput, found)
         return self.gradInput
@@ -88,12 +121,16 @@ keep_arguments(Criterion)
 class MSECriterion(Criterion):
     """The mean of squared differences."""
 
+    _elementwise = True
+
     def compute(self, x: Any, t: Any) -> Any:
         return self._reduced((x - t) ** 2)
 
 
 class AbsCriterion(Criterion):
     """The mean of absolute differences."""
+
+    _elementwise = True
 
     def compute(self, x: Any, t: Any) -> Any:
         return self._reduced(ag.abs(x - t))
@@ -102,6 +139,8 @@ class AbsCriterion(Criterion):
 class SmoothL1Criterion(Criterion):
     """Squares of small differences, lengths of large ones."""
 
+    _elementwise = True
+
     def compute(self, x: Any, t: Any) -> Any:
         off = ag.abs(x - t)
         return self._reduced(ag.where(off < 1, 0.5 * off * off, off - 0.5))
@@ -109,6 +148,8 @@ class SmoothL1Criterion(Criterion):
 
 class BCECriterion(Criterion):
     """Minus the logarithm of the chance of 0s and 1s, perhaps times weights of the columns."""
+
+    _elementwise = True
 
     def __init__(self, weights: Any = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -157,12 +198,16 @@ class CrossEntropyCriterion(ClassNLLCriterion):
 class DistKLDivCriterion(Criterion):
     """The divergence of a distribution from that whose logarithms are the input."""
 
+    _elementwise = True
+
     def compute(self, x: Any, t: Any) -> Any:
         return self._reduced(ag.where(t > 0, t * (ag.log(ag.maximum(t, 1e-300)) - x), 0))
 
 
 class MarginCriterion(Criterion):
     """By how much scores miss a margin on the side of labels 1 and -1."""
+
+    _elementwise = True
 
     def __init__(self, margin: float = 1, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
@@ -256,7 +301,7 @@ class MultiCriterion(Criterion):
         return self
 
     def compute(self, x: Any, t: Any) -> Any:
-        return sum(w * c.compute(x, t) for c, w in self.parts)
+        return sum(w * c.compute(*c._paired(x, t)) for c, w in self.parts)
 
 
 class CriterionTable(Criterion):

@@ -59,6 +59,8 @@ class WeightedMSECriterion(MSECriterion):
 class SpatialAutoCropMSECriterion(MSECriterion):
     """The mean of squared differences from the middle of targets, which may be larger images."""
 
+    _elementwise = False
+
     def compute(self, x: Any, t: Any) -> Any:
         key: list[Any] = [Ellipsis]
         for n, m in zip(t.shape[-2:], x.shape[-2:], strict=True):
@@ -85,6 +87,8 @@ class DistanceRatioCriterion(Criterion):
 
 class ClassSimplexCriterion(MSECriterion):
     """The mean of squared differences from corners of a regular simplex, one for each class."""
+
+    _elementwise = False
 
     def __init__(self, nClasses: int) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from agnesi.compat.torch7.counting import from_one, typed_view
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
 from agnesi.core.support import tree
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -141,10 +141,11 @@ class Module:
                 return self.compute(shape.build(filled), *parameters)
 
             y, pull = vjp(of_floats, *[leaves[i] for i in floats])
-            found = dict(zip(floats, pull(_as(y, arrays(gradOutput))), strict=True))
+            g = _as(y, arrays(gradOutput), type(self).__name__)
+            found = dict(zip(floats, pull(g), strict=True))
             return shape.build([found.get(i, np.zeros(v.shape)) for i, v in enumerate(leaves)])
         y, pull = vjp(lambda *given: self.compute(x, *given), *parameters)
-        return pull(_as(y, arrays(gradOutput)))
+        return pull(_as(y, arrays(gradOutput), type(self).__name__))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         """The gradient of the input, which stays in ``gradInput``."""
@@ -281,10 +282,15 @@ class Module:
         return f"nn.{type(self).__name__}"
 
 
-def _as(y: Any, g: Any) -> Any:
+def _as(y: Any, g: Any, owner: str) -> Any:
     """A cotangent in the structure and dtypes of a result."""
     ys, shape = tree.flatten(y)
     gs = tree.flatten(g)[0]
+    sizes = [["x".join(map(str, np.shape(t))) for t in ts] for ts in (ys, gs)]
+    if [t.size for t in ys] != [getattr(t, "size", None) for t in gs]:
+        told = [s[0] if len(s) == 1 else f"[{', '.join(s)}]" for s in sizes]
+        raise ShapeError(at(f"{owner}.backward: gradOutput must be as the output, {told[0]}, not "
+                            f"{told[1]}"))
     return shape.build([t.reshape(v.shape).astype(v.dtype) for v, t in zip(ys, gs, strict=True)])
 
 

@@ -1,0 +1,52 @@
+"""Mistakes in programs of other libraries are told in their words, at the user's line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agnesi.compat import chainer, theano
+from agnesi.compat import torch7 as torch
+from agnesi.compat.autograd import grad
+from agnesi.compat.autograd import numpy as anp
+from agnesi.compat.theano import tensor as T
+from agnesi.compat.torch7 import nn
+from agnesi.core.support.errors import GradientError, ShapeError
+from tests.errors.lambdas import check
+
+x, w = T.dvector("x"), theano.shared(np.ones(3), name="w")
+ones = torch.ones
+CASES: list[Any] = [
+    (lambda: torch.linspace(0, 1, 2.5), TypeError, "linspace(0, 1, 2.5): 'float' object cannot be "
+     "interpreted as an integer; it is called as linspace(a, b, n=100)"),
+    (lambda: nn.BCECriterion().forward(ones(3), ones(4)), ShapeError, "BCECriterion.forward("
+     "DoubleTensor of 3, DoubleTensor of 4): they must have as many elements"),
+    (lambda: nn.MSECriterion().forward(ones(3)), TypeError, "MSECriterion.forward(DoubleTensor of "
+     "3): the target is missing; it is called as forward(input, target)"),
+    (lambda: nn.Linear(3, 2).backward(ones(4, 3), ones(4, 5)), ShapeError,
+     "Linear.backward: gradOutput must be as the output, 4x2, not 4x5"),
+    (lambda: theano.grad((x ** 2).sum(), w), theano.gradient.DisconnectedInputError, "grad: the "
+     "cost does not depend on w, TensorType(float64, vector); disconnected_inputs='ignore' gives "
+     "zeros"),
+    (lambda: theano.function([x], x * w, givens={w: np.ones((2, 2))}), TypeError, "function: "
+     "givens replace w, TensorType(float64, vector), by TensorType(float64, matrix): both must "
+     "have the same dtype and number of axes"),
+    (lambda: setattr(chainer.Variable(np.ones(3)), "array", [1.0]), TypeError,
+     "Variable.data must be a numpy.ndarray, not [1.0]: np.array(..., dtype=np.float32)"),
+    (lambda: grad(lambda x: float(x) ** 2)(3.0), GradientError, "float() would lose the gradient "
+     "of float64[]: leave it out, or take autograd.tracer.getval(x) if none is to flow through it"),
+    (lambda: grad(lambda x: anp.sum(x) * int(x[0]))(np.ones(3)), GradientError, "int() would lose "
+     "the gradient of float64[]: leave it out, or take autograd.tracer.getval(x) if none is to "
+     "flow through it"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "text"), CASES, ids=range(len(CASES)))
+def test_texts(wrong: Any, kind: Any, text: str) -> None:
+    check(wrong, kind, text)
+
+
+def test_torch7_compares_targets_of_other_shapes_element_by_element() -> None:
+    assert nn.MSECriterion().forward(torch.range(1, 4).view(4, 1), torch.range(1, 4)) == 0.0
