@@ -36,7 +36,14 @@ from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.storage.leaves import COPY, node_of
 from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
-from agnesi.core.storage.views import element_place, let_go, looking_through, root, share
+from agnesi.core.storage.views import (
+    element_place,
+    let_go,
+    looking_through,
+    read_only,
+    root,
+    share,
+)
 from agnesi.core.storage.written import need_place
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES, switched
@@ -462,16 +469,6 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     else:
         touch(target)
     return target
-
-
-def read_only(target: Any) -> str:
-    """The text of the error where something cannot be changed in place: of the first of what it
-    looks into that cannot."""
-    while (view := getattr(target, "_view", None)) is not None and (
-            base := view.base).array is not None and not base.array.flags.writeable:
-        target = base
-    return (f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
-            "and sliding_window_view do, and cannot be changed in place; change a copy")
 
 
 def _preserve(target: Tensor) -> None:

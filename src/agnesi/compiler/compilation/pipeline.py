@@ -12,7 +12,6 @@ import numpy as np
 from agnesi.compiler.compilation.artifact import Recipe
 from agnesi.compiler.compilation.products import library
 from agnesi.core.backend import Backend
-from agnesi.core.dispatch import read_only
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.calls.gemm import HOLD, RELEASE, Library
 from agnesi.core.ir.dims import is_static
@@ -21,6 +20,7 @@ from agnesi.core.ir.interning import interning
 from agnesi.core.ir.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
 from agnesi.core.ir.node import Node
 from agnesi.core.op import explain, name_at
+from agnesi.core.storage.views import read_only
 from agnesi.core.support.errors import MissingInputError, at
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import struct
