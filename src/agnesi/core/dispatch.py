@@ -36,15 +36,8 @@ from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.storage.leaves import COPY, node_of
 from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
-from agnesi.core.storage.views import (
-    element_place,
-    let_go,
-    looking_through,
-    read_only,
-    root,
-    share,
-)
-from agnesi.core.storage.written import need_place
+from agnesi.core.storage.views import element_place, let_go, looking_through, root, share
+from agnesi.core.storage.written import need_place, read_only
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES, switched
 from agnesi.core.support.errors import (

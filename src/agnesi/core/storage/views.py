@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
 
 
@@ -93,16 +93,6 @@ def looking_through(x: Tensor, ends: Callable[[Tensor], bool] | None = None) -> 
     while (view := found[-1]._view) is not None and not (ends and ends(found[-1])):
         found.append(view.base)
     return found[::-1]
-
-
-def read_only(target: Any) -> str:
-    """The text of the error where something cannot be changed in place: of the first of what it
-    looks into that cannot."""
-    while (view := getattr(target, "_view", None)) is not None and (
-            base := view.base).array is not None and not base.array.flags.writeable:
-        target = base
-    return (f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
-            "and sliding_window_view do, and cannot be changed in place; change a copy")
 
 
 def root(target: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from agnesi.core.op import typed
@@ -19,3 +21,13 @@ def need_place(target: Tensor, value: Tensor) -> None:
     if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, "same_kind"):
         raise DTypeError(f"results of dtype {value.dtype} cannot be written into {typed(target)}; "
                          f"leave the operand as it is, or convert it to {value.dtype} first")
+
+
+def read_only(target: Any) -> str:
+    """The text of the error where something cannot be changed in place: of the first of what it
+    looks into that cannot."""
+    while (view := getattr(target, "_view", None)) is not None and (
+            base := view.base).array is not None and not base.array.flags.writeable:
+        target = base
+    return (f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
+            "and sliding_window_view do, and cannot be changed in place; change a copy")
