@@ -26,7 +26,15 @@ CASES: list[Any] = [
     (lambda: nn.MSECriterion().forward(ones(3)), TypeError, "MSECriterion.forward(DoubleTensor of "
      "3): the target is missing; it is called as forward(input, target)"),
     (lambda: nn.Linear(3, 2).backward(ones(4, 3), ones(4, 5)), ShapeError,
-     "Linear.backward: gradOutput must be as the output, 4x2, not 4x5"),
+     "Linear.backward(DoubleTensor of 4x3): gradOutput must be as the output, 4x2, not 4x5"),
+    (lambda: nn.Sequential().add(nn.Tanh()).add(nn.Linear(6, 1)).forward(ones(4, 5)), ShapeError,
+     "module 2 of Sequential: Linear.forward(DoubleTensor of 4x5): features differ: 5 (axis -1 of "
+     "x (4, 5)) and 6 (axis 1 of weight (1, 6))"),
+    (lambda: nn.LookupTable(10, 3).forward(torch.Tensor([0])), IndexError, "LookupTable.forward("
+     "DoubleTensor of 1): indices run from 1 to 10, not from 0 to 0"),
+    (lambda: nn.Dropout(1.5), ValueError, "Dropout: p must be in [0, 1), not 1.5"),
+    (lambda: T.dmatrix().dimshuffle(0), ValueError, "dimshuffle(0,): axis 1 of TensorType(float64, "
+     "matrix) is left out, whose size need not be 1"),
     (lambda: theano.grad((x ** 2).sum(), w), theano.gradient.DisconnectedInputError, "grad: the "
      "cost does not depend on w, TensorType(float64, vector); disconnected_inputs='ignore' gives "
      "zeros"),

@@ -226,9 +226,9 @@ def __int__(self: Tensor, /) -> int:  # noqa: N807
 
 
 def __float__(self: Tensor, /) -> float:  # noqa: N807
-    _check_box(self, "float()")
     if is_followed(self) and _caller_does("STORE_SUBSCR"):
         exported(self, "an assignment to an element of a NumPy array")
+    _check_box(self, "float()")
     return float(_one(self, "float()"))
 
 

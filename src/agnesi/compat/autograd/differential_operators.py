@@ -72,6 +72,9 @@ def jacobian(fun: Function, x: Any) -> Any:
     """Returns a function which computes the Jacobian, of the shape of the result followed by that
     of the argument, which are arrays or numbers."""
     vjp, ans = _make_vjp(fun, x)
+    if isinstance(ans, (list, tuple, dict)):
+        raise TypeError(at(f"jacobian: the function must return an array, not {typed(ans)}: "
+                           "np.array or np.stack makes one of several numbers"))
     space = vspace(ans)
     rows = [vjp(e) for e in space.standard_basis()]
     return np.reshape(np.stack(rows), space.shape + np.shape(x))

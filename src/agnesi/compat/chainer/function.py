@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.chainer.variable import Variable, as_variable, common, weak
+from agnesi.core.support.errors import at, typed
 
 Arrays = tuple[Any, ...]
 
@@ -64,8 +65,8 @@ class Function:
         function.followed = not volatile
         ys = function.forward(tuple([x.data for x in xs]))
         if not isinstance(ys, tuple):
-            raise TypeError(f"{self.label}.forward must return a tuple of arrays, not "
-                            f"{type(ys).__name__}: end the line with a comma")
+            raise TypeError(at(f"{self.label}.forward must return a tuple of arrays, not "
+                               f"{typed(ys)}: end the line with a comma"))
         results = tuple([Variable(np.asarray(y), volatile=volatile) for y in ys])
         if function.followed:
             function.rank = max((x.rank for x in xs), default=0)

@@ -235,7 +235,11 @@ class ChainList(Link):
     append = add_link
 
     def __getitem__(self, index: Any) -> Any:
-        return self._list[index]
+        try:
+            return self._list[index]
+        except IndexError:
+            raise IndexError(at(f"{type(self).__name__}[{index}]: there are {len(self._list)} "
+                                "links, counted from 0")) from None
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._list)

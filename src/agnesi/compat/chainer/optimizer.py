@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 
 
 class Optimizer:
@@ -63,6 +63,11 @@ class Optimizer:
         else:
             if hasattr(params_grads, "collect_parameters"):
                 params_grads = params_grads.collect_parameters()
+            if not isinstance(params_grads, (list, tuple)) or len(params_grads) != 2 or not all(
+                    isinstance(part, (list, tuple)) for part in params_grads):
+                raise TypeError(at(f"{type(self).__name__}.setup takes a link, as in setup(model), "
+                                   "or a pair of tuples of arrays, parameters and gradients, not "
+                                   f"{typed(params_grads)}"))
             self._entries = [_Pair(p, g) for p, g in zip(*params_grads, strict=True)]
             self._paths = [f"/{i}" for i in range(len(self._entries))]
         self._states = [self.init_state(e.data, e.grad) for e in self._entries]

@@ -165,13 +165,13 @@ class Variable:
         return f"<variable {self.name}>" if self.name else f"<variable {self.label}>"
 
     def __bool__(self) -> bool:
-        raise NotImplementedError("the truth of a Variable: use its data")
+        raise NotImplementedError(at("the truth of a Variable: use its data"))
 
     def __hash__(self) -> int:
         return id(self)
 
     def __eq__(self, other: object) -> Any:
-        raise NotImplementedError("comparison of Variables: compare their data")
+        raise NotImplementedError(at("comparison of Variables: compare their data"))
 
     def __reduce__(self) -> Any:
         return Variable, (self.data, self._volatile, self.name, self._grad)
@@ -183,7 +183,7 @@ class Variable:
     def __getattr__(self, name: str) -> Any:
         if name in OPERATORS and not name.startswith("_"):
             return OPERATORS[name].__get__(self)
-        raise AttributeError(f"a Variable has no attribute {name!r}")
+        raise AttributeError(f"a Variable has no attribute {name!r}", name=name, obj=self)
 
     def set_creator(self, gen_func: Any) -> None:
         """Note which function made it."""
@@ -236,8 +236,8 @@ class Variable:
         """
         if self._grad is None:
             if self.data.size != 1:
-                raise ValueError(f"backward() of {self.label} needs its gradient: set y.grad "
-                                 "first, as only single numbers begin with 1")
+                raise ValueError(at(f"backward() of {typed(self)} needs its gradient: set y.grad "
+                                    "first, as only single numbers begin with 1"))
             self._grad = np.ones_like(self.data)
         _propagate(self, retain_grad)
 
@@ -254,11 +254,11 @@ class Variable:
 def checked(array: Any, like: Any, what: str) -> None:
     """Refuse an array of another shape or dtype."""
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"{what} must be a numpy.ndarray, not {type(array).__name__}")
+        raise TypeError(at(f"{what} must be a numpy.ndarray, not {typed(array)}"))
     if array.dtype != like.dtype:
-        raise TypeError(f"{what} is {array.dtype}, the data {like.dtype}")
+        raise TypeError(at(f"{what} is {typed(array)}, the data {typed(like)}"))
     if array.shape != like.shape:
-        raise ValueError(f"{what} has shape {array.shape}, the data {like.shape}")
+        raise ValueError(at(f"{what} is {typed(array)}, the data {typed(like)}"))
 
 
 def _propagate(end: Variable, retain: bool) -> None:

@@ -259,7 +259,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         if not isinstance(a, SharedVariable):
             raise TypeError(f"updates are of shared variables, not of {a!r}; "
                             "theano.shared(value) makes one")
-    changes = [(bare(a), _like(a, b)) for a, b in _pairs(updates)]
+    changes = [(bare(a), _given(a, b, "function: updates")) for a, b in _pairs(updates)]
     swaps = [(_target(a), _given(a, b, "function: givens")) for a, b in _pairs(givens)]
     given = [ours for i in told for ours in _told(i)]
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}

@@ -10,6 +10,7 @@ from agnesi.api import symbolic
 from agnesi.compat.theano import tensor
 from agnesi.compat.theano.functions import function
 from agnesi.compat.theano.variable import METHODS, Variable, bare, wrapped
+from agnesi.core.support.errors import at
 
 
 def _eval(x: Variable, inputs_to_values: Mapping[Any, Any] | None = None, **options: Any) -> Any:
@@ -27,6 +28,11 @@ def _dimshuffle(x: Variable, *pattern: Any) -> Variable:
     """Axes in another order, "x" for new ones of size 1."""
     if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
         pattern = tuple(pattern[0])
+    kept = [a % x.ndim if isinstance(a, int) and x.ndim else a for a in pattern]
+    for a, one in enumerate(x.broadcastable):
+        if a not in kept and not one:
+            raise ValueError(at(f"dimshuffle{pattern}: axis {a} of {x.type} is left out, whose "
+                                "size need not be 1"))
     return wrapped(symbolic.dimshuffle(x._value, *pattern))
 
 

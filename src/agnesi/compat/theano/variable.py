@@ -168,8 +168,8 @@ class Variable:
         return wrapped(self._value[bare(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise TypeError("a symbolic variable cannot be assigned to; "
-                        "T.set_subtensor(x[key], value) gives a new one")
+        raise TypeError(at(f"{self!r}[...] = value: a symbolic variable cannot be assigned to; "
+                           "T.set_subtensor(x[key], value) gives a new one"))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

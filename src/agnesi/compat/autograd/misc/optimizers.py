@@ -8,6 +8,7 @@ from typing import Any
 
 import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.misc.flatten import flatten
+from agnesi.core.support.errors import call_user
 
 Function = Callable[..., Any]
 
@@ -19,10 +20,11 @@ def unflatten_optimizer(optimize: Function) -> Function:
         start, unflatten = flatten(x0)
 
         def gradient(x: Any, i: int) -> Any:
-            return flatten(grad(unflatten(x), i))[0]
+            return flatten(call_user(grad, (unflatten(x), i), {}, "grad", "grad(x, i)"))[0]
 
         def told(x: Any, i: int, g: Any) -> Any:
-            return callback(unflatten(x), i, unflatten(g))
+            form = "callback(x, i, g)"
+            return call_user(callback, (unflatten(x), i, unflatten(g)), {}, "callback", form)
 
         return unflatten(optimize(gradient, start, told if callback else None, *args, **keywords))
 

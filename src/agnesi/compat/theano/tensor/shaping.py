@@ -124,7 +124,15 @@ def join(axis: Any, *tensors: Any) -> Variable:
 
 def concatenate(tensor_list: Any, axis: int = 0) -> Variable:
     """Tensors one behind the other along an axis."""
+    _need_list("concatenate", tensor_list)
     return join(axis, *tensor_list)
+
+
+def _need_list(name: str, tensors: Any) -> None:
+    """Refuse one tensor where a list of them is taken."""
+    if isinstance(tensors, Variable):
+        raise TypeError(at(f"{name} takes a list of tensors, not {tensors!r}: {name}([x, y], "
+                           "axis=0)"))
 
 
 def horizontal_stack(*args: Any) -> Variable:

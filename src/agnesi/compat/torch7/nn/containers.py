@@ -25,7 +25,7 @@ class Container(Module):
 
     def add(self, module: Any) -> Any:
         """One more module."""
-        if not hasattr(module, "updateOutput"):
+        if not hasattr(module, "updateOutput") or isinstance(module, type):
             raise TypeError(f"module must be a module of nn, not {typed(module)}")
         self.modules.append(module)
         return self

@@ -167,4 +167,7 @@ class PReLU(Weighted):
 
 def batched(compute: Any, x: Any, axes: int) -> Any:
     """A function of batches on a sample, too."""
+    if x.ndim not in (axes - 1, axes):
+        raise ValueError(f"the input must have {axes - 1} dimensions, or {axes} of a batch, not "
+                         f"{x.ndim}")
     return compute(x) if x.ndim == axes else compute(x[None])[0]

@@ -169,7 +169,11 @@ class LookupTable(Weighted):
         return super().updateOutput(input)
 
     def compute(self, x: Any, w: Any) -> Any:
-        return w[ag.stop_gradient(x).astype("int64") - 1]
+        rows = np.asarray(ag.stop_gradient(x)).astype("int64")
+        if rows.size and not 1 <= rows.min() <= rows.max() <= len(w):
+            raise IndexError(f"indices run from 1 to {len(w)}, not from {rows.min()} to "
+                             f"{rows.max()}")
+        return w[rows - 1]
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: float = 1) -> None:
         rows = input.array.astype(int).reshape(-1) - 1

@@ -12,6 +12,7 @@ import numpy as np
 from agnesi.autodiff.transforms import vjp
 from agnesi.compat.torch7.counting import from_one, typed_view
 from agnesi.compat.torch7.maths import Tensor
+from agnesi.compat.torch7.nn.telling import told
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
 from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, at
@@ -72,6 +73,7 @@ class Module:
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         keep_arguments(cls)
+        told(cls)
 
     def __init__(self) -> None:
         self.output: Any = Tensor()
@@ -141,11 +143,11 @@ class Module:
                 return self.compute(shape.build(filled), *parameters)
 
             y, pull = vjp(of_floats, *[leaves[i] for i in floats])
-            g = _as(y, arrays(gradOutput), type(self).__name__)
+            g = _as(y, arrays(gradOutput))
             found = dict(zip(floats, pull(g), strict=True))
             return shape.build([found.get(i, np.zeros(v.shape)) for i, v in enumerate(leaves)])
         y, pull = vjp(lambda *given: self.compute(x, *given), *parameters)
-        return pull(_as(y, arrays(gradOutput), type(self).__name__))
+        return pull(_as(y, arrays(gradOutput)))
 
     def updateGradInput(self, input: Any, gradOutput: Any) -> Any:
         """The gradient of the input, which stays in ``gradInput``."""
@@ -282,15 +284,14 @@ class Module:
         return f"nn.{type(self).__name__}"
 
 
-def _as(y: Any, g: Any, owner: str) -> Any:
+def _as(y: Any, g: Any) -> Any:
     """A cotangent in the structure and dtypes of a result."""
     ys, shape = tree.flatten(y)
     gs = tree.flatten(g)[0]
     sizes = [["x".join(map(str, np.shape(t))) for t in ts] for ts in (ys, gs)]
     if [t.size for t in ys] != [getattr(t, "size", None) for t in gs]:
         told = [s[0] if len(s) == 1 else f"[{', '.join(s)}]" for s in sizes]
-        raise ShapeError(at(f"{owner}.backward: gradOutput must be as the output, {told[0]}, not "
-                            f"{told[1]}"))
+        raise ShapeError(f"gradOutput must be as the output, {told[0]}, not {told[1]}")
     return shape.build([t.reshape(v.shape).astype(v.dtype) for v, t in zip(ys, gs, strict=True)])
 
 
@@ -314,3 +315,4 @@ def _flattened(tensors: list[Tensor]) -> Tensor:
 
 
 keep_arguments(Module)
+told(Module)

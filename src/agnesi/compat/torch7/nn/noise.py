@@ -7,11 +7,21 @@ from typing import Any
 import agnesi as ag
 from agnesi.compat.torch7.maths import RANDOM
 from agnesi.compat.torch7.nn.transfer import With
+from agnesi.core.support.errors import at
 
 __all__ = ["Dropout", "RReLU", "SpatialDropout", "VolumetricDropout", "WhiteNoise"]
 
 
-class Dropout(With):
+class _Dropping(With):
+    """Base: ``p`` is a share."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        if not 0 <= self.p < 1:
+            raise ValueError(at(f"{type(self).__name__}: p must be in [0, 1), not {self.p}"))
+
+
+class Dropout(_Dropping):
     """A share of the elements set to zero in training, the others divided by what is left of 1."""
 
     names, defaults = ("p", "v1", "inplace", "stochasticInference"), (0.5, False, False, False)
@@ -27,7 +37,7 @@ class Dropout(With):
         return x * ag.asarray(self.noise, dtype=x.dtype)
 
 
-class SpatialDropout(With):
+class SpatialDropout(_Dropping):
     """A share of the planes of images set to zero in training; all are scaled in use."""
 
     names, defaults = ("p", "stochasticInference"), (0.5, False)

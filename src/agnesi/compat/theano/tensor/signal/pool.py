@@ -8,6 +8,9 @@ from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import disconnected_grad, grad
 from agnesi.compat.theano.variable import Variable, wrapped
+from agnesi.core.support.errors import at
+
+_MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
 
 def pool_2d(input: Any, ws: Any = None, ignore_border: bool | None = None,
@@ -44,6 +47,10 @@ def max_pool_2d_same_size(input: Any, patch_size: Any) -> Variable:
 
 def _pooled(x: Any, rank: int, ws: Any, ignore: bool | None, stride: Any, pad: Any,
             mode: str) -> Variable:
+    if mode not in _MODES:
+        raise ValueError(at(f"pool_{rank}d: mode must be one of {', '.join(_MODES)}, not {mode!r}"))
+    if ws is None:
+        raise TypeError(at(f"pool_{rank}d: ws, the size of the patches, is missing"))
     value = as_tensor_variable(x)._value
     size = tuple(int(n) for n in ws)
     step = size if stride is None else tuple(int(n) for n in stride)

@@ -1,0 +1,67 @@
+"""Errors of modules: which one, with what, and where in the containers around it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.compat.torch7.counting import told_from_one, typed_view
+from agnesi.core.keywords import WRAPPERS
+from agnesi.core.op import in_user_code
+from agnesi.core.support.errors import at
+
+WRAPPERS.add(__file__)
+#: What is told where a method fails: the one that users call.
+_METHODS = {"updateOutput": "forward", "updateGradInput": "backward",
+            "accGradParameters": "backward"}
+
+
+def told(kind: type) -> None:
+    """Let the methods of a class of modules tell the module and its input where they fail."""
+    for name, value in list(vars(kind).items()):
+        if name in _METHODS and not hasattr(value, "__wrapped__"):
+            setattr(kind, name, _telling(value, _METHODS[name]))
+
+
+def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(self: Any, input: Any, *rest: Any, **named: Any) -> Any:
+        try:
+            return function(self, input, *rest, **named)
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            better = _better(error, self, name, input)
+        raise better from better.__cause__
+
+    return call
+
+
+def _typed(input: Any) -> str:
+    """A tensor or a table of them in one line."""
+    if isinstance(input, (list, tuple)) and len(input) < 5:
+        return f"[{', '.join(map(_typed, input))}]"
+    return typed_view(input)
+
+
+def _better(error: Any, module: Any, name: str, input: Any) -> Exception:
+    """The error as one of the module, or of what it holds."""
+    inner = getattr(error, "module", None)
+    if inner is module or (inner is None and in_user_code(error)):
+        return error
+    text = str(error)
+    if inner is not None:
+        places = [k for k, m in enumerate(module.children(), 1) if m is inner]
+        text = f"module {places[0]} of {type(module).__name__}: {text}" if places else text
+        found: Any = type(error)(text)
+    else:
+        kind = TypeError if isinstance(error, AttributeError) else type(error)
+        owner = type(module).__name__
+        reason = told_from_one(text) or str(
+            getattr(error, "reason", None) or text.partition("\n  at ")[0])
+        for known in (f"{owner}.compute: ", f"{owner}.{name}: ", f"{owner}: "):
+            reason = reason.removeprefix(known)
+        kind = kind if kind.__module__.startswith(("builtins", "agnesi")) else IndexError
+        found = kind(at(f"{owner}.{name}({_typed(input)}): {reason}"))
+    found.module, found.counted, found.accident = module, True, False
+    found.__cause__ = None if inner is not None else error
+    return found
