@@ -20,12 +20,13 @@ class Run:
     def __init__(self):
         self.losses, self.rows, self.total, self.count, self.stale = [], [], 0.0, 0, 0
         self.best, self.average, self.state = float("inf"), None, "cold"
+        self.pair = [0.0, 0]
         self.w = ag.tensor([1.0, 2.0], dtype="float64", requires_grad=True)
         self.optimizer = optim.SGD([self.w], lr=0.1)
 
     def kept(self):
         return (self.losses, self.rows, self.total, self.count, self.stale, self.best, self.average,
-                self.state, self.w.tolist())
+                self.state, self.pair, self.w.tolist())
 
     def log(self, value):
         self.losses.append(float(value))
@@ -57,6 +58,13 @@ def averaged(run, x):
     value = x.sum().item()
     run.average = value if run.average is None else 0.9 * run.average + 0.1 * value
     return {"loss": value, "scaled": x * value, "share": 1 / (value + 1)}
+
+
+def in_list(run, x):
+    value = x.sum().item()
+    run.pair[0] = 0.9 * run.pair[0] + 0.1 * value
+    run.pair[1] += 1
+    return x - run.pair[0]
 
 
 def trained(run, x):
@@ -93,8 +101,8 @@ def clipped(run, x):
     return x * (1.0 / norm) if norm > 1.0 else x
 
 
-LOOPS = [(appended, 1), (best, 8), (totals, 4), (averaged, 4), (trained, 1), (checked, 4),
-         (typed, 3), (divided, 2), (clipped, 2)]
+LOOPS = [(appended, 1), (best, 8), (totals, 4), (averaged, 4), (trained, 1), (in_list, 4),
+         (checked, 4), (typed, 3), (divided, 2), (clipped, 2)]
 
 
 @pytest.mark.parametrize(("function", "versions"), LOOPS, ids=lambda v: getattr(v, "__name__", ""))

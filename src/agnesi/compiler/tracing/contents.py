@@ -128,23 +128,6 @@ class Appended(Contents):
         return ()
 
 
-class Item(Place):
-    """An element of a list, at its index."""
-
-    __slots__ = ("container", "index")
-
-    def __init__(self, path: str, container: list[Any], index: int) -> None:
-        self.container = container
-        self.index = index
-        super().__init__(path, self.now())
-
-    def now(self) -> Any:
-        return self.container[self.index] if self.index < len(self.container) else MISSING
-
-    def put(self, value: Any) -> None:
-        self.container[self.index] = value
-
-
 class Entered(Contents):
     """A dict to which code puts entries by keys that only the run knows, and does not look."""
 

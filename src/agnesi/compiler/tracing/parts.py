@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.container_uses import ANY, Named, Use, Uses, What, of_part, only
-from agnesi.compiler.tracing.contents import Appended, Contents, Entered, Item
+from agnesi.compiler.tracing.contents import Appended, Contents, Entered
 from agnesi.compiler.tracing.lent_arrays import Lent
-from agnesi.compiler.tracing.places import MISSING, Name, Place
+from agnesi.compiler.tracing.places import MISSING, Item, Name, Place
 
 #: Types of keys that are nothing but their values.
 _PLAIN_KEYS = (str, int, bool, float, bytes, type(None))
@@ -69,6 +69,8 @@ class Parts:
         is_open = value in self or not reads.is_met(value)
         if is_open and type(value) is list and all(_leads_through(use) for use in uses):
             self._elements(value, path, uses)
+        elif is_open and type(value) is list and _is_changed_at(value, uses):
+            self._items(value, path, uses)
         elif is_open and mapping is not None and _are_of_parts(value, mapping, uses):
             self._entries(value, mapping, path, uses)
         else:
@@ -85,6 +87,17 @@ class Parts:
                 name = f"{path}[{i}]"
                 self.use(inner, name, lambda parts=parts: parts,  # type: ignore[misc]
                          Item(name, value, i))
+
+    def _items(self, value: list[Any], path: str, uses: Uses) -> None:
+        """Record what is done with the things at some indices of a list, and with no others."""
+        if value not in self:
+            self._known[id(value)] = path, tuple(enumerate(value))
+            self._reads.name(value, path)
+        for i in {keys[0] for keys, _ in uses}:
+            name, parts = f"{path}[{i}]", of_part(uses, i)
+            place = self._reads.place((id(value), i), lambda i=i, n=name: Item(n, value, i),
+                                      only(parts, What.PUT))
+            self._held(place, self._known[id(value)][1][i][1], name, parts)
 
     def _entries(self, value: Any, mapping: dict[Any, Any], path: str, uses: Uses) -> None:
         if value not in self:
@@ -103,9 +116,13 @@ class Parts:
 
     def _entry(self, mapping: dict[Any, Any], key: Any, inner: Any, path: str, uses: Uses) -> None:
         """Record what is done with one entry."""
-        put = only(uses, What.PUT)
-        place = self._reads.place((id(mapping), key), lambda: Name(path, mapping, key, inner), put)
-        if not put and inner is not MISSING and mapping.get(key) is inner:
+        place = self._reads.place((id(mapping), key), lambda: Name(path, mapping, key, inner),
+                                  only(uses, What.PUT))
+        self._held(place, inner, path, uses)
+
+    def _held(self, place: Place, inner: Any, path: str, uses: Uses) -> None:
+        """Look into what a place held before the trace, if code does not just put another there."""
+        if not only(uses, What.PUT) and inner is not MISSING and place.now() is inner:
             deeper = frozenset(use for use in uses if use.keys or use.what is not What.PUT)
             self.use(inner, path, lambda: deeper, place)
 
@@ -128,6 +145,11 @@ class Parts:
             made = Contents(path, value, lambda v: _mapping(v).items())  # type: ignore[union-attr]
             made.value = before
             reads.place((id(value), "contents"), lambda: made)
+        elif (id(value), "contents") not in reads.places:
+            reads.forget(lambda place: isinstance(place, Item) and place.container is value)
+            whole = Contents(path, value, iter)
+            whole.value = tuple(held for _, held in before)
+            reads.place((id(value), "contents"), lambda: whole)
         for key, inner in before:
             reads.meet(inner, f"{path}[{key!r}]")
 
@@ -137,6 +159,16 @@ def _leads_through(use: Use) -> bool:
     keys, what = use
     return bool(keys) and (keys[0] is ANY or type(keys[0]) is int) and (
         len(keys) > 1 or what is What.APPEND)
+
+
+def _is_changed_at(value: list[Any], uses: Uses) -> bool:
+    """Return whether code replaces elements of a list, and uses it at indices alone that it tells.
+
+    Native code compares one that is only read at once.
+    """
+    return all(use.keys and type(use.keys[0]) is int and 0 <= use.keys[0] < len(value)
+               for use in uses) and any(
+        len(use.keys) == 1 and use.what in (What.PUT, What.CHANGE) for use in uses)
 
 
 def _grows(value: Any) -> bool:

@@ -175,6 +175,28 @@ class Name(Place):
         return [entry(self.mapping, self.name, self.value)]
 
 
+class Item(Place):
+    """An element of a list, at its index."""
+
+    __slots__ = ("container", "index")
+
+    def __init__(self, path: str, container: list[Any], index: int) -> None:
+        self.container = container
+        self.index = index
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return self.container[self.index] if self.index < len(self.container) else MISSING
+
+    def put(self, value: Any) -> None:
+        self.container[self.index] = value
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        held = name(self.container)
+        same_one = f"len({held}) > {self.index} and {held}[{self.index}] is {name(self.value)}"
+        return f"({same_one} or {super().condition(name)})"
+
+
 class WeaklyHeld(Name):
     """An attribute of an object that the function only has by weak references."""
 
@@ -445,7 +467,7 @@ def _is_method(value: Any) -> bool:
 
 def can_vary(place: Place, now: Any) -> bool:
     """Return whether a place holds numbers or tensors, which the code can take at run time."""
-    if isinstance(place, WeaklyHeld) or not isinstance(place, (Attribute, Slot, Name, Cell)):
+    if isinstance(place, WeaklyHeld) or not isinstance(place, (Attribute, Slot, Name, Cell, Item)):
         return False
     if type(now) is not type(place.value):
         return False
