@@ -18,7 +18,7 @@ MODEL = nn.Linear(4, 2)
 OPTIMIZER = optim.SGD(MODEL.parameters(), lr=0.1)
 TRAINER = training.Trainer(MODEL, OPTIMIZER, nn.MSELoss(), jit=False)
 SPARSE = ag.sparse_coo_tensor([[0], [0]], [1.0], (2, 2))
-BATCH = "Trainer: a batch must be a tuple of inputs and the target, not"
+BATCH = "a batch must be a tuple of inputs and the target, not"
 MAKE = "give (x, y), or a dataset and a collate_fn that make such ones"
 EMPTY = ("there is no batch: the data are empty, or a generator that was read to its end; give a "
          "list or a DataLoader")
@@ -26,10 +26,10 @@ EMPTY = ("there is no batch: the data are empty, or a generator that was read to
 CASES = [
     (lambda: TRAINER.fit((X, Y), epochs=-1), ValueError,
      "Trainer.fit: epochs must be at least 0, not -1"),
-    (lambda: TRAINER.fit(X, epochs=1), TypeError, f"{BATCH} float32[6, 4]; {MAKE}"),
+    (lambda: TRAINER.fit(X, epochs=1), TypeError, f"Trainer.fit: {BATCH} float32[6, 4]; {MAKE}"),
     (lambda: TRAINER.evaluate([]), ValueError, f"Trainer.evaluate: {EMPTY}"),
     (lambda: TRAINER.evaluate(data.DataLoader([1, 2], collate_fn=lambda b: None)), TypeError,
-     f"{BATCH} None; {MAKE}"),
+     f"Trainer.evaluate: {BATCH} None; {MAKE}"),
     (lambda: list(data.DataLoader([None, None])), TypeError,
      "DataLoader: samples of a batch are None: the dataset's __getitem__ returns nothing; let it "
      "return a sample, or give a collate_fn"),
@@ -45,6 +45,21 @@ CASES = [
      "TensorDataset: there are 6 samples, and no sample 9"),
     (lambda: data.random_split([1, 2], "a"), TypeError, "random_split: lengths must be numbers of "
      "samples, or shares of 1, not 'a'"),
+    (lambda: data.random_split([1, 2], [3, -1]), ValueError, "random_split: lengths must be at "
+     "least 0, and must sum to 2 or 1, not [3, -1]"),
+    (lambda: data.ConcatDataset([[1, 2]])[5], IndexError,
+     "ConcatDataset: there are 2 samples, and no sample 5"),
+    (lambda: data.SubsetRandomSampler(5), TypeError,
+     "SubsetRandomSampler: indices must be a list of integers, not 5"),
+    (lambda: nn.functional.multi_margin_loss(X, [0] * 6, weight=V), ag.ShapeError,
+     "multi_margin_loss(float32[6, 4], [0, 0, 0, 0, 0, 0], weight=float32[3]): weight must have 4 "
+     "elements, not be float32[3]"),
+    (lambda: nn.BCEWithLogitsLoss(pos_weight=V)(X, X), ag.ShapeError, "BCEWithLogitsLoss("
+     "float32[6, 4], float32[6, 4], pos_weight=float32[3]): sizes 4 and 3 differ on axis -1 and "
+     "neither is 1: shapes (6, 4) and (3,) do not broadcast"),
+    (lambda: optim.lr_scheduler.StepLR(OPTIMIZER, 1).load_state_dict({"a": 1}), KeyError, "StepLR."
+     "load_state_dict: the state is not one of this schedule: it lacks ['base_lrs', 'epoch', "
+     "'gamma', 'step_size']; it has besides ['a']"),
     (lambda: nn.Sequential(MODEL)[9], IndexError, "Sequential[9]: its entries are 0 to 0"),
     (lambda: nn.ModuleDict({"a": MODEL})["b"], KeyError, "ModuleDict has no 'b', but ['a']"),
     (lambda: nn.ParameterList([MODEL]), TypeError,
@@ -56,7 +71,7 @@ CASES = [
     (lambda: optim.lr_scheduler.StepLR(OPTIMIZER, 1).load_state_dict(3), TypeError, "StepLR."
      "load_state_dict takes a mapping of names to values, not 3; state_dict() gives one"),
     (lambda: Classifier(optimizer="Adamm").fit(np.ones((4, 2)), [0, 1, 0, 1]), ValueError,
-     "Classifier: optimizer must be the name of a class of agnesi.optim, such as 'Adam', or a "
+     "Classifier.fit: optimizer must be the name of a class of agnesi.optim, such as 'Adam', or a "
      "function that makes one of parameters, not 'Adamm'"),
     (lambda: Classifier(lr="a").fit(np.ones((4, 2)), [0, 1, 0, 1]), TypeError,
      "Classifier.fit: lr must be a number, not 'a'"),
@@ -104,3 +119,22 @@ def test_places_from_the_end_are_narrowed() -> None:
 def test_weights_sum_to_something_in_every_form(form: Any) -> None:
     with pytest.raises(ValueError, match="weights must not sum to zero"):
         form(lambda w: ag.average(V, weights=w), ag.zeros(3))
+
+
+def test_methods_that_no_trainer_calls_are_told() -> None:
+    with pytest.warns(UserWarning, match="on_train_begin is never called: callbacks have"):
+        class Shout(training.Callback):
+            def on_train_begin(self, trainer: Any) -> None: ...
+
+
+def test_arguments_that_a_hook_gave_are_told() -> None:
+    layer = nn.Linear(4, 2)
+    layer.register_forward_pre_hook(lambda module, args: args * 2)
+    with pytest.raises(TypeError, match="3 were given, 2 of which a forward_pre hook gave for 1"):
+        layer(X)
+
+
+def test_files_of_other_kinds_are_named(tmp_path: Any) -> None:
+    np.savez(tmp_path / "w.npz", w=np.ones(3))
+    with pytest.raises(ValueError, match="it begins as a zip file"):
+        ag.load(tmp_path / "w.npz")

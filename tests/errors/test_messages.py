@@ -301,7 +301,8 @@ GRADIENTS = [
     (lambda: (leaf(3) * 2).requires_grad_(False), ag.GradientError,
      "float32[3] was computed; use .detach() to cut its history"),
     (lambda: ag.ones(3).retain_grad(), ag.GradientError,
-     "float32[3] does not require grad, so it will not have one"),
+     "retain_grad: float32[3] does not require grad, so it will not have one; "
+     "requires_grad=True makes it a parameter"),
     (lambda: setattr(leaf(3), "grad", ag.ones(4)), ValueError,
      "grad has float32[4], but the tensor has float32[3]; both must agree"),
     (lambda: setattr(leaf(3), "grad", np.ones(3)), TypeError,

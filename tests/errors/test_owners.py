@@ -80,7 +80,8 @@ CASES = [
     (lambda: metrics.R2Score().update("a", "b"), ag.DTypeError, "R2Score.update: "
      "cannot make a tensor from 'a'"),
     (lambda: training.Trainer(MODEL, optim.SGD(MODEL.parameters(), 0.1), nn.MSELoss()).predict("x"),
-     TypeError, "Trainer: data must be a DataLoader, a dataset or a tuple of arrays, not 'x'"),
+     TypeError, "Trainer.predict: data must be a DataLoader, a dataset or a tuple of arrays, not "
+     "'x'"),
     (lambda: training.find_lr(nn.Linear(4, 2), 3), TypeError,
      "find_lr: trainer must be agnesi's Trainer, not Linear(4, 2)"),
     (lambda: ag.function([], [], allow_unused=True), TypeError, "function() got an unexpected "

@@ -64,7 +64,7 @@ CASES = [
      "theano.config has no setting 'floatx'; did you mean 'floatX'?"),
     (lambda: theano.config.foo, AttributeError, "theano.config has no setting 'foo'"),
     (lambda: optimizer().load_state_dict(worded(lr="fast")), ValueError,
-     "SGD: lr must be a number of at least 0, not 'fast'"),
+     "SGD.load_state_dict: lr must be a number of at least 0, not 'fast'"),
     (written(nn.LSTM(3, 4, 2), "num_layers", 1), AttributeError, "LSTM.num_layers was used when "
      "the layer was made, and cannot become 1: make another one, LSTM(..., num_layers=1)"),
     (written(nn.MultiheadAttention(8, 2), "num_heads", 3), ValueError,

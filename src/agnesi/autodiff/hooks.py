@@ -142,5 +142,6 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
     if not callable(hook):
         raise TypeError(at(f"register_hook: hook must be a function, not {typed(hook)}"))
     if not self._requires_grad:
-        raise GradientError(at(f"{typed(self)} does not require grad, so it will not have one"))
+        raise GradientError(at(f"register_hook: {typed(self)} does not require grad, so it will "
+                               "not have one; requires_grad=True makes it a parameter"))
     return Handle(HOOKED.of(self), hook)

@@ -348,7 +348,8 @@ def retain_grad(x: Tensor) -> None:
     tensor([1., 1.])
     """
     if not x._requires_grad:
-        raise GradientError(at(f"{typed(x)} does not require grad, so it will not have one"))
+        raise GradientError(at(f"retain_grad: {typed(x)} does not require grad, so it will not "
+                               "have one; requires_grad=True makes it a parameter"))
     node = current(x)
     if node.op is not None:
         node.handle = weakref.ref(x)

@@ -246,6 +246,9 @@ def named(error: Any, name: str) -> Exception | None:
     text = str(error)
     if text.startswith(_QUIET) and isinstance(getattr(error, "reason", None), str):
         text = f"{error.reason}\n  at {text.rpartition(_AT)[2]}"  # by what of ours it was found
+    owner, _, method = name.partition(".")
+    if method:
+        text = text.removeprefix(f"{owner}: ")
     if "\n  at " not in text or text.startswith(name) or (not getattr(
             error, "located", False) and any(map(text.partition("\n")[0].count, name.split(".")))):
         return None

@@ -189,6 +189,22 @@ def called(name: str, args: Any) -> str:
     return f"{name}({', '.join(map(typed, args))})"
 
 
+class Named:
+    """An operand that was given by keyword, in the words of an error: ``weight=float32[3]``."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+
+    def __repr__(self) -> str:
+        return f"{self.name}={typed(self.value)}"
+
+
+def with_named(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """The operands of a call, with the tensors among its keywords."""
+    found = [Named(k, v) for k, v in keywords.items() if getattr(v, "shape", ()) != ()]
+    return (*args, *found)
+
+
 def name_at(name: str, where: Any) -> str:
     """``dot: matmul``: an operation's name behind that of the function that the user called."""
     outer = where[2] if where is not None else ""
@@ -276,6 +292,7 @@ def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
     told: Any = kind(f"{called(told_name, args)}: {reason}\n  at {place}")
     told.located = True
     told.reason = reason
+    told.named = tuple([a for a in args if type(a) is Named])
     told.accident = is_accident(error)
     found: Exception = told
     return found.with_traceback(error.__traceback__) if in_user_code(error) else found

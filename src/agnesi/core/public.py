@@ -12,7 +12,15 @@ from typing import Any, NoReturn, TypeVar
 from agnesi.core import arguments, options
 from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply, assign, touch
-from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, renamed_error, typed
+from agnesi.core.op import (
+    EXPLAINED,
+    Op,
+    in_user_code,
+    is_accident,
+    renamed_error,
+    typed,
+    with_named,
+)
 from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
 from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
@@ -136,12 +144,13 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     """
     if isinstance(error, Warning):
         raise error
+    given = with_named(args, keywords)
     error = arguments.of_keyword(error, function, keywords)
     error = arguments.of_text(error, function, args, name)
     if isinstance(error, RecursionError) and (deep := arguments.nested(function, args, keywords)):
         raise NestingError(at(f"{name}: {deep}")) from None
     if (reason := arguments.no_number(function, args, keywords)) and not in_user_code(error):
-        raise renamed_error(TypeError(reason), name, args, _parameters(function)) from None
+        raise renamed_error(TypeError(reason), name, given, _parameters(function)) from None
     unbound = str(error).startswith(f"{function.__name__}() ")  # Python's words for a wrong call
     if unbound or not is_accident(error) or in_user_code(error):
         if not isinstance(error, EXPLAINED):
@@ -149,7 +158,7 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         if unbound and ("argument" in str(error)) and "keyword" not in str(error):
             error = TypeError(f"{error}; it is called as {arguments.form(function, name)}"
                               + _listed(function, args))
-        raise renamed_error(error, name, args, _parameters(function)) from None
+        raise renamed_error(error, name, given, _parameters(function)) from None
     reason = arguments.culprit(function, args, keywords)
     better: Exception | None = TypeError(reason) if reason else None
     if better is None:
@@ -160,7 +169,7 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         better = TypeError(f"the arguments do not fit together: {type(error).__name__}: {error}")
         better.__cause__ = error
     found: Any = renamed_error(
-        error if better is None else better, name, args, _parameters(function)
+        error if better is None else better, name, given, _parameters(function)
     )
     found.accident = True
     raise found from (None if better is None else better.__cause__)

@@ -37,6 +37,8 @@ def default_collate(samples: Sequence[Any]) -> Any:
 
 def _collated(samples: Sequence[Any], stack: Any) -> Any:
     """A batch whose arrays ``stack`` makes of a list of arrays."""
+    if not samples:
+        raise ValueError(at("DataLoader: there are no samples to make a batch of"))
     first = samples[0]
     if isinstance(first, Tensor):
         return stack([t.array for t in samples])

@@ -300,7 +300,8 @@ class ConcatDataset(Dataset):
     def __getitem__(self, index: int) -> Any:
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
-            raise IndexError(at(f"sample {index} of {len(self)}"))
+            raise IndexError(at(f"ConcatDataset: there are {len(self)} samples, and no sample "
+                                f"{index}"))
         which = bisect.bisect_right(self._ends, place)
         return self.datasets[which][place - (self._ends[which - 1] if which else 0)]
 
@@ -334,6 +335,9 @@ def random_split(dataset: Sized, lengths: Lengths,
     [8, 2]
     """
     count = len(dataset)
+    if min(lengths, default=0) < 0:
+        raise ValueError(at(f"random_split: lengths must be at least 0, and must sum to {count} or "
+                            f"1, not {list(lengths)}"))
     sizes = [int(n) for n in lengths]
     if any(n != size for n, size in zip(lengths, sizes, strict=True)) or sum(sizes) != count:
         if abs(sum(lengths) - 1) > 1e-6 or min(lengths) < 0:

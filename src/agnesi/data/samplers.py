@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api.random import Generator, exponential, integers, uniform
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Count
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 from agnesi.data.orders import Blocks, cut, is_sequence
 
 
@@ -125,6 +125,9 @@ class SubsetRandomSampler(Sampler):
 
     def __init__(self, indices: TensorLike, generator: Generator | None = None) -> None:
         self.indices, self.generator = np.asarray(indices), generator
+        if self.indices.ndim != 1:
+            raise TypeError(at("SubsetRandomSampler: indices must be a list of integers, not "
+                               f"{typed(indices)}"))
 
     def order(self, generator: Generator) -> Any:
         return self.indices[shuffled(len(self.indices), generator)]
@@ -156,7 +159,7 @@ class WeightedRandomSampler(Sampler):
         self.num_samples, self.replacement = num_samples, replacement
         if self.weights.ndim != 1 or not (self.weights >= 0).all() or not self.weights.sum() > 0:
             raise ValueError(at("WeightedRandomSampler: weights must be a vector of numbers of at "
-                                "least 0, some of them above"))
+                                f"least 0, some of them above, not {typed(weights)}"))
         if not replacement and num_samples > np.count_nonzero(self.weights):
             raise ValueError(at(f"WeightedRandomSampler: {np.count_nonzero(self.weights)} weights "
                                 f"are above 0, fewer than num_samples={num_samples}"))

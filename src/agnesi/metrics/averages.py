@@ -181,7 +181,7 @@ class R2Score(Metric):
         exact = where(self.errors == 0, 1.0, 0.0)
         flat = spread <= 1e-12 * self.squares
         found = where(flat, exact, 1.0 - self.errors / where(flat, 1.0, spread))
-        return mean(where(self.count == 0, np.nan, found))
+        return mean(where(self.count < 2, np.nan, found))
 
 
 class Perplexity(Metric):

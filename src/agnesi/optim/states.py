@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.support.errors import StateError, at, typed
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.arrays.loading import write_all
+from agnesi.ops.arrays.loading import differing, write_all
 from agnesi.optim.groups import IDLE, begin
 from agnesi.optim.hyper import Hyper
 
@@ -52,10 +52,8 @@ def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
     """Copy values into an optimizer's tensors: into all, or into none."""
     mine = flat_state(optimizer)
     if mine.keys() != state.keys():
-        differ = sorted(map(str, mine.keys() ^ state.keys()))
-        raise StateError(
-            at(f"the state is not one of this {type(optimizer).__name__}: {differ} differ")
-        )
+        raise StateError(at(f"the state is not one of this {type(optimizer).__name__}: "
+                            f"{differing(mine, state)}"))
     hypers = {name: (part, own) for name, part, own, _ in _of_all(optimizer)
               if isinstance(getattr(type(part), own, None), Hyper)}
     before = {name: getattr(part, own) for name, (part, own) in hypers.items()}

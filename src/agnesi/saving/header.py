@@ -29,6 +29,14 @@ METADATA = "__metadata__"
 #: under which older files have CRC-32 sums of the pieces.
 SUMS, OWN, OLDER = "agnesi.sums", "agnesi.header", "agnesi.crc32"
 _BLANK = "0" * 8
+#: How other files begin, and what reads them.
+_OTHERS = {
+    b"PK\x03\x04": "a zip file, as numpy.savez and torch.save write them: read it with numpy.load, "
+    "or write it anew with safetensors there",
+    b"\x93NUMPY": "a file of numpy.save: read it with numpy.load",
+    b"\x80": "a pickle: read it with pickle.load, if it comes from whom you trust",
+    b"\x89HDF": "an HDF5 file, as Keras writes them: read it with h5py",
+}
 _TOKENS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "F16": "float16",
     "BF16": "bfloat16", "U32": "uint32", "I32": "int32", "F32": "float32", "U64": "uint64",
@@ -118,6 +126,9 @@ def read(file: Any, size: int, name: str) -> Header:
         raise refusal(name, f"has {size} bytes, fewer than the eight of a header's length")
     length = int.from_bytes(start, "little")
     if length > MAX_HEADER_BYTES:
+        for begin, told in _OTHERS.items():
+            if start.startswith(begin):
+                raise refusal(name, f"is no safetensors file: it begins as {told}")
         raise refusal(name, f"is no safetensors file: its first eight bytes tell of a header of "
                             f"{length} bytes; {MAX_HEADER_BYTES} are allowed")
     if length > size - 8:

@@ -7,12 +7,15 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Literal
 
 from agnesi.core.options import Count, NotNegative, NotNegativeBound, Size, Written
-from agnesi.core.support.errors import MissingKeyError, at, shown
+from agnesi.core.support.errors import MissingKeyError, at, shown, warn
 from agnesi.saving.checkpoints import save_checkpoint
 from agnesi.saving.keeper import Checkpoints
+
+_CALLED = ("on_fit_begin", "on_epoch_begin", "on_batch_end", "on_epoch_end", "on_fit_end")
 
 
 class Callback(Written):
@@ -25,6 +28,13 @@ class Callback(Written):
     ...     def on_epoch_end(self, trainer, row):
     ...         print(f"epoch {row['epoch']}: {row['loss']:.3f}")
     """
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        for name, value in vars(cls).items():
+            if name.startswith("on_") and isinstance(value, FunctionType) and not hasattr(
+                    Callback, name):
+                warn(f"{cls.__name__}.{name} is never called: callbacks have {', '.join(_CALLED)}")
 
     def on_fit_begin(self, trainer: Any) -> None:
         """Before the first epoch of a call of ``fit``.

@@ -28,8 +28,8 @@ OWNERS: dict[str, Any] = {
     "module 'agnesi.optim.lr_scheduler'": optim.lr_scheduler,
     "module 'agnesi.symbolic'": symbolic,
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
-        "autograd", "distributed", "distributions", "fft", "func", "image", "linalg", "metrics",
-        "nn.parallel", "nn.utils", "special", "testing", "utils", "utils.data")},
+        "autograd", "data", "distributed", "distributions", "fft", "func", "image", "linalg",
+        "metrics", "nn.parallel", "nn.utils", "special", "testing", "utils", "utils.data")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }

@@ -138,6 +138,7 @@ class Hooked:
 def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A call of a module that has hooks."""
     hooks: tuple[Hook, ...] = module._hooks
+    count = len(args)
     for hook in hooks:
         if hook.kind == "forward_pre":
             args, keywords = _before(module, hook, args, keywords)
@@ -147,10 +148,12 @@ def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         args = _tapped(args, lambda gs: _gradients(module, backward, gs, heard))
     try:
         output = module.forward(*args, **keywords)
-    except Exception:
+    except Exception as error:
         for hook in hooks:
             if hook.always:
                 _behind(module, hook, args, keywords, None)
+        if isinstance(error, TypeError) and len(args) != count:
+            error.args = (f"{error}, {len(args)} of which a forward_pre hook gave for {count}",)
         raise
     for hook in hooks:
         if hook.kind == "forward":

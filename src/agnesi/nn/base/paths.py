@@ -33,7 +33,8 @@ def with_layer_path(error: Exception, module: Any, args: tuple[Any, ...] = ()) -
             text = f"{type(module).__name__}: {text}"
             reason = getattr(error, "reason", None)
             if isinstance(reason, str) and getattr(error, "located", False) and args:
-                text = (f"{called(type(module).__name__, args)}: {of_operands(reason, args)}"
+                given = (*args, *getattr(error, "named", ()))
+                text = (f"{called(type(module).__name__, given)}: {of_operands(reason, args)}"
                         f"{_PLACE}{text.rpartition(_PLACE)[2]}")  # not by what it is made of
             error.args = text,
         error.layer, error.reason_inside = module, text  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, labels, pair, reduced
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.neural.losses import nll_loss
+from agnesi.ops.neural.losses import need_weights, nll_loss
 
 
 @public
@@ -42,7 +42,9 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
     loss = F.relu(margin - right + x) ** p
     others = F.arange(x.shape[-1]) != t[..., None]
     if weight is not None:
-        loss = loss * F.take(as_tensor(weight), t[..., None], axis=0)
+        weight = as_tensor(weight)
+        need_weights(weight, x.shape[-1])
+        loss = loss * F.take(weight, t[..., None], axis=0)
     return reduced(F.sum(F.where(others, loss, 0.0), -1) / x.shape[-1], reduction)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import touch
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import at, shown, typed
 from agnesi.core.tensor import Tensor
 
 
@@ -39,6 +39,14 @@ def check_state(owner: str, state: Any) -> None:
             state, (str, bytes)) or hasattr(state, "__fspath__") else "state_dict() gives one"
     raise TypeError(at(f"{owner}.load_state_dict takes a mapping of names to values, not "
                        f"{typed(state)}; {told}"))
+
+
+def differing(mine: Mapping[str, Any], state: Mapping[str, Any]) -> str:
+    """Which entries a state lacks, and which it has too many."""
+    parts = [f"{word} {shown(sorted(map(str, names)))}" for word, names in (
+        ("it lacks", mine.keys() - state.keys()),
+        ("it has besides", state.keys() - mine.keys())) if names]
+    return "; ".join(parts)
 
 
 def _array(name: str, value: Any) -> Any:

@@ -72,13 +72,18 @@ def _reduced(losses: Tensor, reduction: str, weights: Tensor | None) -> Tensor:
     return arith.divide(total(losses, everything, False), total(weights, everything, False))
 
 
+def need_weights(weight: Tensor, classes: Any) -> None:
+    """Refuse weights that are not one for each class."""
+    if not shapes.fits(weight.shape, (classes,)):
+        raise ShapeError(f"weight must have {classes} elements, not be {typed(weight)}")
+
+
 def _row_weights(labels: Tensor, weight: Any, like: Tensor) -> Tensor | None:
     """The weight of each row's class."""
     if weight is None:
         return None
     weight = as_tensor(weight, like.dtype)
-    if not shapes.fits(weight.shape, like.shape[-1:]):
-        raise ShapeError(f"weight must have {like.shape[-1]} elements, not be {typed(weight)}")
+    need_weights(weight, like.shape[-1])
     mine = is_label(labels, weight.shape[0])
     return total(select.where(mine, weight, 0), (len(labels.shape),), False)
 

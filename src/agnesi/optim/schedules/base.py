@@ -9,6 +9,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import Epoch, Written
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import MissingKeyError, at
+from agnesi.ops.arrays.loading import differing
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.compiled import anywhere
 
@@ -152,9 +153,8 @@ class Scheduler(Written):
                                f"values, not {typed(state)}; state_dict() gives one"))
         known = self.state_dict()
         if known.keys() != state.keys():
-            differ = sorted(known.keys() ^ state.keys())
-            raise MissingKeyError(at(f"the state is not one of this {type(self).__name__}: "
-                                     f"{differ}"))
+            raise MissingKeyError(at(f"{type(self).__name__}.load_state_dict: the state is not one "
+                                     f"of this schedule: {differing(known, state)}"))
         vars(self).update(state)
         self.begin()
 

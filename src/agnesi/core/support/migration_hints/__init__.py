@@ -32,6 +32,7 @@ _TEXTS = {
     "module 'agnesi.nn.parallel'": "modules.PARALLEL",
     "module 'agnesi.distributed'": "modules.DISTRIBUTED",
     "module 'agnesi.metrics'": "modules.METRICS", "module 'agnesi.image'": "modules.IMAGE",
+    "module 'agnesi.data'": "modules.DATASETS",
     "Trainer": "modules.TRAINER",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
 }
@@ -185,6 +186,8 @@ def elsewhere(owner: str, name: str) -> str:
             return f"; use `{'.'.join(filter(None, ('ag', room, name)))}`"
     plain = {n.lower().replace("_", ""): n for n in _names(here)} if here in _ROOMS else {}
     found = plain.get(name.lower().replace("_", ""))
+    if not found and len(name) > 5:
+        found = nearest(name, plain.values(), 0.87)
     return f"; did you mean `{found}`?" if found else ""
 
 

@@ -132,7 +132,26 @@ precision_score recall_score : `ag.metrics.Precision`, `ag.metrics.Recall`
 MeanMetric Average AverageMeter : `ag.metrics.Mean`
 """
 
+DATASETS = """
+transforms Compose ToTensor Normalize : `ag.image`, and `ag.data.MappedDataset(dataset, f)`
+MNIST FashionMNIST CIFAR10 CIFAR100 SVHN ImageNet load_iris load_digits fetch_openml : files that
+    are here, by `ag.data.ImageFolder` or `ag.data.read_csv`; nothing is downloaded
+DistributedSampler : `ag.distributed.ShardedBatches`
+"""
+
 IMAGE = """
+Compose : `ag.data.MappedDataset(dataset, f)`, of a function `f` that calls one after the other
+ToTensor to_tensor PILToTensor pil_to_tensor : `ag.data.read_image(path)`, or `ag.tensor(array)`
+ToPILImage to_pil_image save_image : `ag.data.write_image(image, path)`
+Normalize normalize : `(image - mean[:, None, None]) / std[:, None, None]`
+RandomCrop CenterCrop RandomResizedCrop FiveCrop : `image[..., top:bottom, left:right]`
+RandomHorizontalFlip RandomVerticalFlip : `ag.flip(image, -1)`, or -2 for rows, where
+    `ag.random.uniform() < 0.5`
+RandomRotation RandomAffine : `ag.image.rotate`
+ColorJitter Grayscale RandomGrayscale adjust_hue : `ag.image.rgb_to_hsv`, `ag.image.rgb_to_grey`
+GaussianBlur : `ag.image.convolve(image, ag.image.gaussian_kernel(3))`
+Pad : `ag.pad`
+RandomErasing : `image[..., top:bottom, left:right] = 0`
 resize Resize : `ag.image.scale`, or `ag.nn.functional.interpolate`
 rotate_ : `ag.image.rotate`
 gaussian_blur blur : `ag.image.convolve(image, ag.image.gaussian_kernel(3))`
@@ -146,7 +165,11 @@ crop center_crop : `image[..., top:bottom, left:right]`
 
 TRAINER = """
 train run fit_generator fit_transform training_step : `trainer.fit(data, epochs=1)`
-test validate score : `trainer.evaluate(data)`
+compile : `ag.training.Trainer(model, optimizer, loss)`, which takes them
+summary : `print(trainer.model)`
+train_on_batch : `trainer.fit((x, y), epochs=1)`
+test validate score test_on_batch : `trainer.evaluate(data)`
+predict_on_batch predict_proba : `trainer.predict(x)`
 load load_checkpoint resume : `trainer.load_state_dict(state)`
 save_checkpoint save_model : `trainer.save(path)`
 """
