@@ -116,6 +116,7 @@ class SubsetRandomSampler(Sampler):
     :param indices: The numbers of these samples.
     :type indices: array_like of int
     :param generator: That of loaders which have none.
+    :raises TypeError: If they are no vector.
     :see: data.RandomSampler, data.Subset
 
     >>> from agnesi import data
