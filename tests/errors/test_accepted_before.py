@@ -15,6 +15,7 @@ from tests.errors.lambdas import check
 
 X, Y, V = ag.ones((6, 4)), ag.ones((6, 2)), ag.ones(3)
 MODEL = nn.Linear(4, 2)
+WEIGHT = MODEL.weight
 OPTIMIZER = optim.SGD(MODEL.parameters(), lr=0.1)
 TRAINER = training.Trainer(MODEL, OPTIMIZER, nn.MSELoss(), jit=False)
 SPARSE = ag.sparse_coo_tensor([[0], [0]], [1.0], (2, 2))
@@ -60,6 +61,16 @@ CASES = [
     (lambda: optim.lr_scheduler.StepLR(OPTIMIZER, 1).load_state_dict({"a": 1}), KeyError, "StepLR."
      "load_state_dict: the state is not one of this schedule: it lacks ['base_lrs', 'epoch', "
      "'gamma', 'step_size']; it has besides ['a']"),
+    (lambda: nn.Sequential(MODEL).__setitem__(1, MODEL), IndexError,
+     "Sequential[1] = ...: its entries are 0 to 0; append(...) adds one"),
+    (lambda: ag.autograd.grad(WEIGHT.sum(), V.clone().requires_grad_()), ag.GradientError,
+     "grad: float32[] does not depend on float32[3]. Pass allow_unused=True if that is meant"),
+    (lambda: setattr(ag.config, "seed", "a"), ValueError,
+     "config.seed must be an integer of at least 0, or None, not 'a'"),
+    (lambda: setattr(ag.config, "compile", "yes"), ValueError,
+     "config.compile must be True or False, not 'yes'"),
+    (lambda: setattr(data.RandomSampler([1, 2]), "num_samples", -3), ValueError,
+     "RandomSampler.num_samples must be at least 1 or None, not -3"),
     (lambda: nn.Sequential(MODEL)[9], IndexError, "Sequential[9]: its entries are 0 to 0"),
     (lambda: nn.ModuleDict({"a": MODEL})["b"], KeyError, "ModuleDict has no 'b', but ['a']"),
     (lambda: nn.ParameterList([MODEL]), TypeError,
@@ -138,3 +149,8 @@ def test_files_of_other_kinds_are_named(tmp_path: Any) -> None:
     np.savez(tmp_path / "w.npz", w=np.ones(3))
     with pytest.raises(ValueError, match="it begins as a zip file"):
         ag.load(tmp_path / "w.npz")
+
+
+def test_freezing_by_assignment_is_told() -> None:
+    with pytest.warns(UserWarning, match="changes no parameter: module.requires_grad_"):
+        nn.Linear(4, 2).requires_grad = False

@@ -378,7 +378,9 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
 
         def pushed(xs: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
             assert self._rule is not None
-            found = self._rule(*fixed, rebuild(xs), rebuild(ts))
+            found = call_user(self._rule, (*fixed, rebuild(xs), rebuild(ts)), {},
+                              f"the rule of {name}", "rule(primals, tangents), behind arguments "
+                              "that are fixed")
             if not isinstance(found, tuple) or len(found) != 2:
                 raise TypeError(at(f"the rule of {name} must return (result, its direction), not "
                                    f"{typed(found)}", place_of(self._rule)))

@@ -17,6 +17,7 @@ from agnesi.autograd import functional as functional
 from agnesi.autograd.gradcheck import gradcheck as gradcheck
 from agnesi.autograd.gradcheck import gradgradcheck as gradgradcheck
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import GradientError as _GradientError
 from agnesi.core.support.errors import at as _at
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
@@ -62,8 +63,12 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
         cost = sum((y if g is None else (y * _as_tensor(g)).sum()
                     for y, g in zip(ys, gs, strict=True)), start=0.0)
         given = None
-    return tuple(_transforms.grad(cost, xs, given, create_graph=create_graph,
-                                  disconnected="none" if allow_unused else "error"))
+    try:
+        return tuple(_transforms.grad(cost, xs, given, create_graph=create_graph,
+                                      disconnected="none" if allow_unused else "error"))
+    except _GradientError as error:  # in the words of this function
+        text = str(error).replace("disconnected='zero' (or 'none')", "allow_unused=True")
+        raise _GradientError(text) from error.__cause__
 
 
 def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: Any = None,

@@ -9,12 +9,12 @@ import numpy as np
 
 from agnesi.api.random import Generator, exponential, integers, uniform
 from agnesi.core.accepted import TensorLike
-from agnesi.core.options import Count
+from agnesi.core.options import Count, Written
 from agnesi.core.support.errors import at, typed
 from agnesi.data.orders import Blocks, cut, is_sequence
 
 
-class Sampler:
+class Sampler(Written):
     """Base of samplers: a subclass gives the numbers of all samples of an epoch, in order.
 
     An iterable of numbers serves as a sampler, too, and so does a subclass with ``__iter__``; what

@@ -61,6 +61,9 @@ def variables(names: str, shape: Sequence[int | str | None] | None = None, *,
     >>> (a @ b).shape
     (n, m)
     """
+    if isinstance(shape, str):
+        raise TypeError(at(f"variables: shape must be a sequence of sizes, not {shape!r}; names "
+                           f"are in one string: variables({f'{names} {shape}'!r})"))
     if shape is not None and ndim is not None:
         raise TypeError(at("variables takes shape or ndim, not both"))
 

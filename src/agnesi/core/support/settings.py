@@ -107,6 +107,20 @@ def instead(name: str) -> str:
     return f"did you mean {near[0]!r}?" if near else f"there are {sorted(DEFAULTS)}"
 
 
+def _is_seed(value: Any) -> bool:
+    """Whether a value may be a seed: None, a number of at least 0, or several of them."""
+    several = value if isinstance(value, (list, tuple)) else [value]
+    return value is None or all(isinstance(n, (int, np.integer)) and n >= 0 for n in several)
+
+
+#: What a setting may be, by what it is at first.
+_KINDS: dict[type, tuple[str, Callable[[Any], bool]]] = {
+    bool: ("True or False", lambda v: isinstance(v, (bool, np.bool_)) or v in (0, 1)),
+    str: ("a text", lambda v: isinstance(v, str)),
+    type(None): ("an integer of at least 0, or None", _is_seed),
+}
+
+
 def checked(name: str, value: Any) -> Any:
     """The value of a setting as it is kept; an error where it cannot have that value."""
     if name not in DEFAULTS:
@@ -121,6 +135,9 @@ def checked(name: str, value: Any) -> Any:
     if name == "threads" and (not isinstance(value, int) or value < 0):
         raise ValueError(at(
             f"config.threads must be a number of threads or 0, not {value!r}"))
+    told = _KINDS.get(type(DEFAULTS[name]))
+    if told is not None and not told[1](value):
+        raise ValueError(at(f"config.{name} must be {told[0]}, not {value!r}"))
     if name in CHOICES and value not in CHOICES[name]:
         raise ValueError(at(f"config.{name} must be one of {CHOICES[name]}, not {value!r}"))
     return value

@@ -123,6 +123,9 @@ class ModuleSequence(_Container):
 
     def __setitem__(self, i: int, entry: Any) -> None:
         entries = list(self.entries)
+        if isinstance(i, int) and not -len(entries) <= i < len(entries):
+            raise IndexError(at(f"{type(self).__name__}[{i}] = ...: its entries are 0 to "
+                                f"{len(entries) - 1}; append(...) adds one"))
         entries[i] = self._checked(entry, i)
         self.entries = tuple(entries)
 

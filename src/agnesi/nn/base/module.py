@@ -12,7 +12,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
 from agnesi.core.options import set_or_tell
 from agnesi.core.public import as_dtype_of_target, check_call, is_device, on_host
-from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown
+from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown, warn
 from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base import whole
@@ -160,6 +160,9 @@ class Module(Hooked, Lookups):
             raise refused(self, name, before, value)
         if before is not self and self._made:
             check_replaced(self, name, before, value)
+        elif name == "requires_grad":
+            warn(f"{type(self).__name__}.requires_grad = {value} changes no parameter: "
+                 f"module.requires_grad_({value}) does")
         if is_tracing() and isinstance(value, Tensor) and value.array is None:
             self._assign_traced(name, value)
             return

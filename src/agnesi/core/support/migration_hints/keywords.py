@@ -16,6 +16,7 @@ keep_unused backend inline abstracted_axes fullgraph dynamic in_shardings out_sh
     | jit vmap grad value_and_grad vjp jvp jac* hessian linearize function scan map while_loop
     fori_loop cond : nothing: the compiler sees to it
 mode | jit function : `optimizer`, `include` and `exclude`
+world_size num_processes nprocs processes | init launch : `size`
 allow_unused | grad : `disconnected='none'`
 allow_unused disconnected_inputs return_disconnected materialize_grads | grad : `disconnected`
 inputs | grad : `wrt`

@@ -82,6 +82,7 @@ utils constraint_registry : `ag.distributions.transforms`, `ag.distributions.con
 
 TESTING = """
 assert_close : `ag.testing.assert_allclose(x, y)`
+gradcheck gradgradcheck check_grad : `ag.testing.check_grads(f, x)`, or `ag.autograd.gradcheck`
 make_tensor : `ag.random.uniform(low, high, shape)`
 FileCheck : nothing: an inside of PyTorch's
 """
