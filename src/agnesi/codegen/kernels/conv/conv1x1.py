@@ -26,16 +26,16 @@ def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product |
     if kernel.kind != "weight":
         return _dense(kernel, dense, counts)
     typical = dense.typical
-    if not kernel.symbol and (streams(typical, machine) or _is_slim(typical, machine)):
+    if not kernel.symbol and (streams(typical, machine) or _is_slim(typical)):
         return None
     return _weight(kernel, dense, counts)
 
 
-def _is_slim(dense: Dense, machine: Machine) -> bool:
+def _is_slim(dense: Dense) -> bool:
     """Return whether a gradient has too few filters for the cotangent to be transposed for them."""
     _, o, c, *_ = dense.axes
     return o.extent < min(_MIN_TRANSPOSED_FILTERS, c.extent) or (
-        c.extent <= _MAX_UNCOPIED_CHANNELS and in_place(dense, machine)
+        c.extent <= _MAX_UNCOPIED_CHANNELS and in_place(dense)
     )
 
 

@@ -200,7 +200,7 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     packed_a = packed_a or (scattered(dense, machine) and not whole)
     cuts = _cuts(dense, machine, packed_a)
     cost, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
-    packed_b = dense.outputs > 1 and not (whole or in_place(dense, machine))
+    packed_b = dense.outputs > 1 and not (whole or in_place(dense))
     groups, row_groups, merged = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
     count = sum(p.count for p in panels)
     pitch = -(-count // (groups if merged == 1 else 1)) * max(p.width for p in panels)
@@ -217,12 +217,10 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
                       _far(dense, machine, 1), cost)
 
 
-def in_place(dense: Dense, machine: Machine) -> bool:
-    """Return whether a cotangent with contiguous channels is read in place: by few rows, or from
-    memory, from which it is prefetched.
-    """
-    pays = dense.depth <= _MAX_UNPACKED_ROWS or _far(dense, machine, 1)
-    return pays and dense.groups == 1 and dense.filters.strides[1] == 1
+def in_place(dense: Dense) -> bool:
+    """Return whether a cotangent with contiguous channels is read in place, by few rows."""
+    few = dense.depth <= _MAX_UNPACKED_ROWS
+    return few and dense.groups == 1 and dense.filters.strides[1] == 1
 
 
 def streams(dense: Dense, machine: Machine) -> bool:

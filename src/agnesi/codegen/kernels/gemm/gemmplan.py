@@ -151,8 +151,6 @@ class GemmPlan(Paneled):
     def tile_pitch(self) -> int:
         """Elements of a packed row tile: a vector too much may be written."""
         largest = max(p.rows.largest for p in self.panels)
-        if self.spec.a_strides[1] == 1:
-            return largest * self.k_pitch
         size = (largest * self.k_block + self.lanes) * self.spec.itemsize
         return whole_lines(size) // self.spec.itemsize
 

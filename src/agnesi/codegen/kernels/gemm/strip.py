@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from agnesi.codegen.kernels.gemm.microkernel import At, Source
 from agnesi.codegen.kernels.gemm.operands import element_bytes
-from agnesi.codegen.kernels.gemm.pack import copy_lines
 from agnesi.codegen.kernels.gemm.tile import TileUnit
 from agnesi.codegen.kernels.tiling import pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
@@ -72,19 +71,13 @@ class StripUnit(TileUnit):
             stop = b.intrinsic("smin", b.add(first, i64(plan.block_tiles)), high)
             if plan.block_tiles == 1:
                 stop = b.add(first, i64(1))
-            if plan.pack_a and plan.spec.a_strides[1] == 1:
-                start = rows.start(b, first)
-                self._pack_rows(start, b.sub(rows.start(b, stop), start), k, count)
-            elif plan.pack_a:
+            if plan.pack_a:
                 self._pack_tiles(first, stop, size, k, count)
             for panel in plan.panels:
                 with self._panels(panel) as index, b.loop(first, stop, nonempty=True) as tile:
                     i = rows.start(b, tile.index)
                     self.next = b.add(i, i64(size))
-                    pitch = plan.tile_pitch
-                    if plan.spec.a_strides[1] == 1:
-                        pitch = size * plan.k_pitch
-                    at = b.mul(b.sub(tile.index, first), i64(pitch))
+                    at = b.mul(b.sub(tile.index, first), i64(plan.tile_pitch))
                     self.packed_tile = b.gep(self.type, self.packed_a, at)
                     self._tile(panel, size, index, i, k, count)
 
@@ -103,16 +96,6 @@ class StripUnit(TileUnit):
                 value = load(b, self.batch, row, b.add(k, kk.index), p.lanes, p.mask, "m")
                 b.store(value, b.gep(self.type, place, i64(p.offset)), element_bytes(self.type))
 
-    def _pack_rows(self, first: Value, rows: Value, k: Value, count: Value) -> None:
-        """Rows side by side, each with its elements of this block of k."""
-        load = self.operands.a.load
-
-        def read(b: Builder, i: Value, kk: Value, lanes: int, mask: Value | None) -> Value:
-            return load(b, self.batch, b.add(first, i), b.add(k, kk), lanes, mask, "k")
-
-        copy_lines(self.b, self.type, rows, count, read, self.packed_a, self.plan.k_pitch,
-                   self.plan.lanes)
-
     def _packed_panel(self, index: Value) -> Value:
         at = self.b.mul(self.b.sub(index, self.group_start), i64(self.plan.panel_pitch))
         return self.b.gep(self.type, self.packed_b, at)
@@ -120,8 +103,6 @@ class StripUnit(TileUnit):
     def _a(self, i: Value, k: Value, size: int) -> Source:
         if not self.plan.pack_a:
             return super()._a(i, k, size)
-        if self.plan.spec.a_strides[1] == 1:
-            return Source(self.packed_tile, self.plan.k_pitch, 1)
         return Source(self.packed_tile, 1, size)
 
     def _beside(self, index: Value, k: Value, count: Value) -> At | None:
