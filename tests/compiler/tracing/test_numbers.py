@@ -21,6 +21,7 @@ class Run:
         self.losses, self.rows, self.total, self.count, self.stale = [], [], 0.0, 0, 0
         self.best, self.average, self.state = float("inf"), None, "cold"
         self.pair = [0.0, 0]
+        self.speeds, self.squares = [ag.zeros(2)], {0: ag.zeros(2)}
         self.w = ag.tensor([1.0, 2.0], dtype="float64", requires_grad=True)
         self.optimizer = optim.SGD([self.w], lr=0.1)
 
@@ -67,6 +68,16 @@ def in_list(run, x):
     return x - run.pair[0]
 
 
+def by_hand(run, x):
+    loss = ((run.w * x).sum() - 1) ** 2
+    for i, g in enumerate(ag.autograd.grad(loss, [run.w])):
+        run.speeds[i] = 0.9 * run.speeds[i] + g
+        run.squares[i] = 0.9 * run.squares[i] + g * g
+        with ag.no_grad():
+            run.w -= 0.1 * run.speeds[i] / (1 + run.squares[i])
+    return loss.detach()
+
+
 def trained(run, x):
     run.optimizer.zero_grad()
     loss = ((run.w * x).sum() - 1) ** 2
@@ -102,7 +113,7 @@ def clipped(run, x):
 
 
 LOOPS = [(appended, 1), (best, 8), (totals, 4), (averaged, 4), (trained, 1), (in_list, 4),
-         (checked, 4), (typed, 3), (divided, 2), (clipped, 2)]
+         (by_hand, 4), (checked, 4), (typed, 3), (divided, 2), (clipped, 2)]
 
 
 @pytest.mark.parametrize(("function", "versions"), LOOPS, ids=lambda v: getattr(v, "__name__", ""))

@@ -14,7 +14,20 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Entered
-from agnesi.compiler.tracing.places import MISSING, Definition, Fact, Function, Kind, Place, same
+from agnesi.compiler.tracing.places import (
+    MISSING,
+    Attribute,
+    Definition,
+    Fact,
+    Function,
+    Keys,
+    Kind,
+    Length,
+    Name,
+    Place,
+    attributes,
+    same,
+)
 from agnesi.compiler.tracing.process.ambient import State
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.things import tells
@@ -107,7 +120,8 @@ class Effects:
         places = [*reads.places.values(), *reads.given.values()]
         #: What each call says.
         self.said = reads.said
-        self.written = [*_written(places), *(h.written() for h in hidden if h.is_written())]
+        self.written = _in_order(_written(places))
+        self.written += [h.written() for h in hidden if h.is_written()]
         now, structure = flatten(given)
         self.tree = tree
         self.arguments = {}
@@ -137,6 +151,8 @@ class Effects:
         for w in self.written:
             if isinstance(w.place, (Definition, Function, Kind)):
                 self.obstacle = f"it changes a class or a function: {w.place.change()}"
+            elif isinstance(w.place, Length):
+                self.obstacle = f"it changes {w.place.path}"
         for array in reads.arrays.values():
             if not array.holds():
                 self.obstacle = f"it changes {array.path}, an array"
@@ -221,7 +237,7 @@ def _shows_symbol(items: Iterable[Any]) -> bool:
 
 def _written(places: Iterable[Place]) -> Iterator[Written]:
     for place in places:
-        if isinstance(place, (Answer, Fact)):
+        if isinstance(place, (Answer, Fact, Keys)):
             continue
         now = place.now()
         if isinstance(place, (Definition, Function)):
@@ -235,6 +251,21 @@ def _written(places: Iterable[Place]) -> Iterator[Written]:
                 yield Written(place, new)
         elif now is not place.value and not same(now, place.value):
             yield Written(place, now)
+
+
+def _in_order(written: Iterable[Written]) -> list[Written]:
+    """Writes, of which those that make entries make them in the order of the dict."""
+    orders: dict[int, dict[Any, int]] = {}
+
+    def rank(w: Written) -> int:
+        if w.before is not MISSING or not isinstance(w.place, (Name, Attribute)):
+            return 0
+        mapping = w.place.mapping if isinstance(w.place, Name) else attributes(w.place.owner)
+        if id(mapping) not in orders:
+            orders[id(mapping)] = {key: i for i, key in enumerate(mapping, 1)}
+        return orders[id(mapping)].get(w.place.name, 0)
+
+    return sorted(written, key=rank)
 
 
 def _is_lasting(value: Any) -> bool:

@@ -6,7 +6,7 @@ not compared as a whole: what the function itself puts there would make each cal
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +16,10 @@ import numpy as np
 from agnesi.compiler.tracing.container_uses import ANY, Named, Use, Uses, What, of_part, only
 from agnesi.compiler.tracing.contents import Appended, Contents, Entered
 from agnesi.compiler.tracing.lent_arrays import Lent
-from agnesi.compiler.tracing.places import MISSING, Item, Name, Place
+from agnesi.compiler.tracing.places import MISSING, Item, Keys, Length, Name, Place
 
+#: Elements or entries that are looked at one by one, where code computes which.
+_MAX_PARTS = 256
 #: Types of keys that are nothing but their values.
 _PLAIN_KEYS = (str, int, bool, float, bytes, type(None))
 
@@ -69,7 +71,7 @@ class Parts:
         is_open = value in self or not reads.is_met(value)
         if is_open and type(value) is list and all(_leads_through(use) for use in uses):
             self._elements(value, path, uses)
-        elif is_open and type(value) is list and _is_changed_at(value, uses):
+        elif is_open and type(value) is list and self._are_of_items(value, uses):
             self._items(value, path, uses)
         elif is_open and mapping is not None and _are_of_parts(value, mapping, uses):
             self._entries(value, mapping, path, uses)
@@ -88,16 +90,40 @@ class Parts:
                 self.use(inner, name, lambda parts=parts: parts,  # type: ignore[misc]
                          Item(name, value, i))
 
+    def _are_of_items(self, value: list[Any], uses: Uses) -> bool:
+        """Return whether code uses a list by indices alone, and elements of it may vary: it
+        replaces some, or reads numbers.
+
+        Others are compared as a whole, which native code does at once.
+        """
+        size = len(value)
+        by_index = size <= _MAX_PARTS and all(
+            keys and (keys[0] is ANY or (type(keys[0]) is int and -size <= keys[0] < size))
+            for keys, _ in uses)
+        return by_index and (self._are_hidden(value) or _are_changed(uses) or any(
+            float in map(type, value if use.keys[0] is ANY else [value[use.keys[0]]])
+            for use in uses if _looks(use)))
+
+    def _are_hidden(self, value: list[Any]) -> bool:
+        """Return whether elements of a list are arguments that users do not see."""
+        return any((id(value), i) in self._reads.hidden for i in range(min(len(value), _MAX_PARTS)))
+
     def _items(self, value: list[Any], path: str, uses: Uses) -> None:
         """Record what is done with the things at some indices of a list, and with no others."""
+        reads, size = self._reads, len(value)
         if value not in self:
             self._known[id(value)] = path, tuple(enumerate(value))
-            self._reads.name(value, path)
-        for i in {keys[0] for keys, _ in uses}:
-            name, parts = f"{path}[{i}]", of_part(uses, i)
-            place = self._reads.place((id(value), i), lambda i=i, n=name: Item(n, value, i),
-                                      only(parts, What.PUT))
-            self._held(place, self._known[id(value)][1][i][1], name, parts)
+            reads.name(value, path)
+        if any(keys[0] is ANY or keys[0] < 0 for keys, _ in uses):
+            reads.place((id(value), "length"), lambda: Length(path, value))
+        varies = self._are_hidden(value) or _are_changed(uses)
+        for i, inner in self._known[id(value)][1]:
+            name, parts = f"{path}[{i}]", of_part(uses, i) | of_part(uses, i - size)
+            if parts:
+                place = reads.place((id(value), i), lambda i=i, n=name: Item(n, value, i),
+                                    only(parts, What.PUT))
+                place.varies = place.varies or varies
+                self._held(place, inner, name, parts)
 
     def _entries(self, value: Any, mapping: dict[Any, Any], path: str, uses: Uses) -> None:
         if value not in self:
@@ -111,7 +137,9 @@ class Parts:
         for key in plain:
             self._entry(mapping, key, before.get(key, MISSING), f"{path}[{key!r}]",
                         of_part(uses, key))
-        if any(keys == (ANY,) for keys, _ in uses):
+        if any(_looks(use) and use.keys[0] is ANY for use in uses):
+            self._reads.place((id(mapping), "keys"), lambda: Keys(path, mapping))
+        elif any(keys == (ANY,) for keys, _ in uses):
             self._reads.place((id(mapping), "entered"), lambda: Entered(path, mapping, dict.items))
 
     def _entry(self, mapping: dict[Any, Any], key: Any, inner: Any, path: str, uses: Uses) -> None:
@@ -161,14 +189,14 @@ def _leads_through(use: Use) -> bool:
         len(keys) > 1 or what is What.APPEND)
 
 
-def _is_changed_at(value: list[Any], uses: Uses) -> bool:
-    """Return whether code replaces elements of a list, and uses it at indices alone that it tells.
+def _are_changed(uses: Uses) -> bool:
+    """Return whether code puts something else into a container at a key or an index."""
+    return any(len(keys) == 1 and what in (What.PUT, What.CHANGE) for keys, what in uses)
 
-    Native code compares one that is only read at once.
-    """
-    return all(use.keys and type(use.keys[0]) is int and 0 <= use.keys[0] < len(value)
-               for use in uses) and any(
-        len(use.keys) == 1 and use.what in (What.PUT, What.CHANGE) for use in uses)
+
+def _looks(use: Use) -> bool:
+    """Return whether a use reads an element or entry itself."""
+    return len(use.keys) == 1 and use.what in (What.READ, What.CHANGE)
 
 
 def _grows(value: Any) -> bool:
@@ -177,20 +205,21 @@ def _grows(value: Any) -> bool:
 
 def _mapping(value: Any) -> dict[Any, Any] | None:
     """Return the entries of a container that has such, or None."""
-    if type(value) in (dict, defaultdict):
+    if type(value) in (dict, defaultdict, Counter):
         found: dict[Any, Any] = value
         return found
     return vars(value) if type(value) is SimpleNamespace else None
 
 
-def _are_of_parts(value: Any, mapping: dict[Any, Any], uses: Iterable[Any]) -> bool:
+def _are_of_parts(value: Any, mapping: dict[Any, Any], uses: Uses) -> bool:
     """Return whether all uses are of entries, by keys that tell which one or need not."""
     named = type(value) is SimpleNamespace
-    for keys, what in uses:
+    looked_up = len(mapping) <= _MAX_PARTS and _are_changed(uses)
+    for use in uses:
+        keys = use.keys
         if not keys or isinstance(keys[0], Named) is not named:
             return False
-        looks = len(keys) == 1 and what in (What.READ, What.CHANGE)
-        if keys[0] is ANY and (looks or not _all_plain(mapping)):
+        if keys[0] is ANY and not (_all_plain(mapping) and (looked_up or not _looks(use))):
             return False
         if keys[0] is not ANY and not named and type(keys[0]) not in _PLAIN_KEYS:
             return False

@@ -25,6 +25,7 @@ from agnesi.runtime.watched import (
     KEYWORDS_AT,
     TYPE_AT,
     Entry,
+    Items,
     Word,
     class_name,
     class_tag,
@@ -176,13 +177,18 @@ class Name(Place):
 
 
 class Item(Place):
-    """An element of a list, at its index."""
+    """An element of a list, at its index.
 
-    __slots__ = ("container", "index")
+    :ivar varies: (bool) Whether the list is expected to hold other elements at each call; else
+        native code compares it as a whole.
+    """
+
+    __slots__ = ("container", "index", "varies")
 
     def __init__(self, path: str, container: list[Any], index: int) -> None:
         self.container = container
         self.index = index
+        self.varies = False
         super().__init__(path, self.now())
 
     def now(self) -> Any:
@@ -191,10 +197,55 @@ class Item(Place):
     def put(self, value: Any) -> None:
         self.container[self.index] = value
 
+    def records(self) -> Iterable[Any]:
+        return () if self.varies else (Items(self.container, tuple(self.container)),)
+
     def condition(self, name: Callable[[Any], str]) -> str:
         held = name(self.container)
         same_one = f"len({held}) > {self.index} and {held}[{self.index}] is {name(self.value)}"
         return f"({same_one} or {super().condition(name)})"
+
+
+class Length(Place):
+    """The number of elements of a list in which code computes indices."""
+
+    __slots__ = ("container", "elements")
+
+    def __init__(self, path: str, container: list[Any]) -> None:
+        self.container = container
+        self.elements = tuple(container)
+        super().__init__(f"the length of {path}", self.now())
+
+    def now(self) -> Any:
+        return len(self.container)
+
+    def undo(self, before: Any) -> None:
+        self.container[:] = self.elements
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        return f"len({name(self.container)}) == {self.value}"
+
+
+class Keys(Place):
+    """The keys of a dict of which code computes some."""
+
+    __slots__ = ("mapping",)
+
+    def __init__(self, path: str, mapping: dict[Any, Any]) -> None:
+        self.mapping = mapping
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return frozenset(self.mapping)
+
+    def holds(self) -> bool:
+        return bool(self.mapping.keys() == self.value)
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        return f"{name(self.mapping)}.keys() == {name(self.value)}"
+
+    def change(self) -> str:
+        return f"{self.path} has other keys"
 
 
 class WeaklyHeld(Name):
