@@ -4,7 +4,8 @@
 
 Arguments are as random as those of ``benchmarks.random_calls``.  A call has the same results,
 dtypes and gradients in ``jit``, or is refused by both; those that only one refuses are counted,
-and printed with ``--refused``.
+and printed with ``--refused``.  Each call is tried in one way more: compiled fast, for another
+target, as a declared graph, or by ``vmap`` beside a loop.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ NOT_CALLED = ASIDE | frozenset("""
     register wrap zero_grad cleargrad data storage unchain_backward retain_graph share_memory_
     einsum_path map fori_loop functional_call random get_rng_state set_rng_state stride
 """.split())
+#: Errors by which a call is refused; others are accidents.
+REFUSALS = (TypeError, ValueError, IndexError, NotImplementedError, TimeoutError, OverflowError,
+            MemoryError, KeyError, ag.TraceError, ag.GradientError, np.linalg.LinAlgError)
 SPACES: dict[str, Any] = {"agnesi": ag, "Tensor": ag.Tensor, "functional": ag.nn.functional,
                           "linalg": ag.linalg, "special": ag.special, "fft": ag.fft}
 
@@ -74,10 +78,15 @@ def _program(space: Any, name: str, call: tuple[list[Any], dict[str, Any]]
 
 def _flat(found: Any) -> list[Any]:
     """All arrays and other values of an answer, in order."""
+    return [x.numpy() if isinstance(x, ag.Tensor) else x for x in _leaves(found)]
+
+
+def _leaves(found: Any) -> list[Any]:
+    """The same with tensors as they are."""
     found = list(found.values()) if isinstance(found, dict) else found
     if isinstance(found, (tuple, list)):
-        return [x for part in found for x in _flat(part)]
-    return [found.numpy() if isinstance(found, ag.Tensor) else found]
+        return [x for part in found for x in _leaves(part)]
+    return [found]
 
 
 def _answer(program: Callable[..., Any], arrays: list[np.ndarray]) -> Any:
@@ -129,6 +138,65 @@ def _slope(program: Callable[..., Any], arrays: list[np.ndarray]) -> Callable[..
     return ag.grad(total)
 
 
+def _declared(run: Callable[..., Any], arrays: list[np.ndarray]) -> Any:
+    """The results of a declared graph; those that are no tensors as they are."""
+    with ag.config(symbolic_float="float32"):
+        given = [ag.symbolic.tensor(a.dtype.name, a.shape) for a in arrays]
+        results = _leaves(run(*given))
+        tensors = [r for r in results if isinstance(r, ag.Tensor)]
+        found = iter(ag.function(given, tensors, algebra="exact")(*arrays))
+    return [ag.asarray(next(found)) if isinstance(r, ag.Tensor) else r for r in results]
+
+
+def _mapped(run: Callable[..., Any], arrays: list[np.ndarray]) -> Any:
+    """The results of two examples by ``vmap``."""
+    return ag.vmap(lambda *xs: [r for r in _leaves(run(*xs)) if isinstance(r, ag.Tensor)])(
+        *[ag.asarray(np.stack([a, np.flip(a)])) for a in arrays])
+
+
+def _looped(run: Callable[..., Any], arrays: list[np.ndarray]) -> Any:
+    """The same one by one."""
+    examples = [[r for r in _leaves(run(*map(ag.asarray, some))) if isinstance(r, ag.Tensor)]
+                for some in (arrays, [np.flip(a).copy() for a in arrays])]
+    return [ag.stack(pair) for pair in zip(*examples, strict=True)]
+
+
+def _scalar(run: Callable[..., Any], arrays: list[np.ndarray]) -> Any:
+    """The results of code without vectors."""
+    with ag.config(target="scalar"):
+        return ag.jit(run)(*map(ag.asarray, arrays))
+
+
+def _fast(run: Callable[..., Any], arrays: list[np.ndarray]) -> Any:
+    return ag.jit(run, optimizer="fast_compile")(*map(ag.asarray, arrays))
+
+
+#: More ways to run a call, beside the eager one, or what they are compared with.
+OTHERS: dict[str, tuple[Any, Any]] = {
+    "fast_compile": (_fast, None), "scalar": (_scalar, None), "function": (_declared, None),
+    "vmap": (_mapped, _looped)}
+
+
+def _other_way(name: str, run: Callable[..., Any], arrays: list[np.ndarray], eager: Any) -> str:
+    """How a call differs in another way from the eager one; empty where it does not or is refused.
+    """
+    way, beside = OTHERS[name]
+
+    def answer(of: Any) -> Any:
+        return _answer(lambda *_: of(run, [a.copy() for a in arrays]), [])
+
+    found = answer(way)
+    expected = eager if beside is None or isinstance(found, Exception) else answer(beside)
+    if isinstance(found, Exception) or isinstance(expected, Exception):
+        return "" if not _is_broken(found) else f"{type(found).__name__}: {found!s:.200}"
+    return _differ(expected, found)
+
+
+def _is_broken(error: Any) -> bool:
+    """Return whether an error is none of those by which a call is refused."""
+    return isinstance(error, Exception) and not isinstance(error, REFUSALS)
+
+
 def compare(space: Any, calls: int, seed: int) -> tuple[Counter[str], list[str], list[str]]:
     """Counts of what became of random calls, those that differ, and those that one refuses."""
     draw, counts = Draw(seed), Counter[str]()
@@ -158,6 +226,10 @@ def compare(space: Any, calls: int, seed: int) -> tuple[Counter[str], list[str],
                     differ.append(f"{said}: {difference}")
             if isinstance(eager, Exception):
                 break
+            other = draw.choose.choice(list(OTHERS))
+            counts[other] += 1
+            if difference := _other_way(other, run, arrays, eager):
+                differ.append(f"{other}: {said}: {difference}")
     return counts, differ, refused
 
 

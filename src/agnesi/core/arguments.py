@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import options
-from agnesi.core.integers import integer, is_integer
+from agnesi.core.integers import check_integer, is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.errors import ShapeError, TraceError, at, ours, typed
 from agnesi.core.support.tree import nested_beyond
@@ -87,7 +87,7 @@ def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, An
         if type(value) is int and least is None:
             continue
         if value is not None or not optional:
-            integer(value, name, least)
+            check_integer(value, name, least)
 
 
 def leading_functions(function: Any) -> tuple[str, ...]:

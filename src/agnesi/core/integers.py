@@ -17,16 +17,34 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
     integer scalars of a program as the sizes that they tell."""
     if isinstance(value, Dim):
         return value
-    if getattr(value, "ndim", 0):
-        raise TypeError(f"{name} must be an integer, not {typed(value)}")
-    if getattr(value, "node", None) is not None and value.array is None:
+    if not getattr(value, "ndim", 0) and _is_symbol(value):
         return LENT.size(value, name)
-    if not is_integer(value):
-        raise TypeError(f"{name} must be an integer, not {typed(value)}")
-    number = operator.index(value)
+    number = known_integer(value, name)
     if least is not None and number < least:
         raise ValueError(f"{name} must be at least {least}, not {number}")
     return number
+
+
+def known_integer(value: Any, name: str) -> int:
+    """A whole number that tells more than a size does, such as an axis: an int, which Python asks
+    for where an integer scalar of a program tells it."""
+    check_integer(value, name)
+    return operator.index(value)
+
+
+def check_integer(value: Any, name: str, least: int | None = None) -> None:
+    """Refuse what is no whole number, or is known to be too small."""
+    if isinstance(value, Dim):
+        return
+    if getattr(value, "ndim", 0) or not is_integer(value):
+        raise TypeError(f"{name} must be an integer, not {typed(value)}")
+    if least is not None and not _is_symbol(value) and operator.index(value) < least:
+        raise ValueError(f"{name} must be at least {least}, not {operator.index(value)}")
+
+
+def _is_symbol(value: Any) -> bool:
+    """Return whether a tensor of a program has no value yet."""
+    return getattr(value, "node", None) is not None and value.array is None
 
 
 def number(value: Any, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from agnesi.core.integers import integer
+from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, product
 from agnesi.core.support.errors import ShapeError
 
@@ -68,7 +68,7 @@ def surely_less(n: Size, m: Size) -> bool:
 
 def axis_of(axis: Any, ndim: int) -> int:
     """A valid axis as a number in [0, ndim)."""
-    number: int = axis if type(axis) is int else integer(axis, "axis")
+    number: int = axis if type(axis) is int else known_integer(axis, "axis")
     if not -ndim <= number < ndim:
         raise IndexError(f"axis {number} is out of range for {ndim} dimensions")
     return number % ndim

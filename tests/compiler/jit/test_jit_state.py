@@ -216,6 +216,13 @@ def test_state_of_any_layout(name):
         np.testing.assert_allclose(b, a, rtol=1e-12)
 
 
+@pytest.mark.parametrize("f", [ag.cumsum, ag.cumprod], ids=lambda f: f.__name__)
+def test_functions_on_whole_arrays_read_state_whose_stride_says_nothing(f):
+    x = ag.asarray(np.arange(1.0, 10.0)[None, :].T)  # a column: the other axis has any stride
+    with ag.config(verify=True):
+        np.testing.assert_allclose(ag.jit(lambda: f(x, axis=0))(), f(x, axis=0))
+
+
 def test_read_only_state_cannot_change():
     w = read_only()
     f = ag.jit(lambda: w.add_(1))

@@ -48,7 +48,7 @@ def scan(step: Any, carry: Any, rows: Any, reverse: bool = False) -> Any:
     for row in rows[::-1] if reverse else rows:
         carry, result = step(carry, row)
         results.append(result)
-    return carry, np.stack(results[::-1] if reverse else results)
+    return np.array(carry), np.stack(results[::-1] if reverse else results)
 
 
 def while_loop(condition: Any, body: Any, value: Any) -> Any:

@@ -104,7 +104,7 @@ def changed(p: Pool, x: Value) -> Line | None:
     if x.spread or x.kind in "b" or (p.smooth and not x.name.startswith("v")):
         return None
     text, y = p.fitting(x)
-    if y.number or y.dtype != x.dtype:
+    if y.number or y.dtype != x.dtype or y.ndim > x.ndim:  # `number *= vector` makes a vector
         text = str(1 + p.below(3))
     form = p.one(["{x} += {y}", "{x} *= {y}", "{x} -= {y}", "{x}.mul_({y})", "{x}.add_({y})",
                   "{x}.copy_({y})" if text == y.name else "{x}.fill_(2)"])

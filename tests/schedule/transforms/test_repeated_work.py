@@ -33,6 +33,10 @@ def _weighted_by_shares(x):
     return ((y - y.mean(1, keepdims=True)) * y.var(0, keepdims=True)).sum(1)
 
 
+def _beside_turned(y):
+    return y * y[::-1]
+
+
 def _places(x):
     return ag.arange(x.size).reshape(x.shape) * 7 % x.shape[0]
 
@@ -68,6 +72,8 @@ ORDERS = {
     "neighbours of something costly": lambda x: sum(
         ag.cos(x)[a:180 + a, b:180 + b] for a in (0, 1) for b in (0, 1)),
     "products of exponentials": lambda x: (ag.exp(x)[:, None, :8] * x[None, :, :8]).sum(-1),
+    "shares, averaged, beside themselves turned": lambda x: _beside_turned(
+        ag.softmax(x, axis=1).mean(0)),
 }
 
 

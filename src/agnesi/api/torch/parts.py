@@ -13,6 +13,7 @@ from agnesi.api.tensor.pytorch import parts_of
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -220,7 +221,9 @@ def slice_scatter(x: TensorLike, src: TensorLike, axis: int = 0, start: int | No
                   end: int | None = None, step: int = 1, *, out: Tensor | None = None) -> Tensor:
     """A tensor with part of an axis replaced."""
     x = as_tensor(x)
-    return index_put(x, _key(x, axis, slice(start, end, step)), src)
+    ends: list[Any] = [None if n is None else known_integer(n, name)
+            for n, name in ((start, "start"), (end, "end"))]
+    return index_put(x, _key(x, axis, slice(ends[0], ends[1], known_integer(step, "step"))), src)
 
 
 _AXES = {"offset": "int | Which diagonal; above the main one where positive.",
@@ -241,6 +244,7 @@ def diag_embed(x: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1, *
                out: Tensor | None = None) -> Tensor:
     """Matrices with the last axis on a diagonal, and zeros."""
     x = as_tensor(x)
+    offset = known_integer(offset, "offset")
     n = x.shape[-1] + abs(offset)
     blank = creation.zeros((*x.shape[:-1], n, n), dtype=x.dtype)
     made = index_put(blank, (..., *_places(x.shape[-1], offset)), x)
@@ -254,6 +258,7 @@ def diagonal_scatter(x: TensorLike, src: TensorLike, offset: int = 0, dim1: int 
                      *, out: Tensor | None = None) -> Tensor:
     """A tensor with a diagonal replaced."""
     x, src = as_tensor(x), as_tensor(src)
+    offset = known_integer(offset, "offset")
     rows = moveaxis(x, (dim1, dim2), (-2, -1))
     made = index_put(rows, (..., *_places(src.shape[-1], offset)), src)
     return moveaxis(made, (-2, -1), (dim1, dim2))

@@ -55,7 +55,8 @@ class Buffer:
         plain = row_major(shape)
         self.shape = shape
         self.strides = plain if strides is None else strides
-        self.contiguous = strides is None or surely(lambda: strides == plain)
+        self.contiguous = strides is None or surely(lambda: all(
+            [n == 1 or s == p for n, s, p in zip(shape, strides, plain, strict=True)]))
         self.size: Any = product(shape)
         self.nbytes = self.size * self.dtype.itemsize
 

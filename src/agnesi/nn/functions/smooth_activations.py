@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
+from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError, at
@@ -138,7 +139,7 @@ def glu(input: TensorLike, dim: int = -1) -> Tensor:
     >>> ag.nn.functional.glu(ag.tensor([2.0, 0.0]))
     tensor([1.])
     """
-    x = as_tensor(input)
+    x, dim = as_tensor(input), known_integer(dim, "dim")
     size = x.shape[dim]
     if isinstance(size, int) and size % 2:
         raise ShapeError(at(f"glu({typed(x)}): the size {size} of axis {dim} is not even"))

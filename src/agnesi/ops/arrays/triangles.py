@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
+from agnesi.core.integers import known_integer
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
@@ -141,7 +142,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     >>> ag.diag_indices(2)
     (tensor([0, 1]), tensor([0, 1]))
     """
-    return (arange(n),) * ndim
+    return (arange(n),) * known_integer(ndim, "ndim")
 
 
 @public
@@ -243,7 +244,7 @@ def vander(x: TensorLike, n: int | None = None, increasing: bool = False, *,
     x = as_tensor(x)
     if x.ndim != 1:
         raise ShapeError(f"the operand must be a vector, not of shape {x.shape}")
-    count = x.shape[0] if n is None else n
+    count = x.shape[0] if n is None else known_integer(n, "n")
     if x.dtype.kind in "biu":
         x = cast(x, dtypes.int64)
     if not count:

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.integers import integer
+from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.extents import need_elements
@@ -194,8 +194,8 @@ def _reducer_for(kind: str, axis: Axis, ndim: int, keepdims: bool) -> Reduce:
 def _axes(axis: Any) -> Axis:
     """Axes as the cache of operations takes them, for which True is 1."""
     if isinstance(axis, (tuple, list)):
-        return tuple([integer(a, "axis") for a in axis])
-    return integer(axis, "axis")
+        return tuple([known_integer(a, "axis") for a in axis])
+    return known_integer(axis, "axis")
 
 
 def reduced(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None = None) -> Tensor:

@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op
@@ -241,7 +242,7 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | N
     >>> ag.vecdot(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), ag.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
-    a, b = pair(x1, x2)
+    (a, b), axis = pair(x1, x2), known_integer(axis, "axis")
     if axis >= 0:
         raise IndexError(f"axis {axis} counts from the front, where broadcasting adds axes; "
                          "give a negative axis")

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size, combine
 from agnesi.core.op import Op
@@ -144,7 +145,7 @@ def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 0.],
             [1., 1.]])
     """
-    return apply(Triangle(k, False), _matrix(x))
+    return apply(Triangle(known_integer(k, "k"), False), _matrix(x))
 
 
 @public
@@ -158,7 +159,7 @@ def triu(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 1.],
             [0., 1.]])
     """
-    return apply(Triangle(k, True), _matrix(x))
+    return apply(Triangle(known_integer(k, "k"), True), _matrix(x))
 
 
 @public
@@ -184,6 +185,7 @@ def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
     x = _matrix(x)
     if shapes.axis_of(axis1, x.ndim) == shapes.axis_of(axis2, x.ndim):
         raise ValueError(f"axis1 and axis2 are both {axis1}")
+    offset = known_integer(offset, "offset")
     return apply(Diagonal(offset), moveaxis(x, (axis1, axis2), (-2, -1)))
 
 
@@ -203,7 +205,7 @@ def diag(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 0],
             [0, 2]])
     """
-    x = as_tensor(x)
+    x, k = as_tensor(x), known_integer(k, "k")
     if x.ndim == 2:
         return apply(Diagonal(k), x)
     if x.ndim != 1:

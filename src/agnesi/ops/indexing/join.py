@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.integers import integer
+from agnesi.core.integers import check_integer, integer, known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent, UnknownSizeError
@@ -254,7 +254,7 @@ def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
     """
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
-    n = operator.index(x.shape[axis])
+    n, chunks = operator.index(x.shape[axis]), known_integer(chunks, "chunks")
     if chunks < 1:
         raise ValueError(f"the number of chunks must be positive, not {chunks}")
     if not n:
@@ -425,10 +425,11 @@ def roll(x: TensorLike, /, shift: Any, axis: Any = None, *, out: Tensor | None =
         a = shapes.axis_of(a, x.ndim)
         n = x.shape[a]
         if isinstance(by, Tensor) and not is_known(by):
+            check_integer(by, "shift")
             x = take(x, remainder(subtract(arange(n), by), n), a)
             continue
-        turns = combine("max", n, 1) if is_open(n) else n
-        by = combine("%", integer(by, "shift"), turns) if turns != 0 else 0
+        by, turns = integer(by, "shift"), combine("max", n, 1) if is_open(n) else n
+        by = combine("%", by, turns) if turns != 0 else 0
         if isinstance(by, Dim) or by:
             x = apply(Concat(a), _cut(x, a, n - by, None), _cut(x, a, 0, n - by))
     return x

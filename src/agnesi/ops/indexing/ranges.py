@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.integers import integer
+from agnesi.core.integers import integer, known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine
 from agnesi.core.op import Op, typed
@@ -352,7 +352,7 @@ def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: DTypeLike = None,
             [0., 1.]])
     """
     rows, columns = checked_sizes((n_rows, n_rows if n_cols is None else n_cols))
-    return made(Eye(rows, columns, k, float_dtype(dtype)), rows, columns)
+    return made(Eye(rows, columns, known_integer(k, "k"), float_dtype(dtype)), rows, columns)
 
 
 @public

@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.integers import known_integer
 from agnesi.core.ir import dims
 from agnesi.core.op import called
 from agnesi.core.public import public
@@ -186,7 +187,7 @@ def tensorinv(a: TensorLike, ind: int = 2, *, out: Tensor | None = None) -> Tens
     >>> ag.linalg.tensorinv(ag.reshape(ag.eye(4) * 2, (4, 2, 2)), ind=1).shape
     (2, 2, 4)
     """
-    a = floating(a)
+    a, ind = floating(a), known_integer(ind, "ind")
     if ind <= 0:
         raise ValueError(f"ind must be at least 1, not {ind}")
     shape = (*a.shape[ind:], *a.shape[:ind])

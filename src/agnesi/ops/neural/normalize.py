@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.integers import number
+from agnesi.core.integers import known_integer, number
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
 from agnesi.core.options import NotNegative
@@ -307,7 +307,7 @@ def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta:
     >>> ag.nn.functional.local_response_norm(x, 3, alpha=3.0, beta=1.0, k=0.0)
     tensor([[0.2       , 0.22222222, 0.25      ]])
     """
-    x = _floats(x)
+    x, size = _floats(x), known_integer(size, "size")
     if x.ndim < 2 or size < 1:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), and size at least "
                          f"1, not {size}")

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from agnesi.core.ir.costs import price
-from agnesi.core.ir.extents import guess
 from agnesi.core.ir.node import Node
 from agnesi.core.target import Target
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
 from agnesi.schedule.clustering.decisions import waiting
+from agnesi.schedule.clustering.evaluations import MAX_CHEAP_EVALUATIONS, Evaluations
 from agnesi.schedule.clustering.horizontal_fusion import MIN_SHARED_ELEMENTS
 from agnesi.schedule.clustering.node_facts import (
     facts_of,
@@ -51,10 +51,6 @@ _MAX_REDUCTIONS_PER_KERNEL = 8
 _MAX_KERNEL_INSTRUCTIONS = 2000
 #: Clusters that may become one kernel: compile time grows faster than their number.
 _MAX_MERGED_CLUSTERS = 24
-#: How often an expensive value may be computed for each of its elements.
-_MAX_EXPENSIVE_EVALUATIONS = 2
-#: How often any other value may be computed for each of its elements.
-_MAX_CHEAP_EVALUATIONS = 4
 #: Operations of a value that is computed again rather than kept, at most.
 _MAX_RECOMPUTED_OPS = 4
 #: How many times smaller than such a value an operand of it must be to be at hand.
@@ -111,8 +107,7 @@ class Clustering:
         self._waiting = waiting(order)
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
-        #: How often values are computed for each point: where they are used, and moved elsewhere.
-        self._reads: dict[int, tuple[float, float]] = {}
+        self._evaluations = Evaluations(self._facts)
         #: How often the nodes read a node, by its id.
         self.uses = Counter([id(i) for node in order for i in node.inputs])
         #: What is computed inside of a reduction in its kernel, for every element of its operand.
@@ -173,8 +168,7 @@ class Clustering:
         users = present(users)
         self._note(node, users)
         self._demand(node)
-        aligned, moved = self._reads.pop(key, (1.0, 0.0))
-        self._note_reads(node, 1.0 if key in self.root else max(aligned + moved, 1.0))
+        self._evaluations.visit(node, key in self.root)
         reduces, inside = bool(self._facts[key].axes), key in self._inside
         for operand in node.inputs:
             if operand.op is None:
@@ -276,7 +270,7 @@ class Clustering:
         elif op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
             self._must.add(id(flat_source(node)))
         elif "gather" in op.traits:
-            if repeats_reductions(node, self._facts, _MAX_CHEAP_EVALUATIONS):
+            if repeats_reductions(node, self._facts, MAX_CHEAP_EVALUATIONS):
                 read = id(self._source(node.inputs[0]))
                 self._must.add(read)
                 self._gathered.add(read)
@@ -394,29 +388,11 @@ class Clustering:
 
     def _is_repeated(self, node: Node, users: set[Cluster]) -> bool:
         """Return whether a value would be computed too often for each of its elements."""
-        heavy, size = "heavy" in node.op.traits, self._facts[id(node)].weight
-        times = sum(self._reads.get(id(node), (1.0, 0.0)))
-        most = _MAX_EXPENSIVE_EVALUATIONS if heavy else _MAX_CHEAP_EVALUATIONS
-        if len(users) * times <= most or size * len(users) * times < _MIN_ELEMENTS:
+        if not self._evaluations.are_many(node, len(users)):
             return False
         if len(users) > 1 and self.merge(users):
             users = present(users)
-        return len(users) * times > most
-
-    def _note_reads(self, node: Node, times: float) -> None:
-        """Note how often the operands of a node are read, which is computed so often itself."""
-        op, mine = node.op, self._facts[id(node)]
-        for operand in node.inputs:
-            if operand.op is None:
-                continue
-            aligned, moved = self._reads.get(id(operand), (0.0, 0.0))
-            if mine.axes or (op.pointwise and operand.shape == node.shape):
-                aligned = max(aligned, times)
-            else:
-                many = guess(mine.weight) / max(guess(self._facts[id(operand)].weight), 1)
-                once = op.pointwise or op.parts is not None or "broadcast" in op.traits
-                moved += times * (min(many, 1.0) if once else many)
-            self._reads[id(operand)] = aligned, moved
+        return self._evaluations.are_many(node, len(users))
 
     def _finishes(self, node: Node, steps: int = 4) -> bool:
         """Return whether a product, which is materialized anyway, can be stored as this value

@@ -18,6 +18,7 @@ from agnesi.ops.base.reduce import all as every
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import flip
+from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.elementwise.trig import acos, asin
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.base import adjoint, floating, hermitian, matrix, square, times
@@ -73,7 +74,7 @@ def qr_multiply(a: TensorLike, c: TensorLike, mode: Literal["left", "right"] = "
     if mode not in ("left", "right"):
         raise ValueError(f"mode must be 'left' or 'right', not {mode!r}")
     c = as_tensor(c)
-    return QRResult(times(q, c) if mode == "left" else times(c, q), r)
+    return QRResult(matmul(q, c) if mode == "left" else matmul(c, q), r)
 
 
 @public

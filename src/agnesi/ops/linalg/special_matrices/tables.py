@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -66,6 +67,7 @@ def hadamard(n: int, dtype: DTypeLike = "int64") -> Tensor:
     tensor([[ 1,  1],
             [ 1, -1]])
     """
+    n = known_integer(n, "n")
     if n < 1 or n & (n - 1):
         raise ValueError(f"n must be a power of 2, not {n}")
     places = np.arange(n)
@@ -85,6 +87,7 @@ def helmert(n: int, full: bool = False) -> Tensor:
     >>> ag.round(ag.linalg.helmert(2), decimals=4)
     tensor([[ 0.7071, -0.7071]])
     """
+    n = known_integer(n, "n")
     x = np.tril(np.ones((n, n)), -1) - np.diag(np.arange(n))
     x[0] = 1
     lengths = np.arange(n) * np.arange(1, n + 1)
