@@ -66,6 +66,21 @@ def test_one_number(name: str, args: Any, x: Any, theirs: Any) -> None:
     np.testing.assert_allclose(wide.log_prob(value)[1], density, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("name, theirs", [
+    ("Normal", st.norm), ("Laplace", st.laplace), ("Cauchy", st.cauchy)])
+def test_tails_are_as_exact_as_the_middle(name: str, theirs: Any) -> None:
+    p = np.array([1e-300, 1e-30, 1e-10, 0.2, 0.25, 0.3, 0.5, 0.7, 0.75, 0.8, 1 - 1e-10])
+    d = getattr(D, name)(ag.asarray(np.array(0.5)), ag.asarray(np.array(2.0)))
+    x = theirs(0.5, 2).ppf(p)
+    for f in (d.icdf, ag.jit(lambda p: d.icdf(p))):
+        np.testing.assert_allclose(f(ag.asarray(p)), x, rtol=1e-6 if name == "Cauchy" else 1e-12)
+    np.testing.assert_allclose(d.cdf(ag.asarray(x)), p, rtol=1e-6 if name == "Cauchy" else 1e-12)
+    slopes = ag.grad(lambda x: d.cdf(x).sum())(ag.asarray(x)), ag.exp(d.log_prob(ag.asarray(x)))
+    np.testing.assert_allclose(*slopes, rtol=1e-9, atol=1e-290)
+    slopes = ag.grad(lambda p: d.icdf(p).sum())(ag.asarray(p[2:])), 1 / slopes[1][2:]
+    np.testing.assert_allclose(*slopes, rtol=1e-6)
+
+
 def test_directions() -> None:
     d, theirs = made("VonMises", (M, A)), st.vonmises(A, M)
     for form in (d.log_prob, ag.jit(d.log_prob)):

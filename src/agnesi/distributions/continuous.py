@@ -13,6 +13,7 @@ from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.special.incomplete import gammainc
+from agnesi.ops.special.normal import ndtri
 
 _EULER = 0.5772156649015329
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -68,7 +69,7 @@ class Normal(_Located):
         return 0.5 * F.erfc(-self._z(value) * math.sqrt(0.5))
 
     def icdf(self, value: Any) -> Tensor:
-        return self.loc + self.scale * math.sqrt(2) * F.erfinv(2 * self._share(value) - 1)
+        return self.loc + self.scale * ndtri(self._share(value))
 
     def entropy(self) -> Tensor:
         return 0.5 + _HALF_LOG_2PI + F.log(self.scale)
@@ -90,11 +91,15 @@ class Laplace(_Located):
 
     def cdf(self, value: Any) -> Tensor:
         z = self._z(value)
-        return 0.5 - 0.5 * F.sign(z) * F.expm1(-F.abs(z))
+        low = z < 0
+        tail = 0.5 * F.exp(F.where(low, z, -z))
+        return F.where(low, tail, 1 - tail)
 
     def icdf(self, value: Any) -> Tensor:
-        p = self._share(value) - 0.5
-        return self.loc - self.scale * F.sign(p) * F.log1p(-2 * F.abs(p))
+        p = self._share(value)
+        low = p < 0.5
+        tail = F.log(2 * F.where(low, p, 1 - p))
+        return self.loc + self.scale * F.where(low, tail, -tail)
 
     def entropy(self) -> Tensor:
         return 1 + F.log(2 * self.scale)
@@ -119,10 +124,15 @@ class Cauchy(_Located):
         return -math.log(math.pi) - F.log(self.scale) - F.log1p(F.square(self._z(value)))
 
     def cdf(self, value: Any) -> Tensor:
-        return F.atan(self._z(value)) / math.pi + 0.5
+        return F.atan2(1, -self._z(value)) / math.pi
 
     def icdf(self, value: Any) -> Tensor:
-        return self.loc + self.scale * F.tan(math.pi * (self._share(value) - 0.5))
+        p = self._share(value)
+        low = p < 0.5
+        tail = F.where(low, p, 1 - p)
+        far = 1 / F.tan(math.pi * tail)
+        z = F.where(tail < 0.25, F.where(low, -far, far), F.tan(math.pi * (p - 0.5)))
+        return self.loc + self.scale * z
 
     def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + F.log(self.scale)
