@@ -203,3 +203,8 @@ def test_divergences_between_families() -> None:
     moved = [D.TransformedDistribution(D.Normal(loc, 1.0), [T.AffineTransform(1.0, 2.0)])
              for loc in (0.0, 1.0)]
     assert D.kl_divergence(*moved).item() == 0.5
+    for mine, like in (("InverseGamma", "Gamma"), ("HalfCauchy", "Cauchy")):
+        pairs = [[made(n, a) for a in ((A, B), (B, A))] if like == "Gamma" else
+                 [getattr(D, n)(*[0 * M] * (n == "Cauchy"), ag.tensor(a)) for a in (A, B)]
+                 for n in (mine, like)]
+        np.testing.assert_allclose(*[D.kl_divergence(*pair) for pair in pairs], rtol=1e-12)

@@ -12,6 +12,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import continuous as c
 from agnesi.distributions import discrete as d
+from agnesi.distributions import tails as t
 from agnesi.distributions import vectors as v
 from agnesi.distributions.base import Distribution
 from agnesi.ops.base.movement import expand_dims
@@ -120,6 +121,12 @@ def _exponential(p: Any, q: Any) -> Tensor:
     return -F.log(ratio) + ratio - 1
 
 
+@register_kl(t.HalfCauchy, t.HalfCauchy)
+def _half_cauchy(p: Any, q: Any) -> Tensor:
+    return F.log(F.square(p.scale + q.scale) / (4 * p.scale * q.scale))
+
+
+@register_kl(t.InverseGamma, t.InverseGamma)  # as of the numbers that are inverted
 @register_kl(c.Gamma, c.Gamma)
 def _gamma(p: Any, q: Any) -> Tensor:
     a, b = p.concentration, q.concentration
