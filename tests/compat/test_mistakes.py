@@ -16,6 +16,17 @@ from agnesi.compat.torch7 import nn
 from agnesi.core.support.errors import GradientError, ShapeError
 from tests.errors.lambdas import check
 
+
+class Replacing(theano.gof.Op):
+    """It forgets that outputs are lists of one place."""
+
+    def make_node(self, *inputs: Any) -> Any:
+        return theano.gof.Apply(self, list(inputs), [inputs[0].type()])
+
+    def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+        outputs[0] = inputs[0]
+
+
 x, w = T.dvector("x"), theano.shared(np.ones(3), name="w")
 ones = torch.ones
 CASES: list[Any] = [
@@ -32,6 +43,21 @@ CASES: list[Any] = [
      "x (4, 5)) and 6 (axis 1 of weight (1, 6))"),
     (lambda: nn.LookupTable(10, 3).forward(torch.Tensor([0])), IndexError, "LookupTable.forward("
      "DoubleTensor of 1): indices run from 1 to 10, not from 0 to 0"),
+    (lambda: nn.ParallelTable().add(nn.Tanh()).forward(ones(3)), TypeError, "ParallelTable.forward("
+     "DoubleTensor of 3): ParallelTable takes a table, a list of tensors"),
+    (lambda: nn.MarginRankingCriterion().forward(ones(3), ones(3)), TypeError,
+     "MarginRankingCriterion.forward(DoubleTensor of 3, DoubleTensor of 3): the input must be a "
+     "table, a list of two tensors"),
+    (lambda: nn.Linear(3, 2).forward([ones(3)]), TypeError, "Linear.forward([DoubleTensor of 3]): "
+     "the input must be a tensor, not a table"),
+    (lambda: nn.Sequential().add(nn.Tanh()).get(2), IndexError,
+     "Sequential.get: there are 1 modules, counted from 1, and no 2"),
+    (lambda: ones(3).__setitem__(1, "a"), ValueError,
+     "x[...] = value: could not convert string to float: 'a'"),
+    (lambda: chainer.functions.embed_id(np.ones(1), np.ones((3, 2))), TypeError,
+     "embed_id takes integers, not float64[1]"),
+    (lambda: chainer.links.BatchNormalization(3)(np.ones((2, 4))), ShapeError, "batch_normalization"
+     ": float64[2, 4] needs gamma and beta of its sizes behind the batch's, not float32[3]"),
     (lambda: nn.Dropout(1.5), ValueError, "Dropout: p must be in [0, 1), not 1.5"),
     (lambda: T.dmatrix().dimshuffle(0), ValueError, "dimshuffle(0,): axis 1 of TensorType(float64, "
      "matrix) is left out, whose size need not be 1"),
@@ -58,3 +84,29 @@ def test_texts(wrong: Any, kind: Any, text: str) -> None:
 
 def test_torch7_compares_targets_of_other_shapes_element_by_element() -> None:
     assert nn.MSECriterion().forward(torch.range(1, 4).view(4, 1), torch.range(1, 4)) == 0.0
+
+
+def test_outputs_of_operations_that_were_not_filled_are_told() -> None:
+    with pytest.raises(TypeError, match=r"Replacing.perform: outputs\[0\] is a list of one place"):
+        theano.function([x], Replacing()(x))(np.ones(3))
+
+
+def test_links_that_are_mere_attributes_are_told_and_forward_is_called() -> None:
+    class Net(chainer.Chain):
+        def forward(self, x: Any) -> Any:
+            return x + 1
+
+    net = Net()
+    with pytest.warns(UserWarning, match="Net.l = .* is no link of the chain, and its parameters"):
+        net.l = chainer.links.Linear(3, 2)
+    assert net(1) == 2
+
+
+def test_instances_of_functions_are_told() -> None:
+    import agnesi as ag
+
+    class Same(ag.autograd.Function):
+        pass
+
+    with pytest.raises(TypeError, match="Same is not called itself: write Same"):
+        Same(ag.ones(3))

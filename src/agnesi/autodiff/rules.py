@@ -11,7 +11,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import fits
 from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.errors import DTypeError, ShapeError, Where, at, call_user
+from agnesi.core.support.errors import DTypeError, ShapeError, Where, at, call_user, ours
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 
@@ -92,7 +92,7 @@ def place_of(rule: Any) -> Where:
     while isinstance(rule, functools.partial):
         rule = rule.func
     code = getattr(rule, "__code__", None)
-    return None if code is None else (code, 0, "")
+    return None if code is None or ours(code.co_filename) else (code, 0, "")
 
 
 def reads_result(rule: Any, place: int = 1) -> bool:

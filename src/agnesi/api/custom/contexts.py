@@ -116,6 +116,10 @@ class Function:
     tensor(12.)
     """
 
+    def __init__(self, *args: Any) -> None:
+        if args:
+            self(*args)  # which tells how it is called
+
     def __call__(self, *args: Any) -> Any:
         raise TypeError(at(f"{type(self).__name__} is not called itself: write "
                            f"{type(self).__name__}.apply(x)"))

@@ -48,7 +48,13 @@ class Formula(Function):
                 tensors[i] = x
             return tree.flatten(self.compute(*tensors))[0]
 
-        ys, pull = vjp(of_floats, *[tensors[i] for i in floats])
+        try:
+            ys, pull = vjp(of_floats, *[tensors[i] for i in floats])
+        except (TypeError, ValueError, IndexError) as error:
+            inner, text = str(error).startswith("vjp("), str(error).partition("): ")[2]
+            if not inner:
+                raise
+            raise type(error)(text) from error.__cause__  # the user called no vjp
         self._pull = pull, floats
         self._types = [(y.shape, y.dtype) for y in ys]
         return _arrays(ys)

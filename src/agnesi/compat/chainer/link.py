@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.chainer.variable import Variable
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import at, typed, warn
 
 
 class Link:
@@ -39,6 +39,14 @@ class Link:
 
     #: The module of arrays.
     xp = np
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run ``forward``, as later versions of Chainer do; links of version 1 have their own."""
+        forward = getattr(self, "forward", None)
+        if forward is None:
+            raise TypeError(at(f"{type(self).__name__} has no __call__(self, x) and no "
+                               "forward(self, x), which a call of it runs"))
+        return forward(*args, **keywords)
 
     def add_param(self, name: str, shape: Any, dtype: Any = np.float32,
                   initializer: Any = None) -> None:
@@ -194,6 +202,12 @@ class Chain(Link):
         link.name = name
         self.__dict__[name] = link
         self._children.append(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, Link) and name not in self.__dict__.get("_children", (name,)):
+            warn(f"{type(self).__name__}.{name} = {typed(value)} is no link of the chain, and its "
+                 f"parameters are not learned: write self.add_link({name!r}, link)")
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)

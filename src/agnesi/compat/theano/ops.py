@@ -12,6 +12,7 @@ from agnesi.autodiff import opgraph
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
+from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -45,7 +46,8 @@ class Op:
     def make_node(self, *inputs: Any) -> Apply:
         """The operation on inputs; the default checks ``itypes`` and makes ``otypes``."""
         if self.itypes is None or self.otypes is None:
-            raise NotImplementedError("an Op declares itypes and otypes, or make_node")
+            raise NotImplementedError(at(f"{type(self).__name__}: an Op declares itypes and "
+                                         "otypes, or make_node(self, x), which gives an Apply"))
         if len(inputs) != len(self.itypes):
             raise ValueError(f"We expected {len(self.itypes)} inputs but got {len(inputs)}.")
         given = [as_tensor_variable(x) for x in inputs]
@@ -72,7 +74,13 @@ class Op:
 
         def perform(*arrays: np.ndarray) -> Any:
             storage: list[list[Any]] = [[None] for _ in kinds]
+            cells = list(storage)
             self.perform(node, list(arrays), storage)
+            for i, (cell, now) in enumerate(zip(cells, storage, strict=True)):
+                if cell is not now or cell[0] is None:
+                    raise TypeError(at(
+                        f"{type(self).__name__}.perform: outputs[{i}] is a list of one place, "
+                        f"which is to be filled: outputs[{i}][0] = value"))
             found = tuple(np.asarray(cell[0], k) for cell, k in zip(storage, kinds, strict=True))
             return found if len(found) > 1 else found[0]
 

@@ -178,6 +178,9 @@ class Variable:
             return functools.partial(own, self)
         if (known := ATTRIBUTES.get(name)) is not None:
             return known(self)
+        if name in ("set_value", "get_value"):
+            raise AttributeError(f"{self!r} is an expression, and no shared variable, which has "
+                                 f"{name}(); theano.shared(value) makes one")
         found = getattr(self._value, name)
         return lifted(found) if callable(found) else wrapped(found)
 

@@ -62,6 +62,8 @@ def _better(error: Any, name: str, args: tuple[Any, ...]) -> Exception | None:
         found = ValueError(at(f"{name}({given}): the sizes do not fit together"))
     elif type(first) is IndexError and "\n  at " not in str(error):
         found = IndexError(at(f"{name}: {first}"))
+    elif name.startswith("x[") and "\n  at " not in str(error):
+        found = type(first)(at(f"{name}: {first}"))
     else:
         return None
     found.__cause__ = error

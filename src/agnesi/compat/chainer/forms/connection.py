@@ -9,6 +9,7 @@ import numpy as np
 import agnesi as ag
 from agnesi.compat.chainer.formula import applied
 from agnesi.compat.chainer.variable import as_variable
+from agnesi.core.support.errors import ShapeError, at, typed
 from agnesi.nn import functional as nn
 
 __all__ = [
@@ -74,7 +75,7 @@ def embed_id(x: Any, W: Any, ignore_label: int | None = None) -> Any:
     """Rows of a matrix, by their numbers; that of ``ignore_label`` is zero."""
     def compute(x: Any, w: Any) -> Any:
         if x.dtype.kind not in "iu":
-            raise TypeError(f"embed_id takes integers, not {x.dtype}")
+            raise TypeError(at(f"embed_id takes integers, not {typed(x)}"))
         if ignore_label is None:
             return nn.embedding(x, w)
         used = x != ignore_label
@@ -97,6 +98,9 @@ def batch_normalization(x: Any, gamma: Any, beta: Any, eps: float = 1e-5,
     x, gamma, beta = map(as_variable, (x, gamma, beta))
     data = x.data
     axes = (0, *range(gamma.data.ndim + 1, data.ndim))
+    if data.shape[1:gamma.data.ndim + 1] != gamma.data.shape:
+        raise ShapeError(at(f"batch_normalization: {typed(data)} needs gamma and beta of its sizes "
+                            f"behind the batch's, not {typed(gamma.data)}"))
     if running_mean is not None:
         count = data.size / gamma.data.size
         running_mean *= decay

@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.compat.torch7.maths import Tensor, new
 from agnesi.compat.torch7.nn.module import Module, written
-from agnesi.core.support.errors import typed
+from agnesi.core.support.errors import at, typed
 
 __all__ = ["Concat", "ConcatTable", "Container", "Parallel", "ParallelTable", "Sequential"]
 
@@ -32,6 +32,9 @@ class Container(Module):
 
     def get(self, index: int) -> Any:
         """The module of a number; negative ones count from the end."""
+        if not 1 <= abs(index) <= len(self.modules):
+            raise IndexError(at(f"{type(self).__name__}.get: there are {len(self.modules)} "
+                                f"modules, counted from 1, and no {index}"))
         return self.modules[index - 1 if index > 0 else index]
 
     def insert(self, module: Any, index: int | None = None) -> None:
@@ -153,7 +156,11 @@ class ConcatTable(_Branches):
 class ParallelTable(_Branches):
     """Each module on its entry of a table; the results are a table."""
 
+    _table = True
+
     def _inputs(self, input: Any) -> list[Any]:
+        if len(input) != len(self.modules):
+            raise ValueError(f"the table has {len(input)} entries for {len(self.modules)} modules")
         return list(input)
 
     def _merged(self, grads: list[Any], input: Any) -> Any:

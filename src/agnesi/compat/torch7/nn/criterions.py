@@ -39,6 +39,8 @@ class Criterion:
 
     #: Whether input and target are compared element by element.
     _elementwise = False
+    #: Whether the input is a table.
+    _table = False
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
@@ -72,6 +74,8 @@ class Criterion:
             raise TypeError(at(f"{name}({typed_view(input)}): the target is missing; it is called "
                                f"as {method}(input, target)"))
         try:
+            if self._table and not isinstance(input, (list, tuple)):
+                raise TypeError("the input must be a table, a list of two tensors")
             yield
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             reason = str(error).partition("\n  at ")[0].removeprefix(f"{type(self).__name__}: ")
@@ -259,12 +263,16 @@ class HingeEmbeddingCriterion(Criterion):
 class L1HingeEmbeddingCriterion(HingeEmbeddingCriterion):
     """The same of the 1-norm of the difference of two inputs."""
 
+    _table = True
+
     def compute(self, x: Any, t: Any) -> Any:
         return super().compute(ag.sum(ag.abs(x[0] - x[1])), t)
 
 
 class CosineEmbeddingCriterion(Criterion):
     """1 minus the cosine of what belongs together (1), that of others (-1) above a margin."""
+
+    _table = True
 
     def __init__(self, margin: float = 0) -> None:
         super().__init__()
@@ -279,6 +287,8 @@ class CosineEmbeddingCriterion(Criterion):
 
 class MarginRankingCriterion(Criterion):
     """By how much the first of two inputs misses a margin above the second (1), or below (-1)."""
+
+    _table = True
 
     def __init__(self, margin: float = 0) -> None:
         super().__init__()

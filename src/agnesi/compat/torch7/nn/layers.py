@@ -50,6 +50,8 @@ class Linear(Weighted):
         self._begin((outputSize, inputSize), outputSize if bias else None, inputSize)
 
     def compute(self, x: Any, w: Any, b: Any = None) -> Any:
+        if isinstance(x, (list, tuple)):
+            raise TypeError("the input must be a tensor, not a table")
         return F.linear(x, w, b)
 
 

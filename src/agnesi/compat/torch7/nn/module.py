@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.transforms import vjp
-from agnesi.compat.torch7.counting import from_one, typed_view
+from agnesi.compat.torch7.counting import from_one
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.nn.telling import told
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
 from agnesi.core.support import tree
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import ShapeError
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -122,9 +122,6 @@ class Module:
     # -- forward and backward --------------------------------------------------------------------
     def updateOutput(self, input: Any) -> Any:
         """The result, which stays in ``output``."""
-        if self._table and not isinstance(input, (list, tuple)):
-            raise TypeError(at(f"{type(self).__name__} takes a table, a list of tensors, not "
-                               f"{typed_view(input)}"))
         parameters = [arrays(w) for w, _ in self._own()]
         self.output = written(self.output, self.compute(arrays(input), *parameters))
         return self.output

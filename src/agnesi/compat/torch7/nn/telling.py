@@ -28,6 +28,8 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(self: Any, input: Any, *rest: Any, **named: Any) -> Any:
         try:
+            if self._table and not isinstance(input, (list, tuple)):
+                raise TypeError(f"{type(self).__name__} takes a table, a list of tensors")
             return function(self, input, *rest, **named)
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             better = _better(error, self, name, input)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.errors import at, call_user, typed
+from agnesi.compat.torch7.counting import typed_view
+from agnesi.core.support.errors import ShapeError, at, call_user, typed
 from agnesi.optim import flat
 
 Feval = Callable[[Any], tuple[Any, Any]]
@@ -27,6 +28,9 @@ def _begun(feval: Feval, x: Any, config: Any, state: Any) -> tuple[float, Any, A
     config = {} if config is None else config
     state = config if state is None else state
     loss, gradient = evaluated(feval, x)
+    if gradient.array.shape != x.array.shape:
+        raise ShapeError(at(f"feval must return a gradient of the sizes of x, {typed_view(x)}, not "
+                            f"{typed_view(gradient)}"))
     state["evalCounter"] = state.get("evalCounter", 0)
     g = np.array(gradient.array)
     if config.get("weightDecay", 0):
