@@ -1,6 +1,8 @@
 """Long eager work runs beside the main thread, which signals interrupt."""
 
+import importlib
 import os
+import pkgutil
 import signal
 import sys
 import threading
@@ -9,6 +11,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+import agnesi.ops
+from agnesi.core.op import Op
 from agnesi.core.support import aside as module
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 
@@ -41,6 +45,11 @@ FAMILIES = {
     "gradient of getitem": lambda: ag.grad(lambda v: v[PLACES].sum())(V),
     "concatenate": lambda: ag.concatenate([V, V]), "astype": lambda: V.astype("float32"),
     "arange": lambda: ag.arange(4000), "full": lambda: ag.full((4000,), 2.0),
+    "acos of integers": lambda: ag.acos(PLACES), "abs": lambda: abs(W + 1j),
+    "argmax": lambda: ag.argmax(V, 0), "tril": lambda: ag.tril(S), "eye": lambda: ag.eye(600),
+    "linspace": lambda: ag.linspace(0, 1, 4000), "pad": lambda: ag.nn.functional.pad(V, (1, 1)),
+    "scatter_reduce": lambda: V.scatter_reduce(0, PLACES, V, "amax"),
+    "embedding": lambda: ag.nn.functional.embedding(PLACES % 600, S),
     "out": lambda: ag.matmul(S, S, out=ag.zeros((600, 600), dtype="float64")),
 }
 
@@ -64,6 +73,26 @@ def test_families_of_operations(name, monkeypatch):
     assert seen
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+#: Operations that see to it themselves, do nothing that takes long, or run bodies.
+NO_WORK = frozenset((
+    "Advance", "BilinearOp", "BroadcastTo", "Conv", "ConvGradW", "ConvGradX", "Direct",
+    "Elementwise", "Ensured", "FirstRows", "Fourier", "Linear", "LinearOp", "MatMul", "OverRows",
+    "Reduce", "Reference", "RowsBefore", "Size", "Unfolded", "_Bilinear", "_By",
+))
+
+
+def test_every_operation_tells_its_work():
+    """All that compute an array at once, but views and those of ``ag.scan`` and its kin."""
+    for m in pkgutil.walk_packages(ag.ops.__path__, "agnesi.ops."):
+        importlib.import_module(m.name)
+    every = [Op]
+    for known in every:
+        every += [s for s in known.__subclasses__() if s not in every]
+    silent = {s.__name__ for s in every if s.work is None and not s.view
+              and s.__module__.startswith("agnesi.ops.") and ".control." not in s.__module__}
+    assert silent <= NO_WORK, silent - NO_WORK
 
 
 def test_slices_of_a_product(monkeypatch):

@@ -84,7 +84,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     if type(data) is not _ndarray:
         data = _asarray(data)
     if not (data.flags.c_contiguous or op.view or op.lie is not None):
-        data = data.copy()
+        data = aside(data.size, data.copy)
     t = _new(Tensor)
     t.array = data
     t.node = None

@@ -16,6 +16,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as abs_
@@ -72,6 +73,7 @@ def gamma_slope(z: Tensor, a: Tensor) -> Tensor:
 class GammaPath(Op):
     """Standard gamma numbers as they are, with their derivative to the shapes."""
 
+    work = elements(1)
     name = "gamma_path"
     pointwise = True
 

@@ -8,6 +8,7 @@ at once.  What was interrupted comes to its end unseen, and its result is droppe
 from __future__ import annotations
 
 import _thread
+import math
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -26,7 +27,16 @@ _size = attrgetter("size")
 
 def elements(nanoseconds: int) -> Callable[..., int]:
     """The ``work`` of operations that take so long for an element of the largest operand."""
-    return lambda op, *xs: (xs[0] if len(xs) == 1 else max(xs, key=_size)).size * nanoseconds
+    return lambda op, *xs: (
+        xs[0].size if len(xs) == 1 else max(map(_size, xs), default=0)) * nanoseconds
+
+
+def results(nanoseconds: int) -> Callable[..., int]:
+    """The ``work`` of operations that take so long for an element of the result."""
+    def work(op: Any, *xs: Any) -> int:
+        shape, _ = op.infer(*xs)
+        return math.prod(shape) * nanoseconds if all(type(n) is int for n in shape) else 0
+    return work
 
 
 

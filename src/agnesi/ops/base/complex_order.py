@@ -15,6 +15,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 
@@ -34,6 +35,7 @@ class OrderKey(Op):
 
     way: Way
     second: bool
+    work = elements(16)
     name = "order_key"
     differentiable = False
     keep_inputs = ()

@@ -139,6 +139,8 @@ def flat() -> None:
 
 #: Elements from which a result is worth pooled memory, whatever their dtype.
 _MIN_POOLED_ELEMENTS = memory.MIN_POOLED_BYTES // 4
+#: Nanoseconds of an element by several functions of NumPy's.
+_WIDENED_NANOSECONDS = 20
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
 _PYTHON_FUNCTION_MULTIPLY_ADDS = 256
 
@@ -257,9 +259,12 @@ class Elementwise(Op):
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         kind = xs[-1].dtype.kind
-        if kind == "V" and self.name not in _OF_DIGITS:
-            return self._widened(*xs)
-        return silently(self.function if kind in self.direct + "V" else self.of_complex, *xs)
+        small = xs[-1].size < _MIN_POOLED_ELEMENTS and xs[0].size < _MIN_POOLED_ELEMENTS
+        if kind in self.direct or (kind == "V" and self.name in _OF_DIGITS):
+            return silently(self.function if small else self.in_pool, *xs)
+        if kind == "V":
+            return aside(_WIDENED_NANOSECONDS * xs[-1].size, self._widened, *xs)
+        return silently(aside, _WIDENED_NANOSECONDS * xs[-1].size, self.of_complex, *xs)
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
         """Of bfloat16 numbers: in float32, rounded once."""

@@ -10,6 +10,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
+from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.record import record
@@ -29,6 +30,7 @@ class Ensure(Op):
 
     message: str
     told: str = ""
+    work = elements(2)
     name = "ensure"
     traits = frozenset(("cheap", "raises"))
     keep_inputs = (1,)

@@ -12,6 +12,7 @@ from agnesi.core.ir import dims, loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.extents import guess
 from agnesi.core.op import Op
+from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -69,6 +70,7 @@ class SumTo(LinearOp):
     """Sum over the axes along which ``shape`` would have been broadcast."""
 
     shape: Shape
+    work = elements(1)
     name = "sum_to"
 
     def infer(self, x: Any) -> Any:

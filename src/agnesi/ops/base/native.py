@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.core.ir import foreign
 from agnesi.core.ir.foreign import Argument, Call
 from agnesi.core.op import Op
+from agnesi.core.support.aside import elements
 
 #: Scratch memory begins at multiples of so many bytes.
 _ALIGN_BYTES = 64
@@ -64,6 +65,8 @@ def _argument(a: Argument, turn: int, batch: int, arrays: Sequence[np.ndarray],
 
 class Native(Op):
     """Base of operations that only a C function evaluates."""
+
+    work = elements(4)
 
     def perform(self, *xs: np.ndarray) -> Any:
         types = self.infer(*xs)

@@ -15,6 +15,7 @@ from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.op import Op
 from agnesi.core.public import public
+from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -170,6 +171,7 @@ class SlicePut(Op):
     """The base with the region of a basic key replaced."""
 
     key: Key
+    work = elements(2)
     name = "setitem"
     keep_inputs = ()
     inlines = changes = True
@@ -216,6 +218,7 @@ class Unslice(LinearOp):
 
     key: Key
     shape: Shape
+    work = results(2)
     name = "unslice"
 
     def infer(self, x: Any) -> Any:

@@ -14,6 +14,7 @@ from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
+from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -40,6 +41,7 @@ class Columns(LinearOp):
 
     windows: Windows
     kernel: Ints
+    work = results(4)
     name = "columns"
 
     def infer(self, x: Any) -> Any:
@@ -70,6 +72,7 @@ class Folded(LinearOp):
     windows: Windows
     kernel: Ints
     sizes: tuple[Any, ...]
+    work = elements(4)
     name = "folded"
 
     @property

@@ -14,6 +14,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -47,6 +48,7 @@ class Sampled(LinearOp):
     """
 
     axis: int
+    work = elements(8)
     name = "interpolate"
     keep_inputs = (1, 2, 3, 4)
 

@@ -17,6 +17,7 @@ from agnesi.core.ir.dims import Shape
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -50,6 +51,8 @@ class _Pool(Op):
     keep_inputs: ClassVar[tuple[int, ...] | None] = ()
     #: The result by NumPy: the reference.
     compute: Callable[..., np.ndarray]
+
+    work = elements(16)
 
     @property
     def template(self) -> str:  # type: ignore[override]

@@ -18,6 +18,7 @@ from agnesi.core.ir.dims import is_settled
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -34,6 +35,7 @@ from agnesi.ops.linearity import LinearOp
 class Complex(Op):
     """Complex numbers of real and imaginary parts."""
 
+    work = elements(4)
     name = "complex"
     keep_inputs = ()
     pointwise = True
@@ -116,6 +118,7 @@ class PutPart(Op):
     """Complex numbers with one part replaced."""
 
     imaginary: bool
+    work = elements(4)
     name = "put_part"
     keep_inputs = ()
 
@@ -175,6 +178,7 @@ class AsReal(LinearOp):
 class PutPairs(Op):
     """Complex numbers that take all parts from pairs."""
 
+    work = elements(4)
     name = "put_pairs"
     keep_inputs = ()
 

@@ -15,6 +15,7 @@ from agnesi.core.ir.dims import Size, combine
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
+from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -71,6 +72,7 @@ class DiagonalMatrix(LinearOp):
     k: int
     rows: Size
     columns: Size
+    work = results(1)
     name = "diag"
 
     def infer(self, x: Any) -> Any:
@@ -107,6 +109,7 @@ class Triangle(LinearOp):
 
     k: int
     upper: bool
+    work = elements(2)
     name = "triangle"
 
     def infer(self, x: Any) -> Any:

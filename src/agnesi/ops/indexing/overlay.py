@@ -11,6 +11,7 @@ import numpy as np
 
 from agnesi.core.ir import loops
 from agnesi.core.op import Op
+from agnesi.core.support.aside import results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 
@@ -26,6 +27,7 @@ class Overlay(Op):
 
     starts: tuple[Ints, ...]
     shape: Ints
+    work = results(2)
     name = "overlay"
     keep_inputs = ()
     inlines = True

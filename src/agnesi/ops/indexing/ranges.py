@@ -17,6 +17,7 @@ from agnesi.core.ir.dims import Dim, Size, combine
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import results
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
@@ -83,6 +84,7 @@ class Linspace(Op):
     num: int
     endpoint: bool
     dtype: np.dtype
+    work = results(4)
     name = "linspace"
     differentiable = False
 
@@ -120,6 +122,7 @@ class Eye(Op):
     columns: Size
     k: int
     dtype: np.dtype
+    work = results(1)
     name = "eye"
     differentiable = False
 

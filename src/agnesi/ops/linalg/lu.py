@@ -16,7 +16,7 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import surely_less
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import cubes
+from agnesi.core.support.aside import cubes, elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -137,6 +137,7 @@ class RowOrder(Op):
     """The order of rows after exchanges: which row of ``n`` comes first, second, ..."""
 
     n: Size
+    work = elements(64)
     name = "row_order"
     differentiable = False
 

@@ -11,6 +11,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
+from agnesi.core.support.aside import results
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -37,6 +38,7 @@ class Lookup(Op):
     padding: int | None = None
     sparse: bool = False
     by_frequency: bool = False
+    work = results(1)
     name = "embedding"
     traits = frozenset(("raises",))
     keep_inputs = (1,)

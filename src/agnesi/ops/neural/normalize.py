@@ -14,6 +14,7 @@ from agnesi.core.op import Op, typed
 from agnesi.core.options import NotNegative
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -33,6 +34,7 @@ class Standardize(Op):
 
     axes: tuple[int, ...]
     eps: float
+    work = elements(8)
     name = "standardize"
     by_types = True
     keep_inputs = (0,)
@@ -325,6 +327,7 @@ class ChannelSum(LinearOp):
 
     low: int
     high: int
+    work = elements(8)
     name = "channel_sum"
 
     def infer(self, x: Any) -> Any:

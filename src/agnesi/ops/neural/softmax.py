@@ -160,6 +160,8 @@ class Shares(Op):
     keep_inputs = ()
     keep_output = True
 
+    work = elements(8)
+
     def infer(self, x: Any) -> Any:
         return x.shape, x.dtype
 
@@ -265,6 +267,7 @@ def log_softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None)
 class Pick(LinearOp):
     """For each row, the element of the last axis that its label names."""
 
+    work = elements(1)
     name = "pick"
     traits = frozenset(("raises",))
     keep_inputs = (1,)
@@ -311,6 +314,7 @@ def _in_range(x: Tensor, labels: Tensor) -> Tensor:
 class Chosen(Op):
     """``Pick``, compiled: the labels are known to be in range."""
 
+    work = elements(1)
     name = "label_score"
     keep_inputs = (1,)
 
@@ -353,6 +357,7 @@ def _native(op: Op, x: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
 class SoftmaxLessLabel(Op):
     """Probabilities less one at the label: the derivative of the cross-entropy."""
 
+    work = elements(8)
     name = "softmax_less_label"
     keep_inputs = (0,)
 
@@ -392,6 +397,7 @@ class LabelLoss(Op):
     """Cross-entropy of softmax along the last axis with labels: row by row, or its mean."""
 
     mean: bool = False
+    work = elements(8)
     name = "cross_entropy"
     traits = frozenset(("raises",))
 

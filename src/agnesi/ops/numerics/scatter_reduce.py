@@ -13,6 +13,7 @@ from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -21,6 +22,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.gather.elements import Index, IndexSum
+from agnesi.ops.base.gather.gather_scatter import at_places
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.index import as_index
@@ -45,6 +47,7 @@ class Brought(Op):
     """A vector, and values that are multiplied into its places, or the largest or least there."""
 
     kind: str
+    work = elements(16)
     name = "scatter_reduce"
     keep_output = True
 
@@ -53,7 +56,7 @@ class Brought(Op):
 
     def perform(self, x: np.ndarray, values: np.ndarray, places: np.ndarray) -> np.ndarray:
         found = x.copy()
-        silently(_UFUNCS[self.kind].at, found, places, values)
+        silently(at_places, _UFUNCS[self.kind], found, places, values)
         return found
 
     def decompose(self, x: Tensor, values: Tensor, places: Tensor) -> Tensor | None:

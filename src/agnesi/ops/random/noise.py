@@ -19,6 +19,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes, memory
+from agnesi.core.support.aside import results
 from agnesi.core.support.config import LENT, config
 from agnesi.core.support.record import record
 from agnesi.ops.base.elementwise import TABLE
@@ -116,6 +117,7 @@ class Noise(Op):
     kind: str
     size: Size
     dtype: np.dtype
+    work = results(16)
     name = "noise"
     differentiable = False
 

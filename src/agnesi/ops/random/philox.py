@@ -18,6 +18,7 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 
@@ -82,6 +83,7 @@ class RandomBits(Op):
     """``size`` random uint32 from a state."""
 
     size: Size
+    work = results(32)
     name = "random_bits"
     differentiable = False
 

@@ -17,6 +17,7 @@ from agnesi.core.ir import loops
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import memory
+from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.record import record
@@ -217,6 +218,7 @@ class Sampler(Op):
     """
 
     kind: str
+    work = elements(64)
     name = "sampler"
     differentiable = False
     inlines = True

@@ -17,6 +17,7 @@ from agnesi.core.ir.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -45,6 +46,8 @@ class ArgReduce(Op):
     keepdims: bool = False
     differentiable = False
     names = ("argmax", "argmin")
+
+    work = elements(1)
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -13,6 +13,7 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
@@ -20,6 +21,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import negative
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made
+from agnesi.ops.base.gather.gather_scatter import at_places
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.linearity import BilinearOp, LinearOp
 from agnesi.ops.sorting.sort import argsort, searchsorted
@@ -108,6 +110,7 @@ class Pick(LinearOp):
     """
 
     columns: Any
+    work = elements(64)
     name = "sparse_pick"
     keep_inputs = (1, 2, 3, 4)
 
@@ -120,7 +123,7 @@ class Pick(LinearOp):
                 where: np.ndarray, rows: np.ndarray) -> np.ndarray:
         known, number = np.unique(_places(indices, indptr, self.columns), return_inverse=True)
         total = np.zeros(len(known) + 1, data.dtype)
-        np.add.at(total, number, data)
+        at_places(np.add, total, number, data)
         wanted = _places(where, rows, self.columns)
         at = np.searchsorted(known, wanted)
         there = np.append(known, -1)[at] == wanted
@@ -153,6 +156,7 @@ class ProductCount(Op):
     """How many entries the product of two sparse matrices has."""
 
     columns: Any
+    work = elements(64)
     name = "sparse_product_count"
     differentiable = False
 
@@ -172,6 +176,7 @@ class ProductPattern(Op):
 
     columns: Any
     size: Any
+    work = elements(64)
     name = "sparse_product_pattern"
     differentiable = False
     outputs = 2
@@ -194,6 +199,7 @@ class MaskedProduct(BilinearOp):
     """
 
     columns: Any
+    work = elements(64)
     name = "sparse_product"
 
     def infer(self, a: Any, b: Any, *patterns: Any) -> Any:
@@ -233,6 +239,7 @@ class Solve(Op):
     """``x`` with ``A @ x = b`` (or ``A.T @ x = b``) for square compressed rows, by SuperLU."""
 
     transposed: bool
+    work = elements(64)
     name = "spsolve"
     keep_inputs = (0, 2, 3)
     keep_output = True

@@ -16,6 +16,7 @@ from agnesi.core.ir.dims import Size, is_settled, product
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
@@ -82,6 +83,8 @@ class _Product(BilinearOp):
 
     template = "sparse"
     keep_inputs = (0, 1, 2, 3)
+
+    work = elements(16)
 
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
         """The matrices of all examples along the diagonal of one."""
@@ -200,6 +203,7 @@ class ColumnProduct(_Product):
 class SampledProduct(_Product):
     """``data[k] = sum over j of a[i, j] * b[c, j]``: a product where a pattern has entries."""
 
+    work = elements(64)
     name = "sampled_product"
 
     def infer(self, a: Any, b: Any, indices: Any, indptr: Any) -> Any:

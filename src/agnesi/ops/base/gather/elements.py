@@ -98,6 +98,7 @@ class Stretch(Op):
 
     axis: int
     size: Any
+    work = elements(1)
     name = "stretch"
     keep_inputs = ()
 

@@ -108,8 +108,13 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
     new = np.asarray(new)
     flat = np.broadcast_to(_flat(base, axes, at, indices), new.shape).reshape(-1)
     values = np.ascontiguousarray(new).reshape(-1)
-    for i in range(0, values.size, _AT_ONCE):  # signals are seen between: NumPy keeps the lock
-        np.add.at(base.reshape(-1), flat[i : i + _AT_ONCE], values[i : i + _AT_ONCE])
+    at_places(np.add, base.reshape(-1), flat, values)
+
+
+def at_places(function: Any, base: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
+    """``function.at`` of vectors, between whose parts signals are seen: it keeps Python's lock."""
+    for i in range(0, values.size, _AT_ONCE):
+        function.at(base, places[i : i + _AT_ONCE], values[i : i + _AT_ONCE])
 
 
 def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
