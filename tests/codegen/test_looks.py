@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.codegen import interrupts
 from agnesi.codegen.loops import nest
 from agnesi.core.ir.foreign import RESOLVERS
 
@@ -18,6 +19,7 @@ PROGRAMS = {
     "between others": lambda x: ag.cummax(x.reshape(8, N // 8)[::2] * 2, 1)[0].sum(0) + 1,
     "added at places": lambda x: ag.index_add(
         ag.zeros((7, 2), dtype="float64"), 0, ag.arange(N // 2) % 7, x.reshape(N // 2, 2)),
+    "LAPACK on a stack": lambda x: ag.linalg.eigvalsh(x.reshape(N // 16, 4, 4)),
 }
 
 
@@ -38,6 +40,7 @@ def polls(monkeypatch):
     monkeypatch.setitem(RESOLVERS, "runtime",
                         lambda name: address if name == "poll" else known(name))
     monkeypatch.setattr(nest, "_LOOK_POINTS", OFTEN)
+    monkeypatch.setattr(interrupts, "_LOOK_ELEMENTS", OFTEN)
     with ag.config(cache=False):
         yield Polls
     del kept

@@ -38,7 +38,18 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
             b.open_block(failed)
             b.ret(Value(str(code), "i32"))
             b.open_block(go)
+        if looks(kernel):
+            _leave_if_told(b)
     b.ret(Value("0", "i32"))
+
+
+def _leave_if_told(b: Builder) -> None:
+    """A look for signals between two calls."""
+    told, left, on = poll(b), b.label("left"), b.label("on")
+    b.cbr(b.icmp("ne", told, Value("0", "i32")), left, on, rare=True)
+    b.open_block(left)
+    b.ret(told)
+    b.open_block(on)
 
 
 def _shared(b: Builder, kernel: Foreign, call: Call, maker: _Arguments, rt: Value,
