@@ -7,6 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.codegen import interrupts
+from agnesi.codegen.library.lanes import shared
 from agnesi.codegen.loops import nest
 from agnesi.core.ir.foreign import RESOLVERS
 
@@ -44,6 +45,47 @@ def polls(monkeypatch):
     with ag.config(cache=False):
         yield Polls
     del kept
+
+
+LONG = ag.tensor(np.random.default_rng(1).normal(size=(4096, 16)))
+UNITS = 16  # each of which looks once or twice before it is left
+SHARED = {
+    "fft": lambda x: abs(ag.fft.fft(x + 1j)), "rfft": lambda x: abs(ag.fft.rfft(x)),
+    "irfft": lambda x: ag.fft.irfft(x * (1 + 1j)),
+    "columns": lambda x: abs(ag.fft.fft(x.reshape(16, 4096) + 1j, axis=0)),
+    "systems": lambda x: ag.linalg.inv(x.reshape(4096, 4, 4) + 9 * ag.eye(4)),
+    "cholesky": lambda x: ag.linalg.cholesky(
+        x.reshape(4096, 4, 4) @ x.reshape(4096, 4, 4).mT + ag.eye(4)),
+}
+
+
+@pytest.mark.native_plans
+def test_functions_of_triangles_are_left_at_any_column(polls):
+    x = ag.tensor(np.triu(X[:1600].reshape(40, 40) * 0.1 + 2 * np.eye(40)))
+    run = ag.jit(ag.linalg.logm)
+    run(x)
+    looks = polls.calls
+    assert looks >= 9 * 40
+    for last in (1, looks // 3, looks - 1):
+        polls.calls, polls.last = 0, last
+        with pytest.raises(RuntimeError, match="stopped with code 1"):
+            run(x)
+        assert polls.calls <= last + 12, last
+
+
+@pytest.mark.native_plans
+@pytest.mark.parametrize("name", SHARED)
+def test_what_threads_share_is_left_at_any_look(polls, name, monkeypatch):
+    monkeypatch.setattr(shared, "_LOOK_BYTES", 1 << 13)
+    run = ag.jit(SHARED[name])
+    np.testing.assert_allclose(run(LONG).numpy(), SHARED[name](LONG).numpy(), rtol=1e-6)
+    looks = polls.calls
+    assert looks >= 48
+    for last in (1, 2, looks // 2):
+        polls.calls, polls.last = 0, last
+        with pytest.raises(RuntimeError, match="stopped with code 1"):
+            run(LONG)
+        assert polls.calls <= last + 2 * UNITS + 2, last
 
 
 @pytest.mark.native_plans

@@ -58,10 +58,8 @@ def chunk(kernel: Kernel, units: Any) -> int:
 
 def looks(kernel: Kernel) -> bool:
     """Whether a kernel calls a function that may look for signals itself, and is left for one, or
-    looks between its calls of one that cannot (LAPACK's, on a stack of matrices)."""
+    looks behind each of its calls of one that cannot (LAPACK's, on a stack of matrices)."""
     if not (isinstance(kernel, Foreign) and isinstance(kernel.call, Call)):
-        return False
-    if not kernel.call.units and kernel.call.batch == 1:
         return False
     sizes = [x.size for x in (*kernel.inputs, *kernel.results)]
     return not all(isinstance(n, int) and n < _LOOK_ELEMENTS for n in sizes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from agnesi.codegen.interrupts import poll
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
 from agnesi.core.target import Target
 
@@ -124,6 +125,11 @@ def _column(b: Builder, base: Value, j: Value, n: Value) -> Value:
     return _at(b, base, b.mul(j, n))
 
 
+def _left(b: Builder) -> Value:
+    """Whether the function is to be left, for a signal: its result counts for nothing then."""
+    return b.icmp("ne", poll(b), const("i32", 0))
+
+
 def _write_root(b: Builder) -> None:
     """The root: Björck and Hammarling (1983)."""
     triangle, result, n = b.parameters
@@ -144,6 +150,7 @@ def _write_root(b: Builder) -> None:
             value = _over(b, _get(b, own, i), total)
             _put(b, own, i, value)
             b.call("void", "take_off", own, other, *value, i)
+        outer.until = _left(b)
     b.ret()
     b.finish()
 
@@ -183,6 +190,7 @@ def _write_rest(b: Builder) -> None:
             _put(b, own, i, (re, im))
             less = [b.fmul(part, point) for part in value]
             b.call("void", "take_off", room, other, *less, i)
+        outer.until = _left(b)
     b.ret()
     b.finish()
 
@@ -198,7 +206,7 @@ def _write_logarithm(b: Builder) -> None:
     with b.loop(i64(0), i64(MAX_ROOTS), 1, [_number(1.0)]) as turn:
         far = b.call("double", "distance", other, n)
         wanted = b.fcmp("ogt", far, _number(MAX_DISTANCE_FROM_ONE))
-        turn.until = b.op("xor", wanted, const("i1", True))
+        turn.until = b.op("or", b.op("xor", wanted, const("i1", True)), _left(b))
         with b.when(wanted):
             b.call("void", "root", other, room, n)
             b.call("void", "llvm.memcpy.p0.p0.i64", other, room, bytes_, false)

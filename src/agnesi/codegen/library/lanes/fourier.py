@@ -368,7 +368,7 @@ class _Plan:
         elif kind == "columns":
             steps = [2 * size, 2 * size, ROOM, 0, 0, COUNT, 0]
             types = ["ptr", "ptr", "ptr", "i64", "i64", "i64", "double"]
-        write_shared(self.module, types, steps, units, room)
+        write_shared(self.module, types, steps, units, room, row)
 
 
 def fourier_module(kind: str, dtype: str, n1: int, n2: int, inverse: bool, units: int, room: int,

@@ -1,28 +1,37 @@
-"""Work that threads share: a function that does some units of the work of ``main``."""
+"""Work that threads share: a function that does some units of the work of ``main``.
+
+It looks for signals between parts of a unit, and is left for one (``codegen/interrupts.py``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.codegen.llvm.builder import Module, Value, i64
+from agnesi.codegen.interrupts import poll
+from agnesi.codegen.llvm.builder import Module, Value, const, i64
 from agnesi.codegen.llvm.task import task
 
 #: Rows, or whatever is counted, come in multiples of this, so that lanes are full.
 _COUNT_MULTIPLE = 16
+#: Bytes of what is worked on between two looks for signals: less than a millisecond.
+_LOOK_BYTES = 1 << 20
 #: How far what belongs to one of those that are counted is from what belongs to the next, in bytes;
 #: ``COUNT`` marks their number, ``ROOM`` memory to work in.
 Step = int | str
 COUNT, ROOM = "count", "room"
 
 
-def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], units: int, room: int
-                 ) -> None:
+def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], units: int, room: int,
+                 each: int = 0) -> None:
     """``shared(table, begin, end, thread)``: units of ``main``, whose arguments are in the table.
 
-    Every unit has ``room`` bytes of memory of its own.
+    Every unit has ``room`` bytes of memory of its own.  What is counted is of ``each`` bytes, or as
+    far apart.
     """
     b = task(module, "shared")
-    table, begin, end, _ = b.parameters
+    table, begin, end, thread = b.parameters
+    each = each or max(step for step in steps if isinstance(step, int))
+    part = max(1, _LOOK_BYTES // each // _COUNT_MULTIPLE) * _COUNT_MULTIPLE
     given = [b.load(t, b.gep("i64", table, i64(i))) for i, t in enumerate(types)]
     count = given[list(steps).index(COUNT)]
     blocks = b.op(
@@ -31,17 +40,21 @@ def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], un
     share = b.mul(blocks, i64(_COUNT_MULTIPLE))
     with b.loop(begin, end) as unit:
         first = b.mul(unit.index, share)
-        many = b.intrinsic("smin", share, b.sub(count, first))
+        last = b.intrinsic("smin", b.add(first, share), count)
+        with b.loop(first, last, part) as turn:
+            many = b.intrinsic("smin", i64(part), b.sub(last, turn.index))
 
-        def moved(value: Value, step: Step) -> Value:
-            if step == COUNT:
-                return many
-            if not step:
-                return value
-            by = b.mul(unit.index, i64(room)) if step == ROOM else b.mul(first, i64(int(step)))
-            return b.gep("i8", value, by)
+            def moved(value: Value, step: Step, many: Value = many, at: Value = turn.index
+                      ) -> Value:
+                if step == COUNT:
+                    return many
+                if not step:
+                    return value
+                by = b.mul(unit.index, i64(room)) if step == ROOM else b.mul(at, i64(int(step)))
+                return b.gep("i8", value, by)
 
-        with b.when(b.icmp("sgt", many, i64(0))):
             b.call("void", "main", *map(moved, given, steps))
+            turn.until = b.icmp("ne", poll(b, thread), const("i32", 0))
+        unit.until = b.icmp("ne", poll(b, thread), const("i32", 0))
     b.ret()
     b.finish()
