@@ -58,6 +58,20 @@ CASES: list[Any] = [
      "embed_id takes integers, not float64[1]"),
     (lambda: chainer.links.BatchNormalization(3)(np.ones((2, 4))), ShapeError, "batch_normalization"
      ": float64[2, 4] needs gamma and beta of its sizes behind the batch's, not float32[3]"),
+    (lambda: nn.Narrow(1, 3, 4).forward(ones(2, 4)), IndexError, "Narrow.forward(DoubleTensor of "
+     "2x4): 3 to 6 is out of range for dimension 1, whose numbers run from 1 to 2"),
+    (lambda: nn.ClassNLLCriterion(ones(5)).forward(ones(2, 3), ones(2)), ShapeError,
+     "ClassNLLCriterion.forward(DoubleTensor of 2x3, DoubleTensor of 2): there are 3 classes and 5 "
+     "weights"),
+    (lambda: nn.MultiMarginCriterion().forward(ones(1, 3), torch.Tensor([0])), IndexError,
+     "MultiMarginCriterion.forward(DoubleTensor of 1x3, DoubleTensor of 1): labels count from 1 to "
+     "3, the number of classes, not 0 to 0"),
+    (lambda: torch.range(5, 1), ValueError, "range(5, 1): a step of 1 leads not from 5 to 1; it is "
+     "called as range(a, b, step=1)"),
+    (lambda: setattr(chainer.links.Linear(3, 2), "W", np.ones(3)), TypeError, "Linear.W is a "
+     "parameter, and cannot become float64[3]: write link.W.data = array"),
+    (lambda: setattr(theano.config, "floatX", "float31"), ValueError, "theano.config.floatX must "
+     "be one of ('float16', 'float32', 'float64'), not 'float31'"),
     (lambda: nn.Dropout(1.5), ValueError, "Dropout: p must be in [0, 1), not 1.5"),
     (lambda: T.dmatrix().dimshuffle(0), ValueError, "dimshuffle(0,): axis 1 of TensorType(float64, "
      "matrix) is left out, whose size need not be 1"),

@@ -40,6 +40,12 @@ class Link:
     #: The module of arrays.
     xp = np
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__.get("_params", ()) and not isinstance(value, Variable):
+            raise TypeError(at(f"{type(self).__name__}.{name} is a parameter, and cannot become "
+                               f"{typed(value)}: write link.{name}.data = array"))
+        super().__setattr__(name, value)
+
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run ``forward``, as later versions of Chainer do; links of version 1 have their own."""
         forward = getattr(self, "forward", None)
@@ -198,7 +204,7 @@ class Chain(Link):
         """Another link; a function of Chainer 1.0 is one here."""
         link = _linked(link)
         if name in self.__dict__:
-            raise AttributeError(f"{name!r} is there already")
+            raise AttributeError(at(f"{type(self).__name__}.add_link: {name!r} is there already"))
         link.name = name
         self.__dict__[name] = link
         self._children.append(name)

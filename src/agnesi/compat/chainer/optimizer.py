@@ -137,6 +137,9 @@ class Optimizer:
 
     def add_hook(self, hook: Callable[[Any], None], name: str | None = None) -> None:
         """Call something with the optimizer before each step."""
+        if not callable(hook):
+            raise TypeError(at(f"{type(self).__name__}.add_hook: hook must be a function of the "
+                               f"optimizer, as optimizer.WeightDecay(0.1) is, not {typed(hook)}"))
         self._hooks[name or getattr(hook, "name", None) or hook.__class__.__name__] = hook
 
     def remove_hook(self, name: str) -> None:

@@ -67,6 +67,8 @@ class _Section:
     def __setattr__(self, key: str, value: Any) -> None:
         name = f"{self._name}{key}"
         if name == "floatX":
+            if value not in (kinds := ("float16", "float32", "float64")):
+                raise ValueError(at(f"theano.config.floatX must be one of {kinds}, not {value!r}"))
             ours.symbolic_float = value
         else:
             if name not in _DEFAULTS and name not in _OTHERS and (told := _near(name)):

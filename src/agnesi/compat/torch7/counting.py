@@ -79,6 +79,13 @@ def typed_view(x: Any) -> str:
     return f"{x.type().removeprefix('torch.')} of {sizes}"
 
 
+def typed_table(x: Any) -> str:
+    """A tensor or a table of them in one line."""
+    if isinstance(x, (list, tuple)) and len(x) < 5:
+        return f"[{', '.join(map(typed_table, x))}]"
+    return typed_view(x)
+
+
 def count_from_one(kind: type) -> None:
     """Let all methods of a class tell numbers from 1."""
     for name, value in list(vars(kind).items()):

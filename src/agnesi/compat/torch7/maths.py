@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
@@ -391,6 +392,13 @@ def _made(name: str, compute: Any) -> None:
     FUNCTIONS[name] = function
 
 
+def _range(a: float, b: float, step: float) -> Any:
+    """Numbers from one to another, which is there, too."""
+    if not step or (b - a) * step < 0:
+        raise ValueError(f"a step of {step} leads not from {a} to {b}")
+    return np.arange(a, b + step / 2, step)
+
+
 RANDOM = [np.random.default_rng(0)]
 
 
@@ -404,8 +412,8 @@ for _name, _compute in {
         "eye": lambda n, m=None: np.eye(n, m),
         "rand": lambda *s: RANDOM[0].random(sizes_of(s)),
         "randn": lambda *s: RANDOM[0].standard_normal(sizes_of(s)),
-        "randperm": lambda n: RANDOM[0].permutation(n) + 1,
-        "range": lambda a, b, step=1: np.arange(a, b + step / 2, step),
+        "randperm": lambda n: RANDOM[0].permutation(operator.index(n)) + 1,
+        "range": lambda a, b, step=1: _range(a, b, step),
         "linspace": lambda a, b, n=100: np.linspace(a, b, n),
         "logspace": lambda a, b, n=100: np.logspace(a, b, n)}.items():
     _made(_name, _compute)

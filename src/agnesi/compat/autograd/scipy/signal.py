@@ -9,6 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.numpy.lent import lifted
+from agnesi.core.support.errors import at, typed
 from agnesi.ops.arrays.rearrange import sliding_window_view as our_windows
 
 _windows = lifted(sliding_window_view, our_windows)
@@ -51,6 +52,9 @@ def convolve(A: Any, B: Any, axes: Axes | None = None, dot_axes: Axes = ((), ())
     along = axes or (range(np.ndim(A)), range(np.ndim(B)))
     first, second = list(along[0]), list(along[1])
     sums = list(dot_axes[0]), list(dot_axes[1])
+    if len(first) != len(second):
+        raise ValueError(at(f"convolve({typed(A)}, {typed(B)}): as many axes of both must be "
+                            f"convolved, not {len(first)} and {len(second)}; give axes="))
     sizes = [(np.shape(A)[i], np.shape(B)[j]) for i, j in zip(first, second, strict=True)]
     turned = mode == "valid" and any(n < k for n, k in sizes)
     if turned and any(n > k for n, k in sizes):

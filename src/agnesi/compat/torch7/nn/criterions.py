@@ -11,7 +11,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.autodiff.transforms import vjp
-from agnesi.compat.torch7.counting import typed_view
+from agnesi.compat.torch7.counting import typed_table, typed_view
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.nn.module import arrays, keep_arguments, written
 from agnesi.core.support import tree
@@ -80,7 +80,8 @@ class Criterion:
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             reason = str(error).partition("\n  at ")[0].removeprefix(f"{type(self).__name__}: ")
             kind = TypeError if isinstance(error, AttributeError) else type(error)
-            raise kind(at(f"{name}({typed_view(input)}, {typed_view(target)}): {reason}")) from None
+            given = f"{typed_table(input)}, {typed_table(target)}"
+            raise kind(at(f"{name}({given}): {reason}")) from None
 
     def _reduced(self, losses: Any) -> Any:
         return ag.mean(losses) if self.sizeAverage else ag.sum(losses)
@@ -184,6 +185,9 @@ class ClassNLLCriterion(Criterion):
         if len(labels) != len(rows):
             raise ShapeError(at(f"{type(self).__name__}: there are {len(rows)} rows of scores and "
                                 f"{len(labels)} labels"))
+        if self.weights is not None and self.weights.array.size != rows.shape[1]:
+            raise ShapeError(at(f"{type(self).__name__}: there are {rows.shape[1]} classes and "
+                                f"{self.weights.array.size} weights"))
         scale = np.ones(len(labels)) if self.weights is None else (
             self.weights.array[np.clip(labels - 1, 0, rows.shape[1] - 1)])
         scale = np.where(labels == self.ignoreIndex, 0, scale)
@@ -232,6 +236,10 @@ class MultiMarginCriterion(Criterion):
     def compute(self, x: Any, t: Any) -> Any:
         rows = x.reshape(-1, x.shape[-1])
         places = np.asarray(t).astype("int64").reshape(-1) - 1
+        if places.size and not 0 <= places.min() <= places.max() < rows.shape[1]:
+            raise IndexError(at(f"{type(self).__name__}: labels count from 1 to {rows.shape[1]}, "
+                                f"the number of classes, not {places.min() + 1} to "
+                                f"{places.max() + 1}"))
         own = rows[np.arange(len(places)), places]
         others = np.ones(rows.shape)
         others[np.arange(len(places)), places] = 0

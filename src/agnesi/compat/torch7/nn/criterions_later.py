@@ -10,6 +10,7 @@ import agnesi as ag
 from agnesi.compat.torch7.maths import Tensor, new
 from agnesi.compat.torch7.nn.criterions import ClassNLLCriterion, Criterion, MSECriterion
 from agnesi.compat.torch7.nn.module import written
+from agnesi.core.support.errors import at
 
 __all__ = [
     "ClassSimplexCriterion", "DistanceRatioCriterion", "L1Cost", "ModuleCriterion",
@@ -132,6 +133,10 @@ class ParallelCriterion(Criterion):
 
     def _parts(self, input: Any, target: Any) -> Any:
         targets = [target] * len(input) if self.repeatTarget else target
+        if not isinstance(input, (list, tuple)) or not isinstance(targets, (list, tuple)) or not (
+                len(input) == len(targets) == len(self.criterions)):
+            raise ValueError(at(f"ParallelCriterion: input and target must be tables of "
+                                f"{len(self.criterions)} entries, one for each criterion"))
         return zip(self.criterions, self.weights, input, targets, strict=True)
 
     def updateOutput(self, input: Any, target: Any = None) -> float:

@@ -59,7 +59,10 @@ class Narrow(With):
     names, defaults = ("dim", "index", "length"), (1, 1, 1)
 
     def compute(self, x: Any) -> Any:
-        key = [slice(None)] * x.ndim
+        key, count = [slice(None)] * x.ndim, x.shape[self.dim - 1]
+        if not 1 <= self.index <= self.index + self.length - 1 <= count:
+            raise IndexError(f"{self.index} to {self.index + self.length - 1} is out of range for "
+                             f"dimension {self.dim}, whose numbers run from 1 to {count}")
         key[self.dim - 1] = slice(self.index - 1, self.index - 1 + self.length)
         return x[tuple(key)]
 

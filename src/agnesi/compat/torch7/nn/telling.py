@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.compat.torch7.counting import told_from_one, typed_view
+from agnesi.compat.torch7.counting import told_from_one, typed_table
 from agnesi.core.keywords import WRAPPERS
 from agnesi.core.op import in_user_code
 from agnesi.core.support.errors import at
@@ -38,13 +38,6 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _typed(input: Any) -> str:
-    """A tensor or a table of them in one line."""
-    if isinstance(input, (list, tuple)) and len(input) < 5:
-        return f"[{', '.join(map(_typed, input))}]"
-    return typed_view(input)
-
-
 def _better(error: Any, module: Any, name: str, input: Any) -> Exception:
     """The error as one of the module, or of what it holds."""
     inner = getattr(error, "module", None)
@@ -58,12 +51,14 @@ def _better(error: Any, module: Any, name: str, input: Any) -> Exception:
     else:
         kind = TypeError if isinstance(error, AttributeError) else type(error)
         owner = type(module).__name__
+        if text == "list index out of range":
+            text = "the table has too few entries"
         reason = told_from_one(text) or str(
             getattr(error, "reason", None) or text.partition("\n  at ")[0])
         for known in (f"{owner}.compute: ", f"{owner}.{name}: ", f"{owner}: "):
             reason = reason.removeprefix(known)
         kind = kind if kind.__module__.startswith(("builtins", "agnesi")) else IndexError
-        found = kind(at(f"{owner}.{name}({_typed(input)}): {reason}"))
+        found = kind(at(f"{owner}.{name}({typed_table(input)}): {reason}"))
     found.module, found.counted, found.accident = module, True, False
     found.__cause__ = None if inner is not None else error
     return found
