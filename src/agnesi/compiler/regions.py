@@ -29,8 +29,9 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.control.body import Body
 
-#: Nanoseconds that an eager operation takes at least, and those of an element and a product.
-_CALL, _ELEMENT, _PRODUCT = 8_000, 3.0, 0.1
+#: Nanoseconds that an eager operation takes at least, and those of an element, of a product, and of
+#: an element of a matrix that is multiplied, which memory brings at its own speed.
+_CALL, _ELEMENT, _PRODUCT, _READ = 8_000, 3.0, 0.1, 0.25
 #: Nanoseconds that compiling takes for an operation of the graph.
 _PRICE = 1_000_000
 #: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
@@ -351,7 +352,8 @@ def _products(node: Node) -> float:
     """The same of its products, and of the steps of a loop."""
     op, shapes = node.op, [n.shape for n in node.inputs]
     if op.name in ("matmul", "linear"):
-        return float(_PRODUCT * np.prod(node.shape) * shapes[0][-1])
+        read = max(np.prod(shape) for shape in shapes)
+        return float(_PRODUCT * np.prod(node.shape) * shapes[0][-1] + _READ * read)
     if op.name == "conv":
         return float(_PRODUCT * np.prod(node.shape) * np.prod(shapes[1][1:]))
     if op.name == "conv_grad_x":
