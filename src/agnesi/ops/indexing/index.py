@@ -21,7 +21,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.gather.elements import Index, Window
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index_parsing import parse, plain, view_of
@@ -144,7 +144,7 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
         n = index.shape[a] if index.shape[a] != 1 else x.shape[a]
         op = Arange(0, 1, n, _INT64)
         counted = symbolic(op, ()) if index.array is None else made(op, n)
-        every.append(reshape(counted, tuple(n if b == a else 1 for b in range(x.ndim))))
+        every.append(apply(Reshape((*(1,) * a, n, *(1,) * (x.ndim - a - 1))), counted))
     return tuple(every)
 
 

@@ -15,7 +15,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import compare, reduce, select
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.movement import reshape, squeeze
+from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index import take_along_axis
 from agnesi.ops.indexing.join import roll
@@ -32,7 +32,8 @@ def _at(x: Tensor, indices: Tensor, axis: int, keepdims: bool) -> Ordered:
     values = take_along_axis(x, indices, axis)
     if keepdims:
         return Ordered(values, indices)
-    return Ordered(squeeze(values, axis), squeeze(indices, axis))
+    without = Reshape((*indices.shape[:axis], *indices.shape[axis + 1:]))
+    return Ordered(apply(without, values), apply(without, indices))
 
 
 def _rows(x: Any, axis: int) -> tuple[Tensor, int]:
