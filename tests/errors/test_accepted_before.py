@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi import data, distributions, nn, optim, training
+from agnesi import data, distributions, metrics, nn, optim, training
 from agnesi.sklearn import Classifier
 from tests.errors.lambdas import check
 
@@ -71,6 +71,10 @@ CASES = [
      "config.compile must be True or False, not 'yes'"),
     (lambda: setattr(data.RandomSampler([1, 2]), "num_samples", -3), ValueError,
      "RandomSampler.num_samples must be at least 1 or None, not -3"),
+    (lambda: metrics.Mean().add_state("total", "a"), TypeError, "Mean.add_state: total must begin "
+     "as a number or an array of numbers, not 'a'"),
+    (lambda: metrics.Accuracy().load_state_dict({"x": 1}), KeyError, "Accuracy.load_state_dict: "
+     "the state is not one of this Accuracy: it lacks ['count', 'right']; it has besides ['x']"),
     (lambda: nn.Sequential(MODEL)[9], IndexError, "Sequential[9]: its entries are 0 to 0"),
     (lambda: nn.ModuleDict({"a": MODEL})["b"], KeyError, "ModuleDict has no 'b', but ['a']"),
     (lambda: nn.ParameterList([MODEL]), TypeError,

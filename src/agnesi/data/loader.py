@@ -158,7 +158,7 @@ class DataLoader(Written):
                                 "need a dataset with len and []"))
         try:
             _ = 0 if self.is_stream else len(self.dataset)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise TypeError(at(f"DataLoader: len() of the dataset, {typed(self.dataset)}, fails: "
                                f"{error}; its __len__ returns how many samples there are")
                             ) from error

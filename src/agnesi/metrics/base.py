@@ -10,10 +10,10 @@ import numpy as np
 
 from agnesi.core.options import Written
 from agnesi.core.public import check_call
-from agnesi.core.support.errors import StateError, at, no_attribute, warn
+from agnesi.core.support.errors import StateError, at, no_attribute, typed, warn
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.arrays.loading import check_state, write_all
+from agnesi.ops.arrays.loading import check_state, differing, write_all
 
 
 class Metric(Written):
@@ -70,7 +70,11 @@ class Metric(Written):
         :param name: Of the attribute.
         :param first: Its value before any batch.
         :type first: array_like
+        :raises TypeError: If it is no number and no array of numbers.
         """
+        if np.asarray(first).dtype.kind not in "biufc":
+            raise TypeError(at(f"{type(self).__name__}.add_state: {name} must begin as a number or "
+                               f"an array of numbers, not {typed(first)}"))
         self._first[name] = np.array(first)
         setattr(self, name, wrap(np.array(first)))
 
@@ -119,8 +123,9 @@ class Metric(Written):
         check_state(type(self).__name__, state)
         mine = self._tensors()
         if mine.keys() != state.keys():
-            raise StateError(at(f"the state is not one of this {type(self).__name__}: "
-                                f"{sorted(mine.keys() ^ state.keys())} differ"))
+            kind = type(self).__name__
+            raise StateError(at(f"{kind}.load_state_dict: the state is not one of this {kind}: "
+                                f"{differing(mine, state)}"))
         write_all(mine, state)
 
     def __repr__(self) -> str:

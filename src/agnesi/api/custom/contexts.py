@@ -101,6 +101,9 @@ class Function:
     ``backward`` give those of higher order.  ``setup_context(ctx, inputs, output)`` may keep
     things in the place of ``forward``, which then takes no ``ctx``.
 
+    :param *args: None: a class is not called itself, but by ``apply``.
+    :type *args: object
+    :raises TypeError: If there are any.
     :see: custom_vjp, op, autograd.FunctionCtx
 
     >>> class Cube(ag.autograd.Function):
