@@ -56,3 +56,49 @@ def test_places_that_there_are_not():
             ag.function([m], rows)(VALUES)
     with pytest.raises(ag.TraceError, match="body of a loop"):
         T.scan(lambda i: m[:i].reshape((-1,)), sequences=T.arange(1, 4))
+
+
+#: What a step writes into a matrix, at rows and columns of which there are as many as it finds.
+WRITES = {
+    "head": lambda c, i, m: ag.set_subtensor(c[:i], m[:i] * 2),
+    "tail": lambda c, i, m: ag.inc_subtensor(c[i:], m[i:] * 2),
+    "number": lambda c, i, m: ag.set_subtensor(c[i - 1:i + 1], 7.0),
+    "every other": lambda c, i, m: ag.set_subtensor(c[:i:2], m[:i:2] - 1),
+    "columns": lambda c, i, m: ag.set_subtensor(c[:, :i], m[:, :i] * c[0, 0]),
+    "a row": lambda c, i, m: ag.inc_subtensor(c[:i], m[0]),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_what_is_written_there_is_in_the_place_alone(write):
+    a = ag.tensor(VALUES, requires_grad=True)
+    expected = a * 1.5
+    for i in range(4):
+        expected = write(expected, i, a)
+    (expected**2).sum().backward()
+    m = T.dmatrix("m")
+    rows, _ = T.scan(lambda i, c: write(c, i, m), sequences=T.arange(4), outputs_info=m * 1.5)
+    found, slope = ag.function([m], [rows[-1], T.grad((rows[-1]**2).sum(), m)])(VALUES)
+    jitted = ag.jit(lambda b: ag.fori_loop(0, 4, lambda i, c: write(c, i, b), b * 1.5))
+    np.testing.assert_allclose(found, expected.detach())
+    np.testing.assert_allclose(jitted(ag.tensor(VALUES)), expected.detach())
+    np.testing.assert_allclose(slope, a.grad)
+
+
+def test_places_that_are_named_twice_are_added_to_twice():
+    v = T.dvector("v")
+    at = v.astype("int64") - 4
+    rows, _ = T.scan(lambda i, c: ag.inc_subtensor(c[at[:i]], v[:i] + 1), sequences=T.arange(5),
+                     outputs_info=v * 0)
+    found = ag.function([v], rows[-1])([3.0, 0.0, 3.0, 2.0])
+    np.testing.assert_array_equal(found, [3 * 1, 0, 3, 4 * 4 + 2 * 4])
+
+
+def test_other_values_than_those_of_a_place_cannot_be_written_to():
+    v = T.dvector("v")
+    for write in (ag.set_subtensor, ag.inc_subtensor):
+        with pytest.raises(TypeError, match="must be an indexed tensor"):
+            write(v[v > 0] * 2, 1.0)
+        with pytest.raises(TypeError, match="must be an indexed tensor"):
+            T.scan(lambda i, write=write: write(ag.concatenate([v[:i], v]), 1.0),
+                   sequences=T.arange(3))

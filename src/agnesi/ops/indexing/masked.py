@@ -29,6 +29,7 @@ from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
 from agnesi.ops.base.convert import as_tensor, cast, written
+from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.gather.elements import Picked
@@ -51,10 +52,12 @@ class Part:
     ``mask`` is the user's, ``lying`` in the view's axes; ``before`` and ``after`` count the axes
     around it.  ``at`` is the axis of the elements in the result; ``simple`` says that no other
     entry of the key is an index, so that it is where the mask was.  ``first`` is how many of the
-    first rows it holds at, ``weights`` how often each element counts, if not once.
+    first rows it holds at, ``weights`` how often each element counts, if not once.  ``placed``: the
+    view is read from the source at places, at the first one where the mask does not hold.  Elements
+    that no key took from a tensor have no source.
     """
 
-    source: Tensor
+    source: Tensor | None
     view: Tensor
     mask: Tensor
     lying: Tensor
@@ -64,6 +67,7 @@ class Part:
     simple: bool
     first: Tensor | None = None
     weights: Tensor | None = None
+    placed: bool = False
 
     def beside_view(self, x: Tensor) -> Tensor:
         """Return a value of the mask's shape in the view's axes."""
@@ -92,6 +96,12 @@ class Part:
         """The view with a value added under the mask."""
         new = arith.add(self.view, written(self._beside(value), self.view.dtype))
         return where(self.lying, new, self.view)
+
+    def values(self, value: Any, dtype: Any) -> Tensor:
+        """A value of the view's shape under the mask, as often as each element counts."""
+        nothing = filled(self.view.shape, 0, dtype)
+        new = where(self.lying, written(self._beside(value), dtype), nothing)
+        return new if self.weights is None else new * cast(self.beside_view(self.weights), dtype)
 
     def _beside(self, value: Any) -> Tensor:
         whole = value.whole_for(self) if isinstance(value, Selection) else None
@@ -184,8 +194,10 @@ class Selection(Tensor):
     tests of all of them give numbers.  Whatever else looks at it gets the elements themselves.
     """
 
-    __slots__ = ("part", "taken", "whole", "written")
+    __slots__ = ("is_region", "part", "taken", "whole", "written")
 
+    #: Whether it is what a key took from a tensor, and not other values in the place of that.
+    is_region: bool
     part: Part
     taken: Node | None
     whole: Any
@@ -337,7 +349,7 @@ class Selection(Tensor):
         after = whole.ndim - before - width
         lying = reshape(part.mask, ((1,) * before + part.mask.shape + (1,) * after))
         return self.with_whole(where(lying, whole, as_tensor(1, whole.dtype)), Part(
-            whole, whole, part.mask, lying, before, after, before, True, part.first,
+            None, whole, part.mask, lying, before, after, before, True, part.first,
             part.weights))
 
     def _across(self, op: Reduce, inside: tuple[int, ...]) -> Tensor | None:
@@ -379,6 +391,7 @@ def selection(part: Part, whole: Tensor | None = None) -> Selection:
     t.written = user_where(2)
     ones = as_tensor(1, part.view.dtype)
     t.whole = where(part.lying, part.view, ones) if whole is None else whole
+    t.is_region = whole is None and part.source is not None
     t._requires_grad = t.whole.requires_grad
     return t
 
@@ -393,7 +406,7 @@ def first_rows(y: Tensor, count: Tensor) -> Selection:
     n = y.shape[0]
     mask = less(arange(n), count)
     lying = reshape(mask, (n, *(1,) * (y.ndim - 1)))
-    return selection(Part(y, y, mask, lying, 0, y.ndim - 1, 0, True, count), y)
+    return selection(Part(None, y, mask, lying, 0, y.ndim - 1, 0, True, count), y)
 
 
 # -- in place -----------------------------------------------------------------------------------

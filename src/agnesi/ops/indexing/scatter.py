@@ -47,6 +47,7 @@ from agnesi.ops.indexing.index_parsing import (
     plain,
     view_of,
 )
+from agnesi.ops.indexing.join import Concat
 from agnesi.ops.indexing.masked import part_of
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.indexing.spans import has_bounds
@@ -371,18 +372,19 @@ class Place:
 
     def replaced(self, new: Tensor) -> Tensor:
         """``x`` with another value at the place."""
-        return self._around(new, self.steps)
+        return self.around(new, self.steps)
 
     def added(self, new: Tensor) -> Tensor:
         """``x`` with a value added at the place."""
         op, indices, base = self.steps[0]
         if isinstance(op, Index):  # a place that is named twice is added to twice
             total = apply(IndexAdd(op.axes, op.at), base, new, *indices)
-            return self._around(total, self.steps[1:])
-        return self._around(self.part + new, self.steps)
+            return self.around(total, self.steps[1:])
+        return self.around(self.part + new, self.steps)
 
     @staticmethod
-    def _around(new: Tensor, steps: Sequence[tuple[Op, tuple[Tensor, ...], Tensor]]) -> Tensor:
+    def around(new: Tensor, steps: Sequence[tuple[Op, tuple[Tensor, ...], Tensor]]) -> Tensor:
+        """The base of the first of the steps with another value at the place that they take."""
         for op, indices, base in steps:
             if isinstance(op, Index):
                 new = put(base, new, op.axes, op.at, indices, isinstance(op, Picked))
@@ -398,10 +400,34 @@ def _beside(part: Tensor, value: Any) -> Tensor:
     return _fits(written(new, part.dtype), part.shape)
 
 
-def _around(part: Any, new: Tensor) -> Tensor:
-    """Return the base of elements under a mask, with another value of the view that has them."""
-    view = part.part.view
-    return new if view is part.part.source else Place(view).replaced(new)
+def _under_mask(taken: Any, value: Any, adding: bool) -> Tensor:
+    """The base of elements under a mask, with a value in their place, or added there."""
+    part = taken.part
+    if not taken.is_region:
+        raise TypeError("the operand must be an indexed tensor, x[...], not what is computed from "
+                        "one")
+    if part.placed:
+        return _at_places(part, value, adding)
+    new = part.added(value) if adding else part.filled(value)
+    return new if part.view is part.source else Place(part.view).replaced(new)
+
+
+def _at_places(part: Any, value: Any, adding: bool) -> Tensor:
+    """The same at places: those where the mask does not hold are in a row behind the base."""
+    (op, indices, base), *outer = (place := Place(part.view)).steps
+    axis, first = op.axes[0], indices[0]
+    n = as_tensor(base.shape[axis])
+    first = where(first < 0, first + n, first)
+    first = where((first < 0) | (first >= n), n + 1, first)  # behind that row, which is an error
+    indices = (where(part.mask, first, n), *indices[1:])
+    row = (*base.shape[:axis], 1, *base.shape[axis + 1:])
+    longer = apply(Concat(axis), base, filled(row, 0, base.dtype))
+    if adding:
+        new = apply(IndexAdd(op.axes, op.at), longer, part.values(value, base.dtype), *indices)
+    else:
+        new = put(longer, part.filled(value), op.axes, op.at, indices)
+    kept = tuple((0, m, 1) if a == axis else FULL for a, m in enumerate(base.shape))
+    return place.around(apply(Slice(kept), new), outer)
 
 
 @public
@@ -420,7 +446,7 @@ def set_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
     (tensor([0., 2., 2.]), tensor([0., 0., 0.]))
     """
     if part._lazy:
-        return _around(part, part.part.filled(value))  # type: ignore[attr-defined]
+        return _under_mask(part, value, adding=False)
     return Place(part).replaced(_beside(part, value))
 
 
@@ -437,7 +463,7 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
     tensor([1., 3., 3.])
     """
     if part._lazy:
-        return _around(part, part.part.added(value))  # type: ignore[attr-defined]
+        return _under_mask(part, value, adding=True)
     place = Place(part)
     return place.added(_beside(part, value))
 

@@ -40,7 +40,7 @@ def _repeated(x: Tensor, counts: Any, axis: int) -> Tensor:
     mask = greater(weights, 0)
     after = x.ndim - axis - 1
     lying = reshape(mask, ((1,) * axis + mask.shape + (1,) * after))
-    return selection(Part(x, x, mask, lying, axis, after, axis, True, None, weights))
+    return selection(Part(None, x, mask, lying, axis, after, axis, True, None, weights))
 
 
 def _elements(op: Index, xs: Sequence[Tensor]) -> Tensor | None:
@@ -59,8 +59,8 @@ def _elements(op: Index, xs: Sequence[Tensor]) -> Tensor | None:
     before, width = op.at, part.mask.ndim
     after = whole.ndim - before - width
     lying = reshape(part.mask, ((1,) * before + part.mask.shape + (1,) * after))
-    return _made_of(lazy[0], Part(whole, whole, part.mask, lying, before, after, before, True,
-                                  None, part.weights))
+    return _made_of(lazy[0], Part(x, whole, part.mask, lying, before, after, before, True,
+                                  None, part.weights, True))
 
 
 def _joined(op: Concat, xs: Sequence[Tensor]) -> Tensor | None:
@@ -78,7 +78,7 @@ def _joined(op: Concat, xs: Sequence[Tensor]) -> Tensor | None:
         weights = apply(Concat(0), *every)
     after = whole.ndim - op.axis - 1
     lying = reshape(mask, ((1,) * op.axis + mask.shape + (1,) * after))
-    return _made_of(lazy[0], Part(whole, whole, mask, lying, op.axis, after, op.axis, True, None,
+    return _made_of(lazy[0], Part(None, whole, mask, lying, op.axis, after, op.axis, True, None,
                                   weights))
 
 

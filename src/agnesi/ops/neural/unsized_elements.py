@@ -46,7 +46,7 @@ def _placed(x: Selection, whole: Tensor, axis: int, mask: Tensor | None = None) 
     mask = x.part.mask if mask is None else mask
     lying = reshape(mask, ((1,) * axis + mask.shape + (1,) * after))
     kept = where(lying, whole, as_tensor(1, whole.dtype))
-    found = selection(Part(whole, whole, mask, lying, axis, after, axis, True), kept)
+    found = selection(Part(None, whole, mask, lying, axis, after, axis, True), kept)
     found.written = x.written
     return found
 
