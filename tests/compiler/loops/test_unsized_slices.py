@@ -25,6 +25,8 @@ OF_ROWS = {
     "softmax": lambda s: (ag.softmax(s, 0) * s).sum(0), "softmax of rows": lambda s: ag.softmax(
         s, 1).sum(0),
     "log_softmax": lambda s: ag.log_softmax(s, 0).min(0), "cumsum": lambda s: ag.cumsum(s, 0)[-1],
+    "under a mask": lambda s: s[s.sum(1) > 0].sum(0),
+    "under masks": lambda s: (t := s[:, 0])[t > -1][t[t > -1] < 1].prod(),
     "attention": lambda s: ag.softmax(s @ ag.asarray(W[:, 1]), 0) @ s,
 }
 

@@ -105,6 +105,10 @@ def _indexed(x: Selection, key: Any) -> Tensor | None:
         return None
     if type(key) is int and axis == 0:
         return _row(x, key)
+    if isinstance(key, Selection) and key.dtype == dtypes.bool_ and key.ndim == 1 and axis == 0:
+        if key._lazy and alike_masks(x.part, key.part):  # a mask of the same elements
+            return _placed(x, x.whole, 0, x.part.mask & key.whole)
+        return None
     entries = entries_of(key)
     if not all(e is None or e is Ellipsis or type(e) is int or (type(e) is slice and all(
             b is None or type(b) is int for b in (e.start, e.stop, e.step))) for e in entries):
