@@ -27,6 +27,8 @@ OF_ROWS = {
     "log_softmax": lambda s: ag.log_softmax(s, 0).min(0), "cumsum": lambda s: ag.cumsum(s, 0)[-1],
     "under a mask": lambda s: s[s.sum(1) > 0].sum(0),
     "under masks": lambda s: (t := s[:, 0])[t > -1][t[t > -1] < 1].prod(),
+    "sorted": lambda s: ag.cumsum(ag.sort(s, 0), 0).sum(0), "rows sorted": lambda s: ag.sort(
+        s, 1)[-1],
     "attention": lambda s: ag.softmax(s @ ag.asarray(W[:, 1]), 0) @ s,
 }
 

@@ -17,12 +17,15 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import less
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import Permute, reshape
+from agnesi.ops.base.reduce import beaten
 from agnesi.ops.base.scans import CumProd, CumSum
 from agnesi.ops.base.select import where
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.indexing.index_parsing import entries_of
 from agnesi.ops.indexing.masked import RULES, Part, Selection, alike_masks, selection
+from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.neural.softmax import LogSoftmax, Softmax
+from agnesi.ops.sorting.sort import Sort
 
 
 def _complete(ndim: int, entries: Sequence[Any]) -> Sequence[Any]:
@@ -142,6 +145,19 @@ def _along(op: Any, xs: Sequence[Tensor]) -> Tensor | None:
     return _placed(x, apply(op, x.all_of(_NEUTRAL[type(op)]) if axis in axes else x.whole), axis)
 
 
-RULES[Permute] = _permuted
+def _sorted(op: Sort, xs: Sequence[Tensor]) -> Tensor | None:
+    """Elements in ascending order, in front of what nothing comes behind."""
+    x, = xs
+    axis = _axis(x)
+    if axis is None or not isinstance(x, Selection) or op.descending or x.dtype.kind not in "iuf":
+        return None
+    if op.axis % x.ndim != axis:
+        return _placed(x, apply(op, x.whole), axis)
+    last = float("nan") if x.dtype.kind == "f" else beaten("minimum", x.dtype)
+    mask = less(arange(x.part.mask.shape[0]), x.part.total)
+    return _placed(x, apply(op, x.all_of(last)), axis, mask)
+
+
+RULES[Permute], RULES[Sort] = _permuted, _sorted
 RULES.update(dict.fromkeys(_NEUTRAL, _along))
 LENT.unsized_product, LENT.unsized_item = _product, _indexed
