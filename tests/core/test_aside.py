@@ -49,6 +49,8 @@ FAMILIES = {
     "argmax": lambda: ag.argmax(V, 0), "tril": lambda: ag.tril(S), "eye": lambda: ag.eye(600),
     "linspace": lambda: ag.linspace(0, 1, 4000), "pad": lambda: ag.nn.functional.pad(V, (1, 1)),
     "scatter_reduce": lambda: V.scatter_reduce(0, PLACES, V, "amax"),
+    "geomspace": lambda: ag.geomspace(1, 9, 4000), "tril_indices": lambda: ag.tril_indices(60),
+    "bin edges": lambda: ag.histogram_bin_edges(V, "auto"), "hanning": lambda: ag.hanning(4000),
     "embedding": lambda: ag.nn.functional.embedding(PLACES % 600, S),
     "out": lambda: ag.matmul(S, S, out=ag.zeros((600, 600), dtype="float64")),
 }

@@ -11,6 +11,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.integers import known_integer
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
@@ -23,6 +24,9 @@ from agnesi.ops.indexing.join import stack
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.reductions.running import cumprod
+
+#: What an element of a matrix takes whose indices are listed.
+_INDEX_NANOSECONDS = 8
 
 __all__ = [
     "diag_indices", "diag_indices_from", "diagflat", "fill_diagonal", "mask_indices", "tri",
@@ -58,6 +62,11 @@ def _indices(pair: Any) -> Any:
     return tuple(wrap(np.asarray(i, np.int64)) for i in pair)
 
 
+def _of_triangle(function: Any, n: int, k: int, m: int | None) -> Any:
+    work = n * (n if m is None else m) if isinstance(n, int) and isinstance(m, int | None) else 0
+    return _indices(aside(_INDEX_NANOSECONDS * work, function, n, k, m))
+
+
 @public
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     """Indices of the lower triangle of an (n, m) matrix.
@@ -73,7 +82,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     >>> ag.tril_indices(2)
     (tensor([0, 1, 1]), tensor([0, 0, 1]))
     """
-    return _indices(np.tril_indices(n, k, m))
+    return _of_triangle(np.tril_indices, n, k, m)
 
 
 @public
@@ -89,7 +98,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     >>> ag.triu_indices(2)
     (tensor([0, 0, 1]), tensor([0, 1, 1]))
     """
-    return _indices(np.triu_indices(n, k, m))
+    return _of_triangle(np.triu_indices, n, k, m)
 
 
 def _sizes(x: Any) -> tuple[int, int]:
