@@ -61,3 +61,12 @@ def test_elements_are_moved_by_integers(shape, compile_):
     run = ag.jit(ag.roll) if compile_ else ag.roll
     with pytest.raises(TypeError, match="shift must be an integer, not float64"):
         run(ag.ones(shape), ag.asarray(np.array(1.5)))
+
+
+@pytest.mark.parametrize("compile_", [False, True])
+@pytest.mark.parametrize("places", [np.zeros((0, 3), int), np.zeros((2, 2), int),
+                                    np.ones((2, 3), bool)], ids=["none", "four", "a mask"])
+def test_places_of_insertions_are_a_vector(places, compile_):
+    run = ag.jit(ag.insert) if compile_ else ag.insert
+    with pytest.raises(ag.ShapeError, match="the places are a number or a vector, not of shape"):
+        run(ag.ones((2, 3)), ag.asarray(places), -1.0)

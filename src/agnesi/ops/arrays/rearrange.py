@@ -349,6 +349,7 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     x, axis = _axis(x, axis)
     n = x.shape[axis]
     computed = isinstance(obj, Tensor) and not is_known(obj)
+    _check_vector(obj)
     given = _places(as_tensor(obj), n) if computed else _fixed(obj, n)
     new = as_tensor(values, x.dtype) if not isinstance(values, Tensor) else written(values, x.dtype)
     if given.ndim == 0:  # NumPy: values for one place stand as they are
@@ -365,6 +366,13 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     places = broadcast_to(places, (count,)) if alone else places
     order = argsort(concat([as_tensor(np.arange(n) * 2 + 1), places * 2], 0), 0)
     return take(concat([x, new], axis), order, axis)
+
+
+def _check_vector(places: Any) -> None:
+    """Refuse places of more than one axis."""
+    shape = () if isinstance(places, slice) else np.shape(places)
+    if len(shape) > 1:
+        raise ShapeError(f"the places are a number or a vector, not of shape {shape}")
 
 
 def _places(index: Tensor, n: int) -> Tensor:
