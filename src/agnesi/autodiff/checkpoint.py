@@ -21,7 +21,7 @@ from agnesi.core.dispatch import current, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import higher
-from agnesi.core.storage.views import share
+from agnesi.core.storage.views import root, share
 from agnesi.core.support.config import MODE, STATE, switched, witnessed
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_tracing
@@ -290,7 +290,7 @@ class _Changes:
         self.old: dict[int, tuple[Any, np.ndarray]] = {}
 
     def __call__(self, x: Tensor) -> None:
-        x = _root(x)
+        x = root(x)
         known = self.old.get(id(x))
         if x.array is not None and (known is None or known[0]() is not x):
             self.old[id(x)] = weakref.ref(x), x.array.copy()
@@ -299,17 +299,11 @@ class _Changes:
 
     def has(self, x: Any) -> bool:
         """Return whether a tensor was changed, or what it looks into."""
-        return id(_root(x)) in self.old
+        return id(root(x)) in self.old
 
     def lasting(self) -> list[tuple[Any, np.ndarray]]:
         """Those of tensors that still exist."""
         return [(x, old) for x, old in self.old.values() if x() is not None]
-
-
-def _root(x: Any) -> Any:
-    while x._view is not None:
-        x = x._view.base
-    return x
 
 
 @contextmanager

@@ -18,6 +18,7 @@ import numpy as np
 
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.foreign import address
+from agnesi.core.support.dtypes import MAX_INT64
 from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
@@ -32,7 +33,6 @@ _RESULTS = {"none": 0, "single": 1, "tuple": 2}
 _RT_SLOTS = 8
 _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
 _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
-_MAX_INT64 = (1 << 63) - 1
 _TIMES_SHIFT = 16  # from this bit on, how many times a run-time size is wanted, less one
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
 
@@ -291,7 +291,7 @@ def bind(
     _fill_outputs(table, spec, keep)
     if spec.sizes:
         table.measure = code.address("measure")
-        bounds = [b for n in spec.sizes for b in (n.least or 0, n.most or _MAX_INT64)]
+        bounds = [b for n in spec.sizes for b in (n.least or 0, n.most or MAX_INT64)]
         table.bounds = c_array(ctypes.c_int64, bounds, keep)
     _fill_buffers(table, spec, states, constants, keep)
     _fill_guards(table, states, guards, keep)
@@ -389,7 +389,7 @@ def _wanted(size: Any, sizes: Sequence[Extent]) -> int:
         return int(size)
     (monomial, times), *more = size.terms
     if more or len(monomial) != 1 or monomial[0] not in sizes:
-        return -_MAX_INT64 - 1
+        return -MAX_INT64 - 1
     (name,) = monomial
     return -1 - (sizes.index(name) | (times - 1) << _TIMES_SHIFT)
 

@@ -20,6 +20,8 @@ from agnesi.core.ir.loops import Axis, Expr
 from agnesi.core.support.record import struct
 
 Loops = tuple[Axis, ...]
+#: How often an expensive value, and any other, may be computed for each of its elements.
+MAX_EXPENSIVE_EVALUATIONS, MAX_CHEAP_EVALUATIONS = 2, 4
 #: Operations that bind axes of their own.
 BINDING = ("reduce", "steps")
 #: Instructions per result element of functions that work on whole arrays, about.

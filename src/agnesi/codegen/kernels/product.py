@@ -15,6 +15,7 @@ from agnesi.codegen.kernels.gemm import (
     emit_gemm,
     plan,
 )
+from agnesi.codegen.kernels.tilesearch import LINE_BYTES
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.loops.collapse import cost
@@ -26,8 +27,8 @@ from agnesi.core.ir.loops import Affine, Axis, load
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.target import Target
 
-_LONG_EPILOGUE_INSTRUCTIONS = 40
-_LINE_BYTES = 64
+#: Instructions of an epilogue that is written once for a tile, in a loop.
+LONG_EPILOGUE_INSTRUCTIONS = 40
 
 
 def plan_product(product: Product, target: Target, policy: CompilePolicy = FAST_RUN) -> GemmPlan:
@@ -45,7 +46,7 @@ def plan_product(product: Product, target: Target, policy: CompilePolicy = FAST_
         actual=() if is_static(product.sizes) else product.sizes,
         steps=() if is_static((*steps[0], *steps[1])) else steps, zeros=product.zeros,
     )
-    long = cost([s.value for s in product.body]) > _LONG_EPILOGUE_INSTRUCTIONS
+    long = cost([s.value for s in product.body]) > LONG_EPILOGUE_INSTRUCTIONS
     return plan(spec, target, long_epilogue=long, policy=policy)
 
 
@@ -117,7 +118,7 @@ def _swept(product: Product, along: Axis, target: Target) -> list[tuple[Buffer, 
 
 def _in_line(buffer: Buffer) -> int:
     """Elements in a line of the cache."""
-    return max(1, _LINE_BYTES // buffer.dtype.itemsize)
+    return max(1, LINE_BYTES // buffer.dtype.itemsize)
 
 
 def _at(product: Product) -> tuple[Affine, ...]:

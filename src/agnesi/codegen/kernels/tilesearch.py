@@ -24,6 +24,8 @@ _MIN_SHARED_WORK = 1 << 19
 _MAX_PANEL_VECTORS = 8
 #: Cycles to pack an element, and where neighbours stay neighbours.
 PACK_CYCLES, COPY_CYCLES = 0.4, 0.15
+#: Bytes of a line of the caches.
+LINE_BYTES = 64
 #: Bytes after which addresses share a set of the first-level cache.
 SET_STRIDE_BYTES = 4096
 #: Bytes of workspace that a thread keeps without trouble.
@@ -142,4 +144,4 @@ def uneven(sizes: Sequence[int]) -> float:
 
 def whole_lines(size: int) -> int:
     """Return the bytes, rounded up to lines of the caches."""
-    return -(-size // 64) * 64
+    return -(-size // LINE_BYTES) * LINE_BYTES

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.core.ir.dims import Size
-from agnesi.core.ir.extents import Extent, divides
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.loops import divides
 from agnesi.core.support.record import record
 
 

@@ -49,7 +49,7 @@ IDENTITY: dict[str, Callable[[str], Any]] = {
 }
 
 #: Operations whose results a fused multiply-add would not round.
-_PRODUCTS = ("multiply", "square")
+PRODUCTS = ("multiply", "square")
 
 
 def _extreme(dtype: str, sign: int) -> Any:
@@ -201,7 +201,7 @@ class Scope:
                 return divisor.into(self.b, args[0])
         if any(width(a.type) > 1 for a in args):
             args = [self.wide(a) for a in value.args]
-        if value.op == "subtract" and all(a.op in _PRODUCTS for a in value.args):
+        if value.op == "subtract" and all(a.op in PRODUCTS for a in value.args):
             return scalars.difference(self.b, tuple(a.dtype for a in value.args), tuple(args))
         emit = scalars.emit if self.along is not None else scalars.emit_alone
         return emit(self.b, value.op, tuple(a.dtype for a in value.args), tuple(args))

@@ -12,7 +12,7 @@ from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vecto
 from agnesi.codegen.loops import list_scheduling
 from agnesi.codegen.loops.blocked_transpose import BLOCK_ELEMENTS, emit_transposed
 from agnesi.codegen.loops.collapse import cost, total_work
-from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, ROW, Scope
+from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, PRODUCTS, ROW, Scope
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 from agnesi.codegen.loops.loop_order import loops_of
 from agnesi.codegen.loops.slp_stores import store_all
@@ -37,8 +37,6 @@ _SUM_UNIT_ELEMENTS = 128
 _MIN_MASKED_INSTRUCTIONS = 300
 #: Points of loops in sequence between two looks for signals, and how many looks are worth while.
 _LOOK_POINTS, _MIN_LOOKS = 1 << 17, 8
-#: Scalar operations that a sum takes in without rounding them.
-_PRODUCTS = ("multiply", "square")
 
 
 @struct
@@ -441,7 +439,7 @@ class _Nest:
 
     def _fold(self, inner: Scope, r: Expr, total: Value) -> Value:
         (body,) = r.args
-        if r.param[0] == "add" and body.op in _PRODUCTS and r.dtype in ("float32", "float64"):
+        if r.param[0] == "add" and body.op in PRODUCTS and r.dtype in ("float32", "float64"):
             # Said aloud, so that rounding does not depend on what else the product is for.
             added = self.b.fma(inner.wide(body.args[0]), inner.wide(body.args[-1]), total)
             return added if inner.mask is None else self.b.select(inner.mask, added, total)

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64, lanes, vector, width
 from agnesi.codegen.loops.evaluate import _ITEM, Scope, memory_type
+from agnesi.codegen.loops.strided_loads import REGISTER_BYTES
 from agnesi.core.ir.kernels import Store, buffers_of, walk
 
 #: Stores that are written together, at most.
 MAX_STORES = 8
-#: Bytes of the registers in which they are written.
-_REGISTER_BYTES = 64
 
 
 def store_all(scope: Scope, stores: Sequence[Store]) -> list[Value]:
@@ -66,7 +65,7 @@ def _store_together(scope: Scope, group: Sequence[Store]) -> None:
         values = [b.cast("zext", v, vector(type_, scope.lanes)) for v in values]
     start, past = scope.address(dtype, buffer, group[0].offset), scope.streams(buffer,
                                                                               group[0].offset)
-    chunk = min(scope.lanes, _REGISTER_BYTES // size)
+    chunk = min(scope.lanes, REGISTER_BYTES // size)
     place = 0
     for first in range(0, scope.lanes, chunk):
         own = range(first, min(first + chunk, scope.lanes))

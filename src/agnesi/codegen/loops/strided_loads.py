@@ -12,7 +12,8 @@ from agnesi.core.ir.loops import Affine, Axis, Expr
 
 #: Longest step between lanes, and longest period, that shuffles are used for.
 LONGEST_STEP = 6
-_REGISTER_BYTES = 64
+#: Bytes of the registers that are read and written.
+REGISTER_BYTES = 64
 
 
 class Period(NamedTuple):
@@ -60,7 +61,7 @@ def load_steps(b: Builder, type_: str, address: Value, count: int, step: int, ac
         last = b.gep(type_, address, Value(str((active - 1) * step), "i64"))
         found = load_steps(b, type_, last, count, -step, active, align)
         return b.shuffle(found, None, [max(active - 1 - k, 0) for k in range(count)])
-    chunk = min(count, _REGISTER_BYTES // max(align, 4))
+    chunk = min(count, REGISTER_BYTES // max(align, 4))
     parts = [
         _every(b, type_, b.gep(type_, address, Value(str(first * step), "i64")),
                min(chunk, count - first), step, min(max(active - first, 0), chunk), align)

@@ -13,9 +13,9 @@ from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.loops.evaluate import IDENTITY, Scope
 from agnesi.codegen.loops.horizontal_reduction import low
-from agnesi.core.ir.extents import Extent, divides, least
+from agnesi.core.ir.extents import Extent, least
 from agnesi.core.ir.kernels import walk
-from agnesi.core.ir.loops import Affine, Axis, Expr
+from agnesi.core.ir.loops import Affine, Axis, Expr, divides
 
 Body = Callable[[Scope, list[Value]], list[Value]]
 

@@ -18,7 +18,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.storage.views import root, share
 from agnesi.core.support.errors import TraceError, at
-from agnesi.core.support.tracing import current_trace
+from agnesi.core.support.tracing import current_trace, outermost
 from agnesi.core.tensor import Tensor, symbol
 
 
@@ -57,7 +57,7 @@ def shares_memory(x: Tensor, y: Tensor) -> bool:
 
 def renew(x: Tensor) -> None:
     """Let a tensor of a trace have memory of its own, and views of it look into the old one."""
-    outer = _outermost()
+    outer = outermost()
     node, view = current(x), x._view
     views = [t for ref in (x._version or [0])[1:] if (t := ref()) is not None
              and t.array is None and t._view is not None and t._view.base is x]
@@ -137,14 +137,7 @@ def part(x: Tensor, value: Any) -> None:
 
 
 def _refuse(what: str) -> None:
-    outer = _outermost()
+    outer = outermost()
     if not hasattr(outer, "refuse"):
         raise TraceError(at(f"{what}: write into its elements, x.data.copy_(y)"))
     outer.refuse(f"it does {what}")
-
-
-def _outermost() -> Any:
-    trace = current_trace()
-    while getattr(trace, "around", None) is not None:
-        trace = trace.around
-    return trace

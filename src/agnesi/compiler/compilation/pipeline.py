@@ -157,14 +157,14 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 def _leaf_buffers(graph: FunctionGraph) -> dict[int, Buffer]:
     """A buffer for every leaf: arguments in order, live tensors, constants."""
-    buffers = {id(n): Buffer(_shape(n), n.dtype, "argument", node=n) for n in graph.inputs}
+    buffers = {id(n): Buffer(n.shape, n.dtype, "argument", node=n) for n in graph.inputs}
     for node in graph.nodes:
         if node.op is not None or id(node) in buffers:
             continue
         if live_tensor(node) is not None:
             buffers[id(node)] = _state_buffer(node)
         elif constant_value(node) is not None:
-            buffers[id(node)] = Buffer(_shape(node), node.dtype, "constant", node=node)
+            buffers[id(node)] = Buffer(node.shape, node.dtype, "constant", node=node)
         else:
             raise MissingInputError(f"the input {node.name or 'without a name'} has no value")
     return buffers
@@ -181,10 +181,6 @@ def _state_buffer(leaf: Node) -> Buffer:
     data: Any = live_tensor(leaf).array  # type: ignore[union-attr]
     strides = tuple(s // data.dtype.itemsize for s in data.strides)
     return Buffer(data.shape, data.dtype, "state", node=leaf, strides=strides)
-
-
-def _shape(node: Node) -> tuple[int, ...]:
-    return tuple(node.shape)
 
 
 def _reused(results: Sequence[Buffer], shared: dict[Buffer, Buffer],

@@ -242,12 +242,6 @@ def need_elements(size: Size) -> None:
         raise _unknown(f"whether {size} is 0", SmallSizeError)
 
 
-def divides(by: int, size: Size) -> bool:
-    """Return whether a size is a multiple of a number, whatever it is."""
-    rest = size % by
-    return isinstance(rest, int) and rest == 0
-
-
 def least(size: Size) -> int | None:
     """A lower bound of a size."""
     return size.least if isinstance(size, Extent) else size  # type: ignore[return-value]

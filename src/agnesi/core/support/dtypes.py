@@ -164,11 +164,11 @@ def floating(dtype: np.dtype) -> np.dtype:
 
 
 #: The largest integer that is an int64 where nobody says what it is.
-_MAX_INT64 = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 
 
 def of_scalar(scalar: Any) -> np.dtype:
     """The dtype that a Python scalar takes on its own."""
-    if type(scalar) is int and scalar > _MAX_INT64:
+    if type(scalar) is int and scalar > MAX_INT64:
         return uint64
     return promote_scalar(bool_, scalar)

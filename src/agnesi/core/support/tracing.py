@@ -39,7 +39,7 @@ def told_of(x: Any, fact: str, of_computed: bool = False) -> Any:
 
     :param of_computed: Whether the fact of what is computed depends on that of arguments.
     """
-    trace = _outer_trace()
+    trace = outermost()
     facts = getattr(trace, "facts", {}).get(id(x))
     if facts is not None or (of_computed and hasattr(trace, "questions")):
         trace.questions.add(fact)
@@ -50,19 +50,20 @@ def told_of(x: Any, fact: str, of_computed: bool = False) -> Any:
 
 def refuse_change(x: Any, what: str) -> None:
     """Refuse to trace a function that changes an argument otherwise than by its elements."""
-    trace = _outer_trace()
+    trace = outermost()
     if id(x) in getattr(trace, "facts", ()):
         trace.refuse(f"it changes {what} of an argument")
 
 
 def refuse_to_compile(why: str, instead: str) -> None:
     """End the trace of a function that ``jit`` can run eagerly; nothing happens in others."""
-    trace = _outer_trace()
+    trace = outermost()
     if getattr(trace, "decisions", None) is not None:
         trace.refuse(why, instead[0].upper() + instead[1:])
 
 
-def _outer_trace() -> Any:
+def outermost() -> Any:
+    """The trace around all others."""
     trace = current_trace()
     while getattr(trace, "around", None) is not None:
         trace = trace.around

@@ -243,6 +243,11 @@ def conj(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return x if out is None else into(out, x)
 
 
+def conjugate(x: Tensor) -> Tensor:
+    """The factor that belongs to a derivative: ``conj`` for rules."""
+    return conj(x) if x.dtype.kind == "c" else x
+
+
 @explain_errors
 def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Real part, as a copy (:func:`view_as_real` looks into a tensor); real tensors as they are.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import MOST_AXES, apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
@@ -278,8 +278,8 @@ def _way_out(x: Any, array: np.ndarray) -> str:
 
 def check_depth(x: Any) -> None:
     """Refuse lists in lists for which arrays have not enough axes."""
-    if isinstance(x, (list, tuple)) and nested_beyond(x, _MOST_AXES):
-        raise NestingError(f"lists lie in each other more than {_MOST_AXES} deep, which is as many "
+    if isinstance(x, (list, tuple)) and nested_beyond(x, MOST_AXES):
+        raise NestingError(f"lists lie in each other more than {MOST_AXES} deep, which is as many "
                            "axes as an array can have; give a flat list and reshape it")
 
 
@@ -364,8 +364,6 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
     return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
 
 
-#: Axes that an array may have.
-_MOST_AXES = 64
 _CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
 
 

@@ -16,12 +16,12 @@ from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.arith import add, conj
+from agnesi.ops.base.arith import add, conjugate
 from agnesi.ops.base.convert import common
 from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.movement import matrix_transpose, reshape
-from agnesi.ops.contractions.matmul import MATMUL, dot2, matmul, product_of
+from agnesi.ops.contractions.matmul import MATMUL, MIN_LONG_ELEMENTS, dot2, matmul, product_of
 from agnesi.ops.linearity import BilinearOp
 
 
@@ -48,7 +48,7 @@ class Linear(Op):
         if x.dtype in dtypes.HALVES:
             wide = self.perform(*(v.astype(np.float32) for v in (x, weight, bias)))
             return silently(wide.astype, x.dtype)
-        if x.size < _MIN_LONG_ELEMENTS and weight.size < _MIN_LONG_ELEMENTS:
+        if x.size < MIN_LONG_ELEMENTS and weight.size < MIN_LONG_ELEMENTS:
             return silently(_affine, x, weight, bias)
         found: np.ndarray = aside(
             x.size * weight.shape[0] // 32, silently, _affine, x, weight, bias)
@@ -59,8 +59,8 @@ class Linear(Op):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Any, ...]:
         return (
-            product_of(g, _conjugate(weight)) if x._requires_grad else None,
-            apply(OVER_ROWS, g, _conjugate(x)) if weight._requires_grad else None,
+            product_of(g, conjugate(weight)) if x._requires_grad else None,
+            apply(OVER_ROWS, g, conjugate(x)) if weight._requires_grad else None,
             sum_to(g, bias.shape) if bias._requires_grad else None,
         )
 
@@ -72,14 +72,6 @@ class Linear(Op):
         if ts[2] is None:
             return total
         return broadcast_to(ts[2], y.shape) if total is None else add(total, ts[2])
-
-
-#: Elements of an operand from which the product may be long.
-_MIN_LONG_ELEMENTS = 1 << 16
-
-
-def _conjugate(x: Tensor) -> Tensor:
-    return conj(x) if x.dtype.kind == "c" else x
 
 
 def _affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -109,8 +101,8 @@ class OverRows(BilinearOp):
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         return (
-            product_of(_conjugate(b), matrix_transpose(g)) if a._requires_grad else None,
-            product_of(_conjugate(a), g) if b._requires_grad else None,
+            product_of(conjugate(b), matrix_transpose(g)) if a._requires_grad else None,
+            product_of(conjugate(a), g) if b._requires_grad else None,
         )
 
 

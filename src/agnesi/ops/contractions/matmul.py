@@ -59,7 +59,7 @@ class MatMul(Op):
         return (*batch, a.shape[-2], b.shape[-1]), a.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if (a.size >= _MIN_LONG_ELEMENTS or b.size >= _MIN_LONG_ELEMENTS) and (
+        if (a.size >= MIN_LONG_ELEMENTS or b.size >= MIN_LONG_ELEMENTS) and (
             work := _work(a, b)
         ) >= MIN_ASIDE_NANOSECONDS:
             return _in_slices(self._compute, a, b, work)
@@ -116,7 +116,7 @@ def _free(at: Any) -> frozenset[Any]:
 MATMUL = MatMul()
 
 #: Elements of an operand from which a product may take long.
-_MIN_LONG_ELEMENTS = 1 << 16
+MIN_LONG_ELEMENTS = 1 << 16
 #: Nanoseconds of a slice of it.
 _SLICE_NANOSECONDS = 1 << 28
 
@@ -139,7 +139,7 @@ def _in_slices(product: Any, a: np.ndarray, b: np.ndarray, work: int) -> np.ndar
 def adjoint(x: Tensor) -> Tensor:
     """The conjugate of the transpose."""
     x = matrix_transpose(x)
-    return arith.conj(x) if x.dtype.kind == "c" else x
+    return arith.conjugate(x)
 
 
 def product_of(a: Tensor, b: Tensor) -> Tensor:

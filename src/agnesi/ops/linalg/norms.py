@@ -9,11 +9,10 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.public import public
-from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, reduce
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import floating
 from agnesi.ops.base.movement import expand_dims, moveaxis, reshape
 from agnesi.ops.linalg.base import check_matrix, matrix
 from agnesi.ops.linalg.solve import inv
@@ -23,12 +22,6 @@ from agnesi.ops.reductions import vectornorms
 
 Order = Any
 _SUMS = {1: (0, "max"), -1: (0, "min"), math.inf: (1, "max"), -math.inf: (1, "min")}
-
-
-def _operand(x: Any) -> Tensor:
-    """Floats of any precision: most norms are but sums."""
-    x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))
 
 
 def _matrix_norm(x: Tensor, ord: Order) -> Tensor:
@@ -82,7 +75,7 @@ def norm(x: TensorLike, /, ord: Order = None, axis: Any = None, keepdims: bool =
     >>> ag.linalg.norm(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), 1).item()
     6.0
     """
-    x = _operand(x)
+    x = floating(x)
     if axis is None and ord is not None and len(x.shape) not in (1, 2):
         raise ShapeError(f"a norm by order {ord!r} needs an axis for shape {x.shape}")
     if axis is None:
@@ -127,7 +120,7 @@ def matrix_norm(x: TensorLike, /, ord: Order = "fro", axis: Any = (-2, -1),
     >>> ag.linalg.matrix_norm(ag.tensor([[3.0, 0.0], [0.0, 4.0]])).item()
     5.0
     """
-    x = _operand(x)
+    x = floating(x)
     check_matrix(x)
     return _norm_of_matrices(x, ord, axis, keepdims)
 
@@ -149,7 +142,7 @@ def vector_norm(x: TensorLike, /, ord: float = 2, axis: Any = None, keepdims: bo
     >>> ag.linalg.vector_norm(ag.tensor([3.0, 4.0])).item()
     5.0
     """
-    return vectornorms.norm(_operand(x), ord, axis, keepdims=keepdims)
+    return vectornorms.norm(floating(x), ord, axis, keepdims=keepdims)
 
 
 @public

@@ -25,11 +25,11 @@ from agnesi.core.support.record import record
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
-_WORD = 0xFFFFFFFF
+WORD = 0xFFFFFFFF
 #: Blocks at a time in NumPy, so that they stay in the cache.
 CHUNK = 8192
 #: Words that one draw may take: positions are computed in 32 bits.
-MOST_WORDS = 1 << 32
+MOSTWORDS = 1 << 32
 _UINT32 = dtypes.uint32
 
 
@@ -42,12 +42,12 @@ def philox(key: Any, counter: Any) -> list[np.ndarray]:
     """
     k0, k1 = (int(k) for k in key)
     x0, x1, x2, x3 = (np.asarray(c, np.uint64) for c in counter)
-    m0, m1, low, half = (np.uint64(v) for v in (*_MULTIPLIERS, _WORD, 32))
+    m0, m1, low, half = (np.uint64(v) for v in (*_MULTIPLIERS, WORD, 32))
     for _ in range(_ROUNDS):
         p0, p1 = x0 * m0, x2 * m1
         x0, x2 = (p1 >> half) ^ x1 ^ np.uint64(k0), (p0 >> half) ^ x3 ^ np.uint64(k1)
         x1, x3 = p1 & low, p0 & low
-        k0, k1 = (k0 + _WEYL[0]) & _WORD, (k1 + _WEYL[1]) & _WORD
+        k0, k1 = (k0 + _WEYL[0]) & WORD, (k1 + _WEYL[1]) & WORD
     return [x.astype(_UINT32) for x in (x0, x1, x2, x3)]
 
 
@@ -61,7 +61,7 @@ def philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
     call = loops.call
     for turn in range(_ROUNDS):
         key0, key1 = (
-            call("add", k, _u32(turn * w & _WORD)) if turn else k
+            call("add", k, _u32(turn * w & WORD)) if turn else k
             for k, w in zip((k0, k1), _WEYL, strict=True)
         )
         m0, m1 = map(_u32, _MULTIPLIERS)
@@ -75,7 +75,7 @@ def philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
 
 def counted(state: np.ndarray, count: int) -> np.ndarray:
     """The state with another count."""
-    return np.array([state[0], state[1], count & _WORD, count >> 32 & _WORD], _UINT32)
+    return np.array([state[0], state[1], count & WORD, count >> 32 & WORD], _UINT32)
 
 
 @record
@@ -88,7 +88,7 @@ class RandomBits(Op):
     differentiable = False
 
     def infer(self, state: Any) -> Any:
-        if isinstance(self.size, int) and self.size >= MOST_WORDS:
+        if isinstance(self.size, int) and self.size >= MOSTWORDS:
             raise ShapeError(f"one draw takes fewer than 2**32 words, not {self.size}")
         return (self.size,), _UINT32
 
@@ -103,7 +103,7 @@ class RandomBits(Op):
                 (first + start) & 0xFFFFFFFFFFFFFFFF
             )
             zero = np.uint64(0)
-            low, high = counts & np.uint64(_WORD), counts >> np.uint64(32)
+            low, high = counts & np.uint64(WORD), counts >> np.uint64(32)
             words = philox(state[:2], (low, high, zero, zero))
             for word, row in zip(words, result, strict=True):
                 row[start:stop] = word
@@ -114,7 +114,7 @@ class RandomBits(Op):
         key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))
         blocks: Any = (self.size + 3) // 4
         i = loops.cast(loops.index(at[0]), "uint32")
-        later = [call("greater_equal", i, _u32(min(w * blocks, _WORD))) for w in (1, 2, 3)]
+        later = [call("greater_equal", i, _u32(min(w * blocks, WORD))) for w in (1, 2, 3)]
 
         def choose(words: Any) -> loops.Expr:
             result = words[0]
@@ -135,8 +135,8 @@ class RandomBits(Op):
 def _low_word(n: Any) -> Any:
     """The lower 32 bits of a size; a run-time size must not have others."""
     if isinstance(n, int):
-        return n & _WORD
-    if n > _WORD:
+        return n & WORD
+    if n > WORD:
         raise ShapeError(f"{n} words are too many for one draw")
     return n
 

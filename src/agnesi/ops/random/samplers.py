@@ -24,13 +24,12 @@ from agnesi.core.support.record import record
 from agnesi.ops.base.elementwise import TABLE, silently
 from agnesi.ops.elementwise.formula import _SCALARS, Scalar
 from agnesi.ops.random.noise import _Arrays, _unit
-from agnesi.ops.random.philox import CHUNK, philox, philox_expr
+from agnesi.ops.random.philox import CHUNK, WORD, philox, philox_expr
 
 #: Steps after which rejection gives up: each accepts more than half of what is left.
 _MAX_REJECTIONS = 120
 #: Counts after which the chances of small means are nothing any more.
 _MAX_SMALL_COUNT = 110
-_WORD = 0xFFFFFFFF
 #: What a number costs NumPy, in multiply-adds.
 _DRAW_MULTIPLY_ADDS = 300
 
@@ -271,7 +270,7 @@ class Sampler(Op):
         words = []
         for block in range(blocks):
             count = first + places.astype(np.uint64) * np.uint64(blocks) + np.uint64(block)
-            low, high = count & np.uint64(_WORD), count >> np.uint64(32)
+            low, high = count & np.uint64(WORD), count >> np.uint64(32)
             words += philox(state[:2], (low, high, np.uint64(t), np.uint64(0)))
         return words
 

@@ -21,7 +21,7 @@ from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.arith import conj
+from agnesi.ops.base.arith import conjugate
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.expand import broadcast_to
@@ -29,11 +29,6 @@ from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.linearity import BilinearOp
-
-
-def conjugate(x: Tensor) -> Tensor:
-    """The factor that belongs to a derivative."""
-    return conj(x) if x.dtype.kind == "c" else x
 
 
 def check_pattern(indices: Any, indptr: Any) -> None:

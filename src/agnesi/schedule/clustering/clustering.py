@@ -15,7 +15,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.target import Target
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
 from agnesi.schedule.clustering.decisions import waiting
-from agnesi.schedule.clustering.evaluations import MAX_CHEAP_EVALUATIONS, Evaluations
+from agnesi.schedule.clustering.evaluations import Evaluations
 from agnesi.schedule.clustering.horizontal_fusion import MIN_SHARED_ELEMENTS
 from agnesi.schedule.clustering.node_facts import (
     facts_of,
@@ -31,6 +31,7 @@ from agnesi.schedule.clustering.node_facts import (
     weight,
 )
 from agnesi.schedule.clustering.scalar_programs import Cut, cut
+from agnesi.schedule.evaluation_counts import MAX_CHEAP_EVALUATIONS
 from agnesi.schedule.program import MAX_SEARCHED_NODES, Program
 
 #: Materialized values that are written out for each region of a piecewise value, at most.

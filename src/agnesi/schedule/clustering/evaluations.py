@@ -5,11 +5,8 @@ from __future__ import annotations
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import NodeFacts
+from agnesi.schedule.evaluation_counts import MAX_CHEAP_EVALUATIONS, MAX_EXPENSIVE_EVALUATIONS
 
-#: How often an expensive value may be computed for each of its elements.
-_MAX_EXPENSIVE_EVALUATIONS = 2
-#: How often any other value may be computed for each of its elements.
-MAX_CHEAP_EVALUATIONS = 4
 #: In how many places a reduction may be computed that has far fewer results than elements: each
 #: takes loops of its own, in which what is expensive may be computed twice.
 _MAX_REDUCTION_PLACES = 1
@@ -60,7 +57,7 @@ class Evaluations:
     def are_many(self, node: Node, kernels: int) -> bool:
         """Return whether so many kernels would compute a value too often."""
         times = sum(self._reads.get(id(node), (1.0,)))
-        most = _MAX_EXPENSIVE_EVALUATIONS if "heavy" in node.op.traits else MAX_CHEAP_EVALUATIONS
+        most = MAX_EXPENSIVE_EVALUATIONS if "heavy" in node.op.traits else MAX_CHEAP_EVALUATIONS
         size = self._facts[id(node)].weight
         if kernels * times > most and size * kernels * times >= _MIN_ELEMENTS:
             return True

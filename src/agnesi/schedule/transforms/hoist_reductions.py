@@ -27,6 +27,8 @@ from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.record import replace
 from agnesi.schedule.evaluation_counts import (
     BINDING,
+    MAX_CHEAP_EVALUATIONS,
+    MAX_EXPENSIVE_EVALUATIONS,
     Loops,
     around,
     below,
@@ -42,10 +44,6 @@ from agnesi.schedule.program import Program
 _MIN_SAVED_INSTRUCTIONS = 1 << 13
 #: Instructions that it saves each time it is read, at least.
 _MIN_SAVED_INSTRUCTIONS_PER_READ = 3
-#: How often an expensive value may be computed for each of its elements.
-_MAX_EXPENSIVE_EVALUATIONS = 2
-#: How often any other value may be computed for each of its elements.
-_MAX_CHEAP_EVALUATIONS = 4
 
 
 def materialize(program: Program) -> Program:
@@ -132,7 +130,7 @@ def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
     """Return whether materializing a value saves much: it is evaluated in the loops ``here``, of
     which ``idle`` do not change it.
     """
-    if turns(idle) < _MAX_EXPENSIVE_EVALUATIONS:
+    if turns(idle) < MAX_EXPENSIVE_EVALUATIONS:
         return False
     saved = 0
     costly = heavy = False
@@ -142,7 +140,7 @@ def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
             saved += instructions(v, loops) * (needless - 1) // needless
             heavy |= is_heavy(v.op)
             costly |= heavy or v.op in BINDING
-    if not heavy and turns(idle) <= _MAX_CHEAP_EVALUATIONS:
+    if not heavy and turns(idle) <= MAX_CHEAP_EVALUATIONS:
         return False
     if saved < _MIN_SAVED_INSTRUCTIONS_PER_READ * turns(here) or not (
         costly or buffers_of([value])

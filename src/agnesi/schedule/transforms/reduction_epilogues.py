@@ -13,9 +13,9 @@ from typing import Any
 
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_static
-from agnesi.core.ir.extents import divides, guess
+from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, axes_in, row_major, walk
-from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, divides, fresh_axes, load
 from agnesi.core.support.record import replace
 from agnesi.core.target import Costs
 from agnesi.schedule.iteration_space import axes_of, point

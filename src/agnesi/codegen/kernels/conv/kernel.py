@@ -20,7 +20,7 @@ from agnesi.codegen.kernels.conv.wideplan import fewest_cycles, plan_wide
 from agnesi.codegen.kernels.gemm import GemmPlan
 from agnesi.codegen.kernels.library_products import Call, emit_call, plan_call
 from agnesi.codegen.kernels.machine import Machine, machine_for
-from agnesi.codegen.kernels.product import emit_product, plan_product
+from agnesi.codegen.kernels.product import LONG_EPILOGUE_INSTRUCTIONS, emit_product, plan_product
 from agnesi.codegen.kernels.tilesearch import MAX_WORKSPACE_BYTES
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.collapse import cost
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     Part = TilePlan | Call | tuple[Product, GemmPlan]
 
 P = TypeVar("P", bound="WinogradPlan")
-_LONG_EPILOGUE_INSTRUCTIONS = 40
 _BYTES = {"float32": 4, "float64": 8}
 
 
@@ -89,7 +88,7 @@ def plan_convolution(kernel: Convolution, target: Target, policy: CompilePolicy 
     dtype = kernel.total.dtype.name
     machine = machine_for(target, _BYTES[dtype], policy)
     long = (
-        policy.short_epilogues or cost([s.value for s in kernel.body]) > _LONG_EPILOGUE_INSTRUCTIONS
+        policy.short_epilogues or cost([s.value for s in kernel.body]) > LONG_EPILOGUE_INSTRUCTIONS
     )
     type_ = memory_type(dtype)
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)

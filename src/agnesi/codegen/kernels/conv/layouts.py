@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from agnesi.codegen.kernels.tilesearch import SET_STRIDE_BYTES
 from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.core.ir.extents import guess
 from agnesi.core.support.record import record, replace
@@ -26,8 +27,6 @@ _ROW_MULTIPLY_TIME = 1.05
 _DEPTHWISE_SUM_CYCLES = 0.4
 #: The same for each element where two operands have different memory orders.
 _MIXED_ORDER_CYCLES = 1.2
-#: Bytes after which addresses share a set of the first-level cache.
-_SET_STRIDE_BYTES = 4096
 
 
 #: ``cycles(first, other)``: of a kernel, by whether operand and result (or operands) have
@@ -145,7 +144,7 @@ def store_cycles(step: int, itemsize: int) -> float:
         return 0.0
     return (
         _CONFLICTING_STORE_CYCLES
-        if step * itemsize % _SET_STRIDE_BYTES == 0
+        if step * itemsize % SET_STRIDE_BYTES == 0
         else _STRIDED_STORE_CYCLES
     )
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
-from agnesi.codegen.kernels.tilesearch import whole_lines
+from agnesi.codegen.kernels.tilesearch import LINE_BYTES, whole_lines
 from agnesi.codegen.kernels.tiling import OpenPanel, OpenRows, Panel, Paneled
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import guess, most
 from agnesi.core.support.record import record
 
-_LINE_BYTES = 64
 WHOLE_BLOCK = 1 << 60  # a block that no k is larger than
 
 
@@ -140,7 +139,7 @@ class GemmPlan(Paneled):
         """Elements from one packed line along k to the next: whole vectors, no shared sets."""
         vectors = -(-(self.spec.k if self.form == "skip" else self.k_block) // self.lanes)
         if vectors * self.lanes * self.spec.itemsize % 1024 == 0:
-            vectors += max(1, _LINE_BYTES // (self.lanes * self.spec.itemsize))
+            vectors += max(1, LINE_BYTES // (self.lanes * self.spec.itemsize))
         return vectors * self.lanes
 
     def chains(self, panel: Panel, rows: int) -> int:

@@ -21,10 +21,9 @@ from agnesi.codegen.llvm.builder import (
 )
 from agnesi.codegen.llvm.task import TYPES, share, task
 from agnesi.codegen.loops.evaluate import IDENTITY
+from agnesi.core.ir.calls.sorting import VECTOR_BYTES
 from agnesi.core.target import Target
 
-#: Bytes of a vector.
-_VECTOR_BYTES = 64
 #: Vectors that are compared at a time.
 _VECTORS_AT_ONCE = 4
 #: Elements of a row among which the extreme is looked for again: they are still near by then.
@@ -51,7 +50,7 @@ class _Extremes:
         self.largest = kind == "maximum"
         self.type = TYPES[dtype]
         self.size = int(dtype[-2:]) // 8
-        self.lanes = _VECTOR_BYTES // self.size
+        self.lanes = VECTOR_BYTES // self.size
         self.vector = vector(self.type, self.lanes)
         self.flags = vector("i1", self.lanes)
         self.floating = is_float(self.type)

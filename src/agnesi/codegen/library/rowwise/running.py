@@ -25,12 +25,11 @@ from agnesi.codegen.llvm.builder import (
     vector,
 )
 from agnesi.codegen.llvm.task import TYPES, share, task
+from agnesi.core.ir.calls.sorting import VECTOR_BYTES
 from agnesi.core.target import Target
 
 _NEUTRAL = {"add": -0.0, "multiply": 1.0}
 _NAMES = {"add": ("fadd", "add"), "multiply": ("fmul", "mul")}
-#: Bytes of a vector.
-_VECTOR_BYTES = 64
 #: Vectors at a time.
 _VECTORS_AT_ONCE = 4
 
@@ -56,7 +55,7 @@ class _Running:
         self.b = b
         self.type = TYPES[dtype]
         self.size = int(dtype[-2:]) // 8
-        self.lanes = _VECTOR_BYTES // self.size
+        self.lanes = VECTOR_BYTES // self.size
         self.vector = vector(self.type, self.lanes)
         self.name = _NAMES[kind][dtype.startswith("int")]
         self.neutral = const(self.vector, _NEUTRAL[kind])

@@ -40,8 +40,7 @@ from agnesi.ops.linalg.base import (
     plus,
 )
 from agnesi.ops.linalg.routines import Routine, callable_for
-
-_SINGULAR = "Singular matrix"
+from agnesi.ops.linalg.triangular import SINGULAR
 
 
 def _shifted(x: Tensor, by: int) -> Tensor:
@@ -116,7 +115,7 @@ class BandSolve(MatrixOp):
         given = np.concatenate([room, ab], -2).swapaxes(-1, -2), b.swapaxes(-1, -2)
         x, _, _, info = Gbsv(self.low, self.up).perform(*map(np.ascontiguousarray, given))
         if info.any():
-            raise np.linalg.LinAlgError(_SINGULAR)
+            raise np.linalg.LinAlgError(SINGULAR)
         return np.asarray(x.swapaxes(-1, -2))
 
     def full(self, ab: np.ndarray) -> np.ndarray:
@@ -137,7 +136,7 @@ class BandSolve(MatrixOp):
         none = [(0, 0)] * len(front)
         given = matrix_transpose(pad(ab, [*none, (self.low, 0), (0, 0)]))
         x, _, _, info = apply_many(Gbsv(self.low, self.up), given, matrix_transpose(b))
-        return matrix_transpose(ensured(x, equal(info, 0), _SINGULAR, subject))
+        return matrix_transpose(ensured(x, equal(info, 0), SINGULAR, subject))
 
     def rows(self, ab: Tensor) -> list[Tensor]:
         """The diagonals, from the highest, each with as many elements as there are columns."""
