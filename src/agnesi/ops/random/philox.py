@@ -29,7 +29,7 @@ WORD = 0xFFFFFFFF
 #: Blocks at a time in NumPy, so that they stay in the cache.
 CHUNK = 8192
 #: Words that one draw may take: positions are computed in 32 bits.
-MOSTWORDS = 1 << 32
+MOST_WORDS = 1 << 32
 _UINT32 = dtypes.uint32
 
 
@@ -88,7 +88,7 @@ class RandomBits(Op):
     differentiable = False
 
     def infer(self, state: Any) -> Any:
-        if isinstance(self.size, int) and self.size >= MOSTWORDS:
+        if isinstance(self.size, int) and self.size >= MOST_WORDS:
             raise ShapeError(f"one draw takes fewer than 2**32 words, not {self.size}")
         return (self.size,), _UINT32
 

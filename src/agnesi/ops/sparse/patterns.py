@@ -18,7 +18,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.arith import negative
+from agnesi.ops.base.arith import conjugate, negative
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.gather.gather_scatter import at_places
@@ -30,7 +30,6 @@ from agnesi.ops.sparse.products import (
     SAMPLED,
     ColumnProduct,
     check_pattern,
-    conjugate,
     side_by_side,
 )
 
