@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ ARGUMENTS: dict[str, str] = {
     "gcd": "t([[6, 4, 9], [3, 3, 8]])", "lcm": "t([[6, 4, 9], [3, 3, 8]])",
 }
 INTEGERS = {"gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift", "bitwise_not"}
-UNARY = {"conj_physical", "absolute", "bitwise_not", "logical_not"}
 
 
 def operand(name: str) -> Any:
@@ -44,14 +44,9 @@ def arguments(name: str) -> list[Any]:
         return list(found) if isinstance(found, tuple) else [found]
     if name in ("bitwise_left_shift", "bitwise_right_shift"):
         return [t([[1, 2, 0], [1, 1, 1]])]
-    own = methods.OTHER.get(name, name)
-    try:
-        if name not in UNARY:
-            getattr(ag, own)(t(operand(name)), t(Y))
-            return [t(Y)]
-    except TypeError:
-        pass
-    return []
+    shown = inspect.signature(getattr(ag, methods.OTHER.get(name, name))).parameters.values()
+    operands = [p for p in shown if p.default is p.empty and p.kind is not p.KEYWORD_ONLY]
+    return [t(Y)] if len(operands) > 1 else []
 
 
 NAMES = methods.IN_PLACE_LATE.split()

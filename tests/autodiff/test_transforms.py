@@ -210,3 +210,18 @@ def test_forward_mode_reads_what_rules_read():
 
     with pytest.raises(ag.GradientError, match="was changed in place afterwards"):
         ag.jvp(wrong, (x,), (x,))
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_second_derivatives_of_vectors_are_those_of_each_element(run):
+    def f(w, x):
+        return {"y": ag.tanh(w @ x), "z": (x**3).sum()}
+
+    w, x = ag.tensor(np.arange(6.0).reshape(2, 3) / 9), ag.tensor([0.1, -0.2, 0.3], dtype="float64")
+    found = run(ag.hessian(f, 1))(w, x)
+    assert found["y"].shape == (2, 3, 3)
+    for i in range(2):
+        alone = ag.hessian(lambda x, i=i: f(w, x)["y"][i])(x)
+        np.testing.assert_allclose(found["y"][i], alone, rtol=1e-12)
+    np.testing.assert_allclose(found["z"], np.diag(6 * x.numpy()), rtol=1e-12)
+    assert ag.func.vmap(run(ag.hessian(f, 1)), (None, 0))(w, x[None])["y"].shape == (1, 2, 3, 3)

@@ -30,7 +30,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.creation import ones_like, zeros_like
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.ranges import eye
 
@@ -108,6 +108,9 @@ def _rows(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
 
     results = []
     for y in ys:
+        if y.shape == ():
+            results.append(pullback(current(y))(ones_like(y)))
+            continue
         rows = vmap(pullback(current(y)))(_basis(y))
         results.append(tree.map_leaves(lambda x, s=y.shape: reshape(x, (*s, *x.shape[1:])), rows))
     return results
@@ -164,14 +167,15 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 
 @higher
 def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
-    """The function that computes all second derivatives of a scalar ``f``.
+    """The function that computes all second derivatives of ``f``.
 
-    The gradient is differentiated by forward mode, along all directions at once.
+    The gradient, or the Jacobian where the result is no scalar, is differentiated by forward mode,
+    along all directions at once.
 
-    :param f: A function of tensors, or of nested containers of them, whose result is a scalar.
+    :param f: A function of tensors, or of nested containers of them.
     :param argnums: Which arguments to differentiate.
-    :returns: It gives, for an argument of shape ``t``, a tensor of shape ``t + t``; nested
-        containers give nested containers.
+    :returns: It gives, for an argument of shape ``t``, a tensor of shape ``t + t`` behind that of
+        the result; nested containers give nested containers.
     :raises TypeError: If a result is no tensor of floats or complex numbers.
     :see: hvp, jacobian, grad
 
@@ -179,7 +183,8 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return _jacobian(gradient_function(f, argnums, owner="hessian"), argnums, "forward", "hessian")
+    slopes = _jacobian(f, argnums, "reverse", "hessian")
+    return _jacobian(slopes, argnums, "forward", "hessian")
 
 
 @higher

@@ -64,7 +64,8 @@ def with_out(function: F) -> F:
     """A decorator for such functions: their signatures show ``out``."""
     shown = inspect.signature(function)
     operands = [p.replace(default=p.empty) if p.default is NEEDED else p
-                for p in shown.parameters.values() if p.kind is not p.VAR_KEYWORD]
+                for p in shown.parameters.values()
+                if p.kind is not p.VAR_KEYWORD and p.name != "out"]
     out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
                             annotation="Tensor | None")
     function.__signature__ = shown.replace(parameters=[*operands, out])  # type: ignore

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import arguments, options
 from agnesi.core.backend import DEVICES
-from agnesi.core.dispatch import apply, assign, touch
+from agnesi.core.dispatch import apply, touch
 from agnesi.core.op import (
     EXPLAINED,
     Op,
@@ -22,15 +22,15 @@ from agnesi.core.op import (
     with_named,
 )
 from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
-from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
 from agnesi.core.spellings import Form, watched
+from agnesi.core.spellings import into as into
 from agnesi.core.spellings import on_host as on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, at, ours, shown
+from agnesi.core.support.errors import DTypeError, NestingError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor
 
@@ -348,25 +348,6 @@ def renamed(**words: str) -> Callable[[F], F]:
         return _renamed(call, _shown(function))
 
     return decorate
-
-
-def into(out: Any, result: Tensor) -> Tensor:
-    """``out`` with a result written into it, as any change in place; it keeps its dtype."""
-    if not isinstance(out, Tensor):
-        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
-    if isinstance(result, tuple):
-        raise TypeError(f"out takes one result, and there are {len(result)} here")
-    if not fits(out.shape, result.shape):
-        raise ShapeError(
-            f"the result has shape {result.shape}, but out has {out.shape}; "
-            f"give an out of the result's shape, such as ag.empty({result.shape})"
-        )
-    if not dtypes.fits(result.dtype, out.dtype):
-        raise DTypeError(
-            f"the result is {typed(result)}, which does not fit into out, {typed(out)}; "
-            f"give an out of dtype '{result.dtype}'"
-        )
-    return assign(out, result if result.dtype == out.dtype else result.astype(out.dtype))
 
 
 def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:

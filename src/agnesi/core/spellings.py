@@ -10,15 +10,21 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from agnesi.core import arguments, options
 from agnesi.core.dispatch import assign
+from agnesi.core.op import typed
+from agnesi.core.shapes import fits
+from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import PACKAGE, at, ours, warn
+from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, at, ours, warn
+from agnesi.core.tensor import Tensor
 
 #: What others call a parameter of ours.
 _NAMES = {
     "axis": "dim dims axes dimension", "axes": "dims dim axis", "keepdims": "keepdim",
-    "x": "input a m arr tensor A", "x1": "input a x n elements tensor1", "a": "A input",
+    "x": "input a m arr tensor A ext_tensor", "x1": "input a x n elements tensor1", "a": "A input",
     "b": "B other",
     "x2": "other b mat2 vec2 tensor2 exponent y v values test_elements tensor",
     "arrays": "tensors tup seq", "tensors": "tup arrays", "data": "object", "obj": "a data",
@@ -30,7 +36,8 @@ _NAMES = {
     "log_probabilities": "input",
     "logits": "input", "w": "weight", "kernel": "kernel_size", "cover_all": "ceil_mode",
     "groups": "num_groups", "factor": "upscale_factor downscale_factor", "ids": "input",
-    "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source value", "offset": "k",
+    "input": "ids", "p": "norm_type", "correction": "ddof", "stop": "end", "src": "source value",
+    "offset": "k",
     "pad_width": "array_pad", "fill_value": "value", "num": "steps", "method": "interpolation",
     "ddof": "correction", "tol": "atol", "n": "N row", "d": "p", "axis1": "dim0 dim1",
     "axis2": "dim1 dim2", "q": "other",
@@ -47,9 +54,9 @@ _IDLE = frozenset("""
 """.split())
 #: Functions that make tensors out of none, which may then require a gradient.
 _MAKERS = frozenset("""
-    arange bartlett_window bernoulli blackman_window eye geomspace hamming_window hann_window
-    kaiser_window linspace logspace normal rand rand_like randint randint_like randn randn_like
-    randperm uniform
+    arange asarray bartlett_window bernoulli blackman_window eye geomspace hamming_window
+    hann_window kaiser_window linspace logspace normal rand rand_like randint randint_like randn
+    randn_like randperm uniform
 """.split())
 #: What PyTorch takes by place behind the parameters that have places here, by function.
 _BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, words in {
@@ -60,6 +67,23 @@ _BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, wor
     hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu threshold""":
         "inplace",
 }.items() for name in names.split()}
+#: Functions of NumPy's, besides its universal ones, that take the result's place behind, after
+#: a dtype or not.
+_PLACED_OUT: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys("cumprod cumsum mean nanmean nansum prod std sum trace var".split(),
+                    ("dtype", "out")),
+    **dict.fromkeys("""
+        all amax amin any argmax argmin choose compress dot fft fft2 fftn fix ifft ifft2 ifftn
+        irfft isneginf isposinf max min nanmax nanmin nanpercentile nanquantile outer percentile
+        ptp quantile rfft round take
+    """.split(), ("out",)),
+}
+#: Functions that take a number for a vector of one where its axis is named, as PyTorch's.
+_OF_NUMBERS = frozenset("""
+    all amax amin aminmax any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum
+    flip kthvalue log_softmax logcumsumexp logsumexp max mean median min mode msort nanmean
+    nanmedian nansum norm prod softmax softmin sort squeeze std sum topk var
+""".split())
 #: PyTorch's old words for what a loss makes of its elements.
 _OLD_REDUCTION = ("size_average", "reduce")
 #: The only device.
@@ -197,6 +221,25 @@ def _refusing(function: Any, means_two: Any, text: str) -> Any:
     return look
 
 
+def into(out: Any, result: Tensor) -> Tensor:
+    """``out`` with a result written into it, as any change in place; it keeps its dtype."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+    if isinstance(result, tuple):
+        raise TypeError(f"out takes one result, and there are {len(result)} here")
+    if not fits(out.shape, result.shape):
+        raise ShapeError(
+            f"the result has shape {result.shape}, but out has {out.shape}; "
+            f"give an out of the result's shape, such as ag.empty({result.shape})"
+        )
+    if not dtypes.fits(result.dtype, out.dtype):
+        raise DTypeError(
+            f"the result is {typed(result)}, which does not fit into out, {typed(out)}; "
+            f"give an out of dtype '{result.dtype}'"
+        )
+    return assign(out, result if result.dtype == out.dtype else result.astype(out.dtype))
+
+
 def _check_flags(keywords: dict[str, Any]) -> None:
     """Refuse flags by PyTorch's names that are none."""
     for word in _FLAGS & keywords.keys():
@@ -206,6 +249,14 @@ def _check_flags(keywords: dict[str, Any]) -> None:
 
 #: Flags that are none of ours.
 _FLAGS = frozenset(("keepdim", "descending", "largest", "sorted", "unbiased", "inplace"))
+
+
+def _to_numbers(found: Any) -> Any:
+    """What was computed of a vector of one, as of a number."""
+    if isinstance(found, tuple):
+        parts = map(_to_numbers, found)
+        return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
+    return found.reshape(())
 
 
 class Form:
@@ -230,6 +281,8 @@ class Form:
 
     def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's result for arguments some of which have foreign names."""
+        if "dim" in keywords and (vector := self._as_vector(args, keywords)) is not None:
+            return _to_numbers(self.call(*vector))
         special = LENT.foreign_forms().get(self.name)
         _check_flags(keywords)
         given = {word: value for word, value in keywords.items() if word not in _IDLE}
@@ -276,12 +329,41 @@ class Form:
                 and self.name != "count_nonzero"  # which takes several axes there
                 and self.places[1:] == ("axis",) and "keepdims" in self.names):
             return self.function(*args[:2], keepdims=args[2])
-        return NotImplemented
+        return self._out_by_place(args, keywords)
+
+    def _out_by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """NumPy's ``out`` behind the places, with a dtype between them where it has one there."""
+        behind = _PLACED_OUT.get(self.name, ())
+        if isinstance(getattr(np, self.name, None), np.ufunc):
+            behind = ("out",)
+        more = dict(zip(behind, args[len(self.places):], strict=False))
+        out = more.pop("out", None)
+        fits_in = 0 < len(args) - len(self.places) <= len(behind)
+        if "out" not in self.names or not fits_in or not (out is None or hasattr(out, "ndim")):
+            return NotImplemented
+        found = self.function(*args[: len(self.places)], **more, **keywords)
+        return found if out is None else into(out, found)
+
+    def _as_vector(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The arguments with a number as a vector of one, where its one axis is named; or None."""
+        if self.name not in _OF_NUMBERS:
+            return None
+        word = next((w for w in ("input", "x", "a") if w in keywords), "")
+        x = args[0] if args else keywords.get(word)
+        second = args[1] if len(args) > 1 else keywords.get("axis")
+        axis = keywords.get("dim", second)
+        if getattr(x, "ndim", None) != 0 or axis not in (
+                (0, -1, (0,), (-1,)) if self.name not in ("argsort", "msort") else (None, 0, -1)):
+            return None
+        vector = x.reshape((1,))  # type: ignore[union-attr]
+        return ((vector, *args[1:]), keywords) if args else ((), {**keywords, word: vector})
 
     def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return the call in PyTorch's meaning after it was refused in ours, or NotImplemented."""
         if self.known is None or not self.known.issuperset(keywords):
             return NotImplemented
+        if (vector := self._as_vector(args, keywords)) is not None:
+            return _to_numbers(self.function(*vector[0], **vector[1]))
         special = LENT.foreign_forms().get(self.name)
         found = NotImplemented if special is None else special(self.function, args, keywords)
         return self.by_place(args, keywords) if found is NotImplemented else found

@@ -23,6 +23,7 @@ from agnesi.nn.functions.fractional import (
 )
 from agnesi.nn.functions.grids import affine_grid as affine_grid
 from agnesi.nn.functions.grids import grid_sample as grid_sample
+from agnesi.nn.functions.lookups import embedding as embedding
 from agnesi.nn.functions.noise import alpha_dropout as alpha_dropout
 from agnesi.nn.functions.noise import feature_alpha_dropout as feature_alpha_dropout
 from agnesi.nn.functions.noise import rrelu as rrelu
@@ -148,7 +149,6 @@ from agnesi.ops.neural.attention import scaled_dot_product_attention as scaled_d
 from agnesi.ops.neural.channels import dropout1d as dropout1d
 from agnesi.ops.neural.channels import dropout2d as dropout2d
 from agnesi.ops.neural.channels import dropout3d as dropout3d
-from agnesi.ops.neural.embedding import embedding as embedding
 from agnesi.ops.neural.gates import lstm as lstm
 from agnesi.ops.neural.losses import cross_entropy as cross_entropy
 from agnesi.ops.neural.losses import mse_loss as mse_loss

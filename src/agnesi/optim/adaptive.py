@@ -200,7 +200,8 @@ class Rprop(Decaying):
         turned = sign(g * before)
         less, more = self.etas
         moved = where(turned > 0, size * more, where(turned < 0, size * less, size))
-        size.copy_(clip(moved, *self.step_sizes))
+        least, most = self.step_sizes
+        size.copy_(clip(moved, least, most))
         g = where(turned < 0, 0.0, g)
         p.sub_(sign(g) * size)
         before.copy_(g)

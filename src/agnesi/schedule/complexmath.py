@@ -255,6 +255,15 @@ def _log1p(z: Pair) -> Pair:
     return select(near, re, far[0]), far[1]
 
 
+def _logaddexp(z: Pair, w: Pair) -> Pair:
+    first = z[0] >= w[0]
+    top, low = _select2(first, z, w), _select2(first, w, z)
+    same = top[0].eq(low[0]) & top[1].eq(low[1]) & top[0].to("isinf")
+    step = [select(same, b.like(0.0), b - a) for a, b in zip(top, low, strict=True)]
+    re, im = _log1p(_exp((step[0], step[1])))
+    return top[0] + re, top[1] + im
+
+
 def _power(z: Pair, w: Pair) -> Pair:
     re, im = _exp(_multiply(w, _log(z)))
     one, zero = re.like(1.0), re.like(0.0)
@@ -395,6 +404,7 @@ COMPLEX: dict[str, Callable[..., Pair]] = {
     "log2": _log_to(2.0),
     "log10": _log_to(10.0),
     "log1p": _log1p,
+    "logaddexp": _logaddexp,
     "power": _power,
     "sigmoid": _sigmoid,
     "sinh": _sinh,

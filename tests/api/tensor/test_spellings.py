@@ -413,3 +413,88 @@ def test_sequences_of_pythons_are_read_as_lists() -> None:
                       ag.add(kind([0.0, 1.0]), 1)):
             assert found.dtype == np.float32
             assert found.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_out_stands_behind_the_operands_as_in_numpy(run: Any) -> None:
+    @run
+    def step(x: Any) -> Any:
+        out, row = ag.zeros((3, 4)), ag.zeros(4)
+        ag.add(x, x, out)
+        ag.negative(out, out)
+        ag.clip(out, -5.0, 5.0, out)
+        ag.sum(out, 0, None, row)
+        ag.cumsum(row, 0, None, row)
+        return out, ag.matmul(out, row, ag.zeros(3))
+
+    out = np.clip(-(A + A), -5, 5)
+    row = np.cumsum(out.sum(0))
+    np.testing.assert_allclose(step(X)[0], out)
+    np.testing.assert_allclose(step(X)[1], out @ row)
+    with pytest.raises(TypeError, match=r"add.* takes 2 operands; behind them stands `out`"):
+        ag.add(X, X, 2)
+
+
+@pytest.mark.parametrize("name", """
+    all amax amin argmax argmin argsort cumprod cumsum flip log_softmax logcumsumexp logsumexp max
+    mean median min mode prod softmax sort squeeze sum
+""".split())
+def test_a_number_has_the_axis_of_a_vector_of_one(name: str) -> None:
+    def last(n: Any) -> Any:
+        found = getattr(ag, name)(n, dim=-1)
+        return found[0] if isinstance(found, tuple) else found
+
+    number, one = ag.tensor(3.0), ag.tensor([3.0])
+    for run in (last, ag.jit(last)):
+        assert run(number).shape == ()
+        assert run(number).item() == run(one).reshape(()).item()
+    with pytest.raises((IndexError, ag.ShapeError)):
+        getattr(ag, name)(number, dim=1)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_sums_of_exponentials_of_complex_numbers(run: Any) -> None:
+    z, w = ag.tensor([1 + 2j, -3j, 2.5]), ag.tensor([2 + 0j, 5.0, 1 - 4j])
+    expected = np.log(np.exp(z.numpy()) + np.exp(w.numpy()))
+    np.testing.assert_allclose(run(ag.logaddexp)(z, w), expected, rtol=1e-5)
+    np.testing.assert_allclose(run(lambda z: ag.logsumexp(z, dim=0))(z),
+                               np.log(np.exp(z.numpy()).sum()), rtol=1e-5)
+    slope = ag.grad(lambda z: (z.exp() + w.exp()).log().real.sum())(z)
+    np.testing.assert_allclose(run(ag.grad(lambda z: ag.logaddexp(z, w).real.sum()))(z), slope,
+                               rtol=1e-5)
+    assert run(ag.logaddexp)(z + 800, w + 800).isfinite().all()
+
+
+def test_keywords_that_say_nothing_about_values_are_taken() -> None:
+    for name in ("float", "double", "half", "long", "bool", "contiguous", "clone", "cfloat"):
+        assert getattr(X, name)(memory_format=ag.preserve_format).shape == (3, 4)
+    assert X.is_contiguous(memory_format=ag.contiguous_format)
+    np.testing.assert_array_equal(X.mv(vec=ag.ones(4)), A.sum(1))
+    assert X.to_dense(dtype=ag.float64, masked_grad=True).dtype == "float64"
+    rows, _ = ag.tril_indices(3, k=0, dtype=ag.int32)
+    assert rows.dtype == "int32"
+    out = ag.zeros(3)
+    assert ag.fft.rfftfreq(4, out=out) is out
+    assert F.normalize(X, out=(far := ag.zeros((3, 4)))) is far
+    assert F.max_pool1d_with_indices(input=X[None], kernel_size=(2,))[0].shape == (1, 3, 2)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_rows_that_are_looked_up_are_made_short(run: Any) -> None:
+    weight = ag.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]]).requires_grad_()
+    found = run(lambda i, w: F.embedding(i, w, None, 1.0))(ag.tensor([0, 1]), weight)
+    np.testing.assert_allclose(found.detach(), [[0.6, 0.8], [0.3, 0.4]], rtol=1e-5)
+    np.testing.assert_allclose(weight.detach(), [[0.6, 0.8], [0.3, 0.4], [6, 8]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_triangles_of_vectors_are_those_of_equal_rows(run: Any) -> None:
+    v = np.arange(3.0)
+    np.testing.assert_array_equal(run(ag.tril)(ag.tensor(v)), np.tril(v))
+    np.testing.assert_array_equal(run(lambda v: ag.triu(v, 1))(ag.tensor(v)), np.triu(v, 1))
+
+
+def test_imaginary_parts_are_lost_at_the_users_line() -> None:
+    with pytest.warns(np.exceptions.ComplexWarning) as seen:
+        assert ag.full((2,), 1j, dtype="float32").dtype == "float32"
+    assert seen[0].filename == __file__

@@ -333,9 +333,11 @@ def nbytes(self: Tensor) -> Size:
     return numel(self) * self.dtype.itemsize
 
 
-def is_contiguous(self: Tensor) -> bool:
+def is_contiguous(self: Tensor, *, memory_format: object = None) -> bool:
     """Return whether the elements lie in memory one after another, in C order.
 
+    :param memory_format: Taken from PyTorch's calls, and not needed.
+    :type memory_format: object
     :returns: True for what has no or one element.
     """
     if self.array is None:

@@ -76,7 +76,7 @@ OTHER = {
     "sub": "subtract", "mul": "multiply", "div": "divide", "true_divide": "divide",
     "pow": "power", "neg": "negative", "eq": "eq", "ne": "not_equal", "lt": "less",
     "le": "less_equal", "gt": "greater", "ge": "greater_equal", "mm": "matmul", "bmm": "matmul",
-    "mv": "matmul", "__round__": "round", "conjugate": "conj", "absolute": "abs",
+    "__round__": "round", "conjugate": "conj", "absolute": "abs",
     "bitwise_not": "bitwise_invert", "ger": "outer", "fix": "trunc",
 }
 #: In-place forms of the functions of the same name: the method's name ends in an underscore.
@@ -114,7 +114,7 @@ PYTORCH = """
 #: Methods that are functions which are loaded when one is first asked for.
 LATE = """
     argwhere bincount cummax cummin deg2rad diagflat fliplr flipud float_power frexp gcd heaviside
-    kthvalue lcm ldexp logaddexp2 mode nanmean nansum nanquantile rad2deg rot90 sinc
+    kthvalue lcm ldexp logaddexp2 mode mv nanmean nansum nanquantile rad2deg rot90 sinc
     addbmm addmv addr adjoint aminmax baddbmm bernoulli clamp_max clamp_min conj_physical corrcoef
     cov diag_embed diagonal_scatter dsplit frac hardshrink histc hsplit i0 igamma igammac
     index_copy index_fill index_reduce is_nonzero is_same_size is_signed isneginf isposinf isreal

@@ -247,16 +247,23 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
 
 
 _RETURNS = "Returns\n-------\nTensor\n"
+_FORMAT = """Parameters
+----------
+memory_format : object
+    Taken from PyTorch's calls, and not needed.
+
+"""
 
 
 def converter(dtype: Any, name: str) -> Callable[[Tensor], Tensor]:
     """The method that converts to one dtype."""
 
-    def method(self: Tensor) -> Tensor:
+    def method(self: Tensor, memory_format: object = None) -> Tensor:
         return cast(self, as_dtype(dtype))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The values as {dtype}.\n\n{_RETURNS}    The tensor itself if it is so."
+    method.__doc__ = f"The values as {dtype}.\n\n{_FORMAT}{_RETURNS}" \
+                     "    The tensor itself if it is so."
     return method
 
 

@@ -11,7 +11,7 @@ from agnesi.api import functions as F
 from agnesi.api.torch import kinds
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.integers import integer
 from agnesi.core.keywords import strict
@@ -121,12 +121,14 @@ def view_as(self: Tensor, other: TensorLike) -> Tensor:
 
 
 @strict
-def to_dense(self: Tensor) -> Tensor:
+def to_dense(self: Tensor, dtype: DTypeLike = None, *, masked_grad: bool | None = None) -> Tensor:
     """The tensor itself, which is dense; of a sparse one all its elements.
 
+    :param dtype: What it is converted to.
+    :param masked_grad: Taken from PyTorch's calls, and not needed.
     :returns: The tensor.
     """
-    return self
+    return self if dtype is None else cast(self, as_dtype(dtype))
 
 
 @strict

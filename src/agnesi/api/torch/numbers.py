@@ -216,8 +216,6 @@ def aminmax(x: TensorLike, *, axis: int | None = None, keepdims: bool = False) -
 def logcumsumexp(x: TensorLike, axis: int, *, out: Tensor | None = None) -> Tensor:
     """Running logarithms of the sums of exponentials along an axis."""
     x = as_tensor(x)
-    if x.ndim == 0:
-        return x
     found: Tensor = folds.accumulate(logaddexp, x, shapes.axis_of(axis, x.ndim))
     return found
 

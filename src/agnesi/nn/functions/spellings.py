@@ -89,8 +89,8 @@ def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
     rank = int(function.__name__[-2])
 
     @functools.wraps(function)
-    def pooled(x: TensorLike, *args: Any, **keywords: Any) -> tuple[Tensor, Tensor]:
-        found: tuple[Tensor, Tensor] = function(x, *args, **{**keywords, "return_indices": True})
+    def pooled(*args: Any, **keywords: Any) -> tuple[Tensor, Tensor]:
+        found: tuple[Tensor, Tensor] = function(*args, **{**keywords, "return_indices": True})
         return found
 
     pooled.__name__ = pooled.__qualname__ = name

@@ -58,7 +58,7 @@ def pairwise_distance(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0,
 
 @public
 def normalize(input: TensorLike, p: NotNegativeBound = 2.0, dim: int = 1,
-              eps: NotNegative = 1e-12) -> Tensor:
+              eps: NotNegative = 1e-12, out: Tensor | None = None) -> Tensor:
     """Vectors along an axis over their norms.
 
     :param input: Real or complex numbers.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegativeBound, Order, Size
@@ -15,15 +14,13 @@ from agnesi.nn import init
 from agnesi.nn.base.fixed import rules, told_by
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
-from agnesi.nn.functional import embedding
 from agnesi.nn.functions.elementary import uniform
+from agnesi.nn.functions.lookups import embedding, shorten
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import empty
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.base.reduce import sum
-from agnesi.ops.base.select import where
 from agnesi.ops.numerics.bags import MODES, embedding_bag
-from agnesi.ops.reductions.vectornorms import norm
 
 
 def _check_padding(layer: Any, weight: Tensor, row: int | None) -> None:
@@ -50,14 +47,6 @@ def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype:
 def _row(padding: int | None, count: int) -> int | None:
     """A row counted from the first."""
     return padding if padding is None else padding % count
-
-
-def _shorten(weight: Tensor, indices: Tensor, most: float, degree: float) -> None:
-    """Make vectors that are used and too long as short as they may be, in place."""
-    with no_grad():
-        used = embedding(indices, weight)
-        lengths = norm(used, degree, axis=-1, keepdims=True)
-        weight[indices] = used * where(lengths > most, most / (lengths + 1e-7), 1)
 
 
 def _with_vectors(cls: Any, embeddings: Any, freeze: bool, **options: Any) -> Any:
@@ -167,10 +156,8 @@ class Embedding(Renewed, Module):
                              sparse=sparse)
 
     def forward(self, indices: Tensor) -> Tensor:
-        if self.max_norm is not None:
-            _shorten(self.weight, as_tensor(indices), self.max_norm, self.norm_type)
-        return embedding(indices, self.weight, self.padding_idx, sparse=self.sparse,
-                         scale_grad_by_freq=self.scale_grad_by_freq)
+        return embedding(indices, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+                         self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
         sizes = ", ".join(map(str, self.weight.shape))
@@ -275,7 +262,7 @@ class EmbeddingBag(Renewed, Module):
             Of shape (bags, embedding_dim).
         """
         if self.max_norm is not None:
-            _shorten(self.weight, as_tensor(indices), self.max_norm, self.norm_type)
+            shorten(self.weight, as_tensor(indices), self.max_norm, self.norm_type)
         if self.include_last_offset and offsets is not None:
             offsets = as_tensor(offsets)[:-1]
         return embedding_bag(

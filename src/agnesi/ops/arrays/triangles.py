@@ -58,23 +58,25 @@ def tri(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike = None, *,
     return cast(inside, float_dtype(dtype))
 
 
-def _indices(pair: Any) -> Any:
-    return tuple(wrap(np.asarray(i, np.int64)) for i in pair)
+def _indices(pair: Any, dtype: DTypeLike = None) -> Any:
+    kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    return tuple(wrap(np.asarray(i, kind)) for i in pair)
 
 
-def _of_triangle(function: Any, n: int, k: int, m: int | None) -> Any:
+def _of_triangle(function: Any, n: int, k: int, m: int | None, dtype: DTypeLike) -> Any:
     work = n * (n if m is None else m) if isinstance(n, int) and isinstance(m, int | None) else 0
-    return _indices(aside(_INDEX_NANOSECONDS * work, function, n, k, m))
+    return _indices(aside(_INDEX_NANOSECONDS * work, function, n, k, m), dtype)
 
 
 @public
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
+def tril_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike = None) -> Pair:
     """Indices of the lower triangle of an (n, m) matrix.
 
     :param n: Number of rows.
     :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
     :param m: Number of columns; ``n`` by default.
-    :returns rows, columns: int64 vectors, in row-major order.
+    :param dtype: Type of the indices; int64 by default.
+    :returns rows, columns: Vectors, in row-major order.
     :raises TypeError: For a positive second argument by place, which PyTorch takes for a number of
         columns.
     :see: triu_indices, tril, tril_indices_from
@@ -82,23 +84,24 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     >>> ag.tril_indices(2)
     (tensor([0, 1, 1]), tensor([0, 0, 1]))
     """
-    return _of_triangle(np.tril_indices, n, k, m)
+    return _of_triangle(np.tril_indices, n, k, m, dtype)
 
 
 @public
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
+def triu_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike = None) -> Pair:
     """Indices of the upper triangle of an (n, m) matrix.
 
     :param n: Number of rows.
     :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
     :param m: Number of columns; ``n`` by default.
-    :returns rows, columns: int64 vectors, in row-major order.
+    :param dtype: Type of the indices; int64 by default.
+    :returns rows, columns: Vectors, in row-major order.
     :see: tril_indices, triu, triu_indices_from
 
     >>> ag.triu_indices(2)
     (tensor([0, 0, 1]), tensor([0, 1, 1]))
     """
-    return _of_triangle(np.triu_indices, n, k, m)
+    return _of_triangle(np.triu_indices, n, k, m, dtype)
 
 
 def _sizes(x: Any) -> tuple[int, int]:

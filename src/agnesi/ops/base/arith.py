@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
-from agnesi.core.keywords import NEEDED, out_of, shown_as, strict, with_out
+from agnesi.core.keywords import NEEDED, refuse, shown_as, strict, with_out
 from agnesi.core.op import explain
 from agnesi.core.public import explain_errors, into, public
 from agnesi.core.support import dtypes
@@ -157,7 +157,7 @@ _sign = unary(SIGN)
 
 @with_out
 @shown_as("x1", "x2")
-def power(input: Any, exponent: Any = NEEDED, **keywords: Any) -> Tensor:
+def power(input: Any, exponent: Any = NEEDED, out: Tensor | None = None, **keywords: Any) -> Tensor:
     """``x1`` to the power of ``x2``, elementwise; constant exponents 2, 1/2 and -1 are cheap.
 
     Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
@@ -174,7 +174,8 @@ def power(input: Any, exponent: Any = NEEDED, **keywords: Any) -> Tensor:
     >>> ag.power(ag.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
-    out = out_of("power", keywords) if keywords else None
+    if keywords:
+        refuse("power", keywords, ("out",))
     if type(exponent) in (int, float) and type(input) is Tensor and not input.weak:
         kind = input.dtype.kind
         if exponent == 2 and kind in "fcV":

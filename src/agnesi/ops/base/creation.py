@@ -33,6 +33,7 @@ from agnesi.ops.base.convert import (
     of_default,
     strong,
     too_large,
+    written,
 )
 from agnesi.ops.base.expand import BroadcastTo, broadcast_to
 
@@ -308,6 +309,8 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
     """
     if type(fill_value) in SCALARS:
         kind = dtypes.of_scalar(fill_value) if dtype is None else dtypes.as_dtype(dtype)
+        if type(fill_value) is complex and kind.kind != "c":
+            return full(shape, written(as_tensor(fill_value), kind), requires_grad=requires_grad)
         try:
             return _finished(filled_by_steps(shape, fill_value, kind), requires_grad)
         except OverflowError:

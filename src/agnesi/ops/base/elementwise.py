@@ -26,7 +26,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
 from agnesi.core.ir.foreign import Walk
-from agnesi.core.keywords import NEEDED, out_of
+from agnesi.core.keywords import NEEDED, refuse
 from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to
@@ -35,7 +35,7 @@ from agnesi.core.support import dtypes, memory
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.errors import DTypeError, shown
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.at_once import node_at_once
 from agnesi.ops.base.convert import OF_NUMBERS, as_tensor, cast, common, constant, pair
@@ -78,7 +78,7 @@ class Binary(Protocol):
     reduceat: Function
     at: Callable[..., None]
 
-    def __call__(self, input: TensorLike, other: TensorLike, *,
+    def __call__(self, input: TensorLike, other: TensorLike,
                  out: Tensor | None = None) -> Tensor: ...
 
 
@@ -409,9 +409,9 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
     """The public function of a row with one operand; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(input: TensorLike, **keywords: Any) -> Tensor:
+    def function(input: TensorLike, out: Tensor | None = None, **keywords: Any) -> Tensor:
         if (
-            not keywords and type(input) is Tensor
+            out is None and not keywords and type(input) is Tensor
             and (not TRACES.running or MODE.get().trace is None)
         ):
             data = input.array
@@ -431,10 +431,10 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
                 if input._requires_grad and flows and MODE.get().recording:
                     record(t, op, (input,))
                 return t
-        if not keywords and (found := node_at_once(op, (input,))) is not None:
+        if keywords:
+            refuse(op.name, keywords, ("out",))
+        if out is None and (found := node_at_once(op, (input,))) is not None:
             return found
-        if (out := out_of(op.name, keywords)) is None and keywords:
-            return function(input)
         return call(op, (input,), out)
 
     return documented(function, op, summary, args, result)
@@ -444,7 +444,8 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     """The public function of a row with two operands; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(input: TensorLike, other: TensorLike = NEEDED, **keywords: Any) -> Tensor:
+    def function(input: TensorLike, other: TensorLike = NEEDED, out: Tensor | None = None,
+                 **keywords: Any) -> Tensor:
         a: Any = input
         b: Any = other
         if type(b) is not Tensor:
@@ -452,7 +453,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
         elif type(a) is not Tensor:
             a = constant(a, b)
         if (
-            not keywords and a is not None and b is not None
+            out is None and not keywords and a is not None and b is not None
             and (not TRACES.running or MODE.get().trace is None)
         ):
             left, right = a.array, b.array
@@ -474,10 +475,10 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 if (a._requires_grad or b._requires_grad) and flows and MODE.get().recording:
                     record(t, op, (a, b))
                 return t
-        if not keywords and (found := node_at_once(op, (input, other))) is not None:
+        if keywords:
+            refuse(op.name, keywords, ("out",))
+        if out is None and (found := node_at_once(op, (input, other))) is not None:
             return found
-        if (out := out_of(op.name, keywords)) is None and keywords:
-            return function(input, other)
         return call(op, (input, other), out)
 
     return with_methods(documented(function, op, summary, args, result))
@@ -488,6 +489,10 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
     if begins_program(xs):
         with in_program():
             return call(op, xs, out)
+    if out is not None and not hasattr(out, "ndim"):
+        raise explain(TypeError(f"{op.name}() takes {op.arity} operand{'s' * (op.arity > 1)}; "
+                                f"behind them stands `out`, a Tensor, and not {shown(out)}"),
+                      op.name, xs)
     if xs[-1] is NEEDED:
         raise explain(TypeError(f"{op.name}() needs its second operand, too: it is called as "
                                 f"{op.name}(x1, x2)"), op.name, xs[:-1])

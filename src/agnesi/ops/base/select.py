@@ -11,7 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import record
 from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
-from agnesi.core.keywords import out_of, shown_as, strict, with_out
+from agnesi.core.keywords import out_of, refuse, shown_as, strict, with_out
 from agnesi.core.op import EXPLAINED, explain, renamed_error, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, public
@@ -221,7 +221,7 @@ relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[
 
 @strict
 @shown_as("x")
-def clip(input: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None, *,
+def clip(input: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None,
          out: Tensor | None = None) -> Tensor:
     """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
 
@@ -267,8 +267,9 @@ ROUND = Elementwise("round", np.rint, (flat,), kinds="fc")
 def _rounding(row: Elementwise, *texts: str) -> Any:
     compute = unary(row, *texts)
 
-    def function(input: Any, **keywords: Any) -> Tensor:
-        out = out_of(row.name, keywords) if keywords else None
+    def function(input: Any, out: Tensor | None = None, **keywords: Any) -> Tensor:
+        if keywords:
+            refuse(row.name, keywords, ("out",))
         x = operand(row.name, input)
         return positive(x, out=out) if x.dtype.kind in "iu" else compute(x, out=out)
 
@@ -283,7 +284,7 @@ _round = _rounding(ROUND)
 
 @strict
 @shown_as("x")
-def round(input: TensorLike, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
+def round(input: TensorLike, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
 
     :param x: Of any shape; integers are rounded where ``decimals`` is negative.

@@ -55,9 +55,24 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return np.reciprocal(e)
 
 
+def _complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """By the one with the greater real part."""
+    first = a.real >= b.real
+    top, low = np.where(first, a, b), np.where(first, b, a)
+    same = (top.real == low.real) & np.isinf(top.real)
+    step = np.where(same & (top == low), 0, low - top)
+    return np.asarray(top + np.log1p(np.exp(step)))
+
+
 def _share(a: Tensor, b: Tensor) -> Tensor:
     """The part of ``a`` in ``logaddexp(a, b)``; half, where both are the same infinity."""
-    return sigmoid((a - b).masked_fill((a == b) & a.isinf(), 0))
+    less = (a - b).masked_fill((a == b) & a.isinf(), 0)
+    if less.dtype.kind != "c":
+        return sigmoid(less)
+    limit = float(np.log(np.finfo(less.dtype).max)) - 4  # where exponentials overflow
+    most, least = less.real > limit, less.real < -limit
+    inside = sigmoid(less.masked_fill(most | least, 0))
+    return inside.masked_fill(most, 1).masked_fill(least, 0)
 
 
 SIGMOID = Elementwise("sigmoid", _sigmoid, (lambda g, y: g * (y * (1 - y)),), kinds="fc")
@@ -67,7 +82,8 @@ SOFTPLUS = Elementwise(
 )
 LOGADDEXP = Elementwise(
     "logaddexp", np.logaddexp,
-    (lambda g, a, b: g * _share(a, b), lambda g, a, b: g * _share(b, a)), kinds="f",
+    (lambda g, a, b: g * _share(a, b), lambda g, a, b: g * _share(b, a)), kinds="fc",
+    of_complex=_complex_logaddexp,
 )
 
 exp: Function = unary(

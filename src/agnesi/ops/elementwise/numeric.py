@@ -147,10 +147,9 @@ def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     """``x1 * 2**x2`` for integers ``x2``, beyond the range of ``2**x2`` too.
 
     :param x1: Real numbers.
-    :param x2: Exponents; they broadcast.
-    :type x2: array_like of int
+    :param x2: Exponents; they broadcast.  Floats are PyTorch's, and ``2**x2`` may be infinite.
     :returns: Of the broadcast shape and the dtype of ``x1``.
-    :raises DTypeError: If exponents are no integers, or ``x1`` is complex.
+    :raises DTypeError: For complex numbers.
     :raises ShapeError: If the shapes do not broadcast.
     :see: frexp, exp2
 
@@ -158,8 +157,10 @@ def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     tensor([2. , 1.5])
     """
     x, exponent = _real(x1, "ldexp"), as_tensor(x2)
-    if exponent.dtype.kind not in "biu":
-        raise DTypeError(f"the exponent must be of integers, not {typed(exponent)}")
+    if exponent.dtype.kind in "fV":
+        return multiply(x, exp2(exponent))
+    if exponent.dtype.kind == "c":
+        raise DTypeError(f"the exponent must be of real numbers, not {typed(exponent)}")
     most = 4 * np.finfo(x.dtype).maxexp
     limited = cast(exponent, dtypes.int64).clip(-most, most)
     return where(logical_and(not_equal(x, 0), isfinite(x)), _scaled(x, limited), x)

@@ -20,6 +20,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.linearity import LinearOp
 
@@ -134,21 +135,27 @@ def _matrix(x: Any) -> Tensor:
     return x
 
 
+def _rows(x: Any) -> Tensor:
+    """The operand of a triangle; a vector is each row of a square, as for NumPy."""
+    x = as_tensor(x)
+    return broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else _matrix(x)
+
+
 @public
 def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of matrices up to diagonal ``k``, zeros above it.
 
-    :param x: Matrices, of shape (..., m, n).
+    :param x: Matrices, of shape (..., m, n); a vector is each row of a square one, as in NumPy.
     :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
-    :returns: Of the shape and dtype of ``x``.
-    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :returns: Of the shape and dtype of ``x``, or of the square.
+    :raises ShapeError: If ``x`` is a number.
     :see: triu, tri, tril_indices, diag
 
     >>> ag.tril(ag.ones((2, 2)))
     tensor([[1., 0.],
             [1., 1.]])
     """
-    return apply(Triangle(known_integer(k, "k"), False), _matrix(x))
+    return apply(Triangle(known_integer(k, "k"), False), _rows(x))
 
 
 @public
@@ -162,7 +169,7 @@ def triu(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 1.],
             [0., 1.]])
     """
-    return apply(Triangle(known_integer(k, "k"), True), _matrix(x))
+    return apply(Triangle(known_integer(k, "k"), True), _rows(x))
 
 
 @public

@@ -191,10 +191,12 @@ def log_softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None
 
 @public
 def logsumexp(a: TensorLike, /, axis: Any = None, b: TensorLike | None = None,
-              keepdims: bool = False, return_sign: bool = False) -> Any:
+              keepdims: bool = False, return_sign: bool = False, *,
+              out: Tensor | None = None) -> Any:
     """``log(sum(b * exp(a)))`` without overflow.
 
-    :param a: Real numbers; integers become the default float dtype.
+    :param a: Numbers; real ones where there are weights or signs; integers become the default
+        float dtype.
     :param axis: All by default.
     :type axis: int or tuple of int, optional
     :param b: Weights; a negative sum is NaN, unless its sign is asked for.

@@ -69,7 +69,8 @@ def _reduced(losses: Tensor, reduction: str, weights: Tensor | None) -> Tensor:
         raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
     if weights is None:
         return mean_of(losses)
-    return arith.divide(total(losses, everything, False), total(weights, everything, False))
+    counted = tuple(range(len(weights.shape)))
+    return arith.divide(total(losses, everything, False), total(weights, counted, False))
 
 
 def need_weights(weight: Tensor, classes: Any) -> None:

@@ -131,16 +131,24 @@ def logsumexp(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """``log(sum(exp(x)))`` over axes (all by default), without overflow.
 
-    :param x: Real numbers; integers become the default float dtype.
+    :param x: Numbers; integers become the default float dtype.
     :returns: The shape of ``x`` without the axes; -inf for no elements.
-    :raises DTypeError: For complex numbers.
     :see: logaddexp, log_softmax, softmax
 
     >>> ag.logsumexp(ag.tensor([1000.0, 1000.0]))
     tensor(1000.6932)
     """
-    x = floats(x)
-    return apply(LogSumExp(shapes.axes_of(axis, x.ndim), keepdims), x)
+    x = as_tensor(x)
+    axes = shapes.axes_of(axis, x.ndim)
+    if x.dtype.kind == "c":
+        return _complex_logsumexp(x, axes, keepdims)
+    return apply(LogSumExp(axes, keepdims), floats(x))
+
+
+def _complex_logsumexp(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    top = _peak(arith.real(x), axes)  # what it adds to the gradient cancels
+    found = arith.add(log(total(exp(arith.subtract(x, top)), axes)), top)
+    return found if keepdims else total(found, axes, False)
 
 
 def floats(x: Any) -> Tensor:

@@ -40,10 +40,11 @@ _ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
 def _scaled(row: Binary) -> Binary:
     """A sum or difference whose second operand may have a factor ``alpha``."""
 
-    def function(input: TensorLike, other: TensorLike = NEEDED, **keywords: Any) -> Tensor:
+    def function(input: TensorLike, other: TensorLike = NEEDED, out: Tensor | None = None,
+                 **keywords: Any) -> Tensor:
         if not keywords:
-            return row(input, other)
-        return scaled(input, other, **keywords)
+            return row(input, other) if out is None else row(input, other, out)
+        return scaled(input, other, out=out, **keywords)
 
     @strict
     def scaled(input: TensorLike, other: TensorLike, *, alpha: Any = 1, out: Tensor | None = None
@@ -61,10 +62,11 @@ def _scaled(row: Binary) -> Binary:
 def _divided(row: Binary) -> Binary:
     """A quotient that may be rounded."""
 
-    def function(input: TensorLike, other: TensorLike = NEEDED, **keywords: Any) -> Tensor:
+    def function(input: TensorLike, other: TensorLike = NEEDED, out: Tensor | None = None,
+                 **keywords: Any) -> Tensor:
         if not keywords:
-            return row(input, other)
-        return rounded(input, other, **keywords)
+            return row(input, other) if out is None else row(input, other, out)
+        return rounded(input, other, out=out, **keywords)
 
     @strict
     def rounded(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.public import explain_errors, on_host, public
+from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor, wrap
@@ -18,8 +18,7 @@ from agnesi.ops.base.convert import as_tensor, cast, is_live
 from agnesi.ops.indexing.join import roll
 
 
-def _frequencies(steps: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Tensor:
-    on_host(device)
+def _frequencies(steps: np.ndarray, n: int, d: Any, dtype: Any) -> Tensor:
     dtype = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
     if dtype.kind != "f":
         raise DTypeError(f"frequencies are floating numbers, not {dtype}")
@@ -35,9 +34,9 @@ def _count(n: Any) -> int:
     return count
 
 
-@explain_errors
-def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None
-            ) -> Tensor:
+@public
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None,
+            out: Tensor | None = None) -> Tensor:
     """Frequencies of :func:`agnesi.fft.fft` of ``n`` numbers that are ``d`` apart.
 
     :param n: How many numbers; positive.
@@ -53,12 +52,12 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str |
     """
     n = _count(n)
     steps = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
-    return _frequencies(steps, n, d, dtype, device)
+    return _frequencies(steps, n, d, dtype)
 
 
-@explain_errors
-def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None
-             ) -> Tensor:
+@public
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None,
+             out: Tensor | None = None) -> Tensor:
     """Frequencies of :func:`agnesi.fft.rfft` of ``n`` numbers that are ``d`` apart.
 
     :like: fftfreq
@@ -69,7 +68,7 @@ def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str 
     tensor([0.  , 0.25, 0.5 ])
     """
     n = _count(n)
-    return _frequencies(np.arange(n // 2 + 1), n, d, dtype, device)
+    return _frequencies(np.arange(n // 2 + 1), n, d, dtype)
 
 
 def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
