@@ -30,7 +30,7 @@ def compare_tensors(what: str, tensors: Iterable[tuple[str, Any]], group: Group)
     listed = ", ".join(texts)
     if len(listed) > _SHOWN_CHARACTERS:
         listed = f"{listed[: _SHOWN_CHARACTERS - 3]}..."
-    group.barrier(head + listed, zlib.crc32("\n".join(texts).encode()))
+    group.barrier(head + listed, zlib.crc32("\n".join((what, *texts)).encode()))
 
 
 def same_state(module: Module, group: Group | None = None) -> Module:

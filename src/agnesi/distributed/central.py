@@ -15,7 +15,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
-from agnesi.core.support.errors import CollectiveError, at
+from agnesi.core.support.errors import CollectiveError, at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.flat import Flat, checked
@@ -62,6 +62,23 @@ class Rule:
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no exchange(self, local, centre, "
                                      "last)"))
+
+
+def met(rule: Rule, local: np.ndarray, centre: np.ndarray, last: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+    """What a rule gives for values that it cannot change, if it is what it has to be.
+
+    :raises TypeError: If that is no pair of as many values.
+    """
+    centre = centre.view()
+    centre.flags.writeable = False
+    found: Any = rule.exchange(local, centre, last)
+    pair = tuple(map(np.asarray, found)) if isinstance(found, (tuple, list)) else ()
+    if [x.shape for x in pair] != [local.shape, centre.shape]:
+        given = ", ".join(map(typed, pair)) if pair else typed(found)
+        raise TypeError(at(f"{type(rule).__name__}.exchange must return two arrays of the shape "
+                           f"{local.shape}, of the worker and of the centre, not {given}"))
+    return pair[0], pair[1]
 
 
 class _Elementwise(Rule):
@@ -275,8 +292,7 @@ class Central:
         with self._locked():
             half = int(self._present[0])
             for dtype, centre in self._places(half).items():
-                mine[dtype], new[dtype] = self.rule.exchange(given[dtype], centre,
-                                                             self._last[dtype])
+                mine[dtype], new[dtype] = met(self.rule, given[dtype], centre, self._last[dtype])
             self._write(1 - half, new)
         if self.rule.reads_last:
             for dtype, values in mine.items():

@@ -112,6 +112,9 @@ def shard(x: TensorLike, axes: Sequence[str | None], mesh: Mesh) -> Tensor:
     if len(axes) != x.ndim:
         raise ShapeError(at(f"shard: {tuple(axes)} must name an axis of the mesh, or None, for "
                             f"each of {x.ndim} axes"))
+    named = [name for name in axes if name is not None]
+    if len({*named}) < len(named):
+        raise ValueError(at(f"shard: {tuple(axes)} cuts two axes along the same one of the mesh"))
     key = []
     for n, name in zip(x.shape, axes, strict=True):
         if name is None:

@@ -22,6 +22,7 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.control.loop import applied
+from agnesi.ops.elementwise.complexes import view_as_complex, view_as_real
 
 #: Kinds in which each process has something for each, row by row.
 _BY_ROWS = ("reduce_scatter", "all_to_all")
@@ -168,7 +169,15 @@ class Collective(Op):
 
 
 def issue(op: Collective, x: Tensor) -> Tensor:
-    """The result of a collective, at its place in the order of all."""
+    """The result of a collective, at its place in the order of all.
+
+    Sums of which native code knows no dtype are those of parts of complex numbers, or of floats
+    that are wide enough.
+    """
+    if op.how == "sum" and f"sum {x.dtype}" not in native.REDUCTIONS:
+        if x.dtype.kind == "c":
+            return view_as_complex(issue(op, view_as_real(x)))
+        return cast(issue(op, cast(x, np.dtype("float32"))), x.dtype)
     if STATE.examples is not None and x.array is None:
         found: list[Tensor] = STATE.examples.outside(
             lambda rows, whole: [_for_all(op, rows[0], whole)], [x])

@@ -47,7 +47,8 @@ class DataParallel(Shares):
         self.bucket_bytes, self.compress = bucket_bytes, compress
         self._reduced = False
         state = _state(model, optimizer)
-        compare_tensors(f"data_parallel({type(model).__name__})", state, group)
+        kinds = f"{type(model).__name__}, {type(optimizer).__name__}"
+        compare_tensors(f"data_parallel({kinds})", state, group)
         with no_grad():
             for _, t in state:
                 t.copy_(broadcast(t, 0, group))
@@ -67,6 +68,10 @@ class DataParallel(Shares):
         :returns: Takes the whole batch in all processes, of which ``step`` gets this process's
             part, and returns the means over the whole batch.
         """
+        if isinstance(step, Tensor) or not callable(step):
+            raise TypeError(at("data_parallel decorates a step, a function of a batch, and is not "
+                               f"called with {typed(step)}: call the model, with what split gives"))
+
         @wraps(step)
         def parallel_step(*batch: Any) -> Any:
             parts = self.split(*batch)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support.dtypes import as_dtype, name_of
+from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import broadcast, recv, send
@@ -68,6 +69,8 @@ class Pipeline:
                  group: Group | None = None) -> None:
         if not isinstance(model, Sequential):
             raise TypeError(at(f"Pipeline: model must be a Sequential, not {typed(model)}"))
+        if not is_integer(pieces) or pieces < 1:
+            raise ValueError(at(f"Pipeline: pieces must be a number of parts, not {pieces!r}"))
         self.group, self.pieces = world(group), pieces
         layers: list[Module] = list(model)
         size, rank = self.group.size, self.group.rank
@@ -92,7 +95,8 @@ class Pipeline:
         """
         x, target = as_tensor(x), as_tensor(target)
         n: Any = x.shape[0]
-        bounds = [n * i // self.pieces for i in range(self.pieces + 1)]
+        pieces = max(1, min(self.pieces, n))
+        bounds = [n * i // pieces for i in range(pieces + 1)]
         done: list[tuple[Tensor | None, Tensor]] = []
         total = 0.0
         for begin, end in pairwise(bounds):

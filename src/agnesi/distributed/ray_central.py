@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.support.errors import CollectiveError, at
 from agnesi.core.tensor import Tensor
-from agnesi.distributed.central import Rule
+from agnesi.distributed.central import Rule, met
 from agnesi.distributed.flat import Flat, Rows, checked
 from agnesi.distributed.processes.group import TIMEOUT
 from agnesi.nn.base.module import Module
@@ -110,6 +110,6 @@ class _Server:
         """The worker's new values."""
         new: Rows = {}
         for dtype, local in rows.items():
-            new[dtype], centre = self.rule.exchange(local, self.centre[dtype], last[dtype])
+            new[dtype], centre = met(self.rule, local, self.centre[dtype], last[dtype])
             self.centre = {**self.centre, dtype: np.asarray(centre)}
         return new

@@ -45,6 +45,9 @@ class Shares:
         :raises ShapeError: If the numbers differ.
         """
         xs = [as_tensor(x) for x in tensors]
+        if not xs or not all(-x.ndim <= axis < x.ndim for x in xs):
+            raise ShapeError(at(f"split: axis {axis} has the examples, and is not there in "
+                                f"{', '.join(map(typed, xs)) or 'nothing'}"))
         n = xs[0].shape[axis]
         if any(x.shape[axis] is not n and x.shape[axis] != n for x in xs):
             raise ShapeError(at(f"split: axis {axis} has the examples, and is not equally long in "
@@ -90,10 +93,14 @@ class Shares:
 
     def weighted(self, x: Tensor) -> Tensor:
         """Its part of the mean over all; nothing, where this process has no examples."""
-        share = cast(self.share, x.dtype)
-        if not is_tracing() and float(self.share.array) > 0:
-            return x * share
-        return where(share > 0, x * share, cast(as_tensor(0), x.dtype))
+        mine = x * cast(self.share, x.dtype)
+        return mine if not is_tracing() and self.share.array > 0 else _nothing_unless(
+            self.share, mine)
+
+
+def _nothing_unless(share: Tensor, x: Tensor) -> Tensor:
+    """The value, where this process has examples."""
+    return where(share > 0, x, cast(as_tensor(0), x.dtype))
 
 
 @custom_vjp
@@ -113,5 +120,5 @@ def led_in(x: Tensor, share: Tensor) -> Tensor:
 
 led_in.defvjp(
     lambda x, share: (x * 1, share),
-    lambda share, g: (where(share > 0, g * cast(share, g.dtype), cast(as_tensor(0), g.dtype)), None)
+    lambda share, g: (_nothing_unless(share, g * cast(share, g.dtype)), None)
 )

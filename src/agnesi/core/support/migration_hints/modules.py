@@ -104,7 +104,16 @@ DISTRIBUTED = """
 init_process_group : `ag.distributed.init()`, in processes that `ag.distributed.launch` starts
 destroy_process_group : `ag.distributed.shutdown()`
 get_rank : `ag.distributed.rank()`
-get_world_size : `ag.distributed.world_size()`
+get_world_size size local_size : `ag.distributed.world_size()`
+local_rank get_local_rank : `ag.distributed.rank()`
+allreduce Allreduce allreduce_ grouped_allreduce : `ag.distributed.all_reduce`
+allgather Allgather : `ag.distributed.all_gather`
+alltoall Alltoall : `ag.distributed.all_to_all`
+reducescatter : `ag.distributed.reduce_scatter`
+bcast Bcast broadcast_ : `ag.distributed.broadcast`
+DistributedOptimizer broadcast_parameters broadcast_optimizer_state broadcast_variables :
+    `ag.distributed.data_parallel(model, optimizer)`
+COMM_WORLD : nothing: `group=None` is all processes, `ag.distributed.new_group` some of them
 DistributedDataParallel FullyShardedDataParallel fully_shard FSDP DDP :
     `ag.distributed.data_parallel`, `ag.distributed.DataParallel`, `ag.distributed.Zero`
 DistributedSampler : `ag.distributed.ShardedBatches`
