@@ -76,3 +76,13 @@ def test_another_model_is_refused_in_all(workers):
             assert "of 4 tensors, 12 elements" in text and "of 6 tensors, 18 elements" in text
     with pytest.raises(TypeError, match=r"data_parallel: .* must be"):
         dist.data_parallel(3, 4)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "complex64"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_halves_and_complex_numbers_train(workers, dtype, compiled):
+    alone = training.narrow(dtype, compiled)
+    for g, w in workers.run(training.narrow, dtype, compiled):
+        assert g.dtype == w.dtype == dtype
+        np.testing.assert_allclose(w, alone[1], rtol=1e-3)
+        np.testing.assert_allclose(g, 2 * alone[0], rtol=1e-3)  # both processes' losses

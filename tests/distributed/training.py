@@ -113,3 +113,27 @@ def shards():
     opt.step()
     parallel.close()
     return {k: v.numpy() for k, v in model.state_dict().items()}
+
+
+def narrow(dtype, compiled):
+    """A parameter of halves or complex numbers after a step, and the gradient of a gathered one."""
+    class Square(ag.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = ag.nn.Parameter(ag.tensor(np.array([1, 2]).astype(dtype)))
+
+        def forward(self, x):
+            return (abs(self.w) ** 2 * x).mean()
+
+    net = Square()
+    opt = ag.optim.SGD(net.parameters(), lr=0.25)
+    parallel = dist.data_parallel(net, opt)
+
+    def step(x):
+        loss = net(parallel.split(x))
+        loss.backward()
+        opt.step()
+        return ag.grad(lambda w: (abs(dist.all_gather(w)) ** 2).sum())(net.w)
+
+    x = ag.ones((4, 2), dtype="float16" if dtype == "float16" else "float32")
+    return [y.numpy() for y in ((ag.jit(step) if compiled else step)(x), net.w)]

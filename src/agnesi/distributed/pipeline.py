@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.integers import is_integer
+from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import broadcast, recv, send
