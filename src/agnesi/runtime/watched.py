@@ -285,10 +285,10 @@ class Watched(ctypes.Structure):
         self.checks = checks((w for w in known if isinstance(w, Word)), keep)
         mappings = _mappings(known, keep)
         self.mapping_count, self.mappings = len(mappings), c_array(_Entries, mappings, keep)
+        once = {id(r.sequence): r for r in known if isinstance(r, Items)}
         lists = [
-            _Items(id(r.sequence), len(r.items),
-                   c_array(ctypes.c_void_p, [id(v) for v in r.items], keep))
-            for r in known if isinstance(r, Items)
+            _Items(key, len(r.items), c_array(ctypes.c_void_p, [id(v) for v in r.items], keep))
+            for key, r in once.items()
         ]
         self.list_count, self.lists = len(lists), c_array(_Items, lists, keep)
         self.keep = keep
