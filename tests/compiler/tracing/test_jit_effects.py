@@ -484,3 +484,35 @@ def test_parameters_that_a_call_makes_are_parameters(kind):
         run(x).sum().backward()
         found.append((shown, [(p.tolist(), p.grad.tolist()) for p in net.parameters()]))
     assert found[0] == found[1]
+
+
+def test_a_list_of_computed_tensors_that_is_looked_at_as_a_whole_runs_eagerly():
+    holder = Plain()
+    holder.hs = [ag.zeros(2), ag.zeros(2)]
+
+    def step(x):
+        holder.hs = [ag.tanh(h + x) for h in holder.hs]
+        return sum(holder.hs)
+
+    compiled = ag.jit(step)
+    with pytest.warns(RuntimeWarning, match=r"step runs eagerly, for it looks at all of .*hs"):
+        found = [compiled(ag.ones(2)).tolist() for _ in range(3)]
+    holder.hs = [ag.zeros(2), ag.zeros(2)]
+    assert found == [step(ag.ones(2)).tolist() for _ in range(3)]
+
+
+def test_a_tuple_that_becomes_something_else_runs_eagerly():
+    holder = types.SimpleNamespace(state=(ag.zeros(2), 0))
+
+    def step(x):
+        h, n = holder.state if holder.state else (x, 0)
+        holder.state = None if n == 5 else (h + x, n + 1)
+        return h * 2
+
+    def run(f):
+        holder.state = (ag.zeros(2), 0)
+        return [(f(ag.ones(2)).tolist(), repr(holder.state)) for _ in range(12)]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert run(ag.jit(step)) == run(step)

@@ -5,6 +5,7 @@ import contextlib
 import io
 import math
 import warnings
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import optim
+
+Point = namedtuple("Point", "x y")
 
 
 class Run:
@@ -21,13 +24,15 @@ class Run:
         self.losses, self.rows, self.total, self.count, self.stale = [], [], 0.0, 0, 0
         self.best, self.average, self.state = float("inf"), None, "cold"
         self.pair = [0.0, 0]
+        self.hidden, self.point = (ag.zeros(2), ag.zeros(2)), Point(ag.zeros(()), 0)
         self.speeds, self.squares = [ag.zeros(2)], {0: ag.zeros(2)}
         self.w = ag.tensor([1.0, 2.0], dtype="float64", requires_grad=True)
         self.optimizer = optim.SGD([self.w], lr=0.1)
 
     def kept(self):
         return (self.losses, self.rows, self.total, self.count, self.stale, self.best, self.average,
-                self.state, self.pair, self.w.tolist())
+                self.state, self.pair, *[t.tolist() for t in self.hidden], self.point.y,
+                self.point.x.tolist(), self.w.tolist())
 
     def log(self, value):
         self.losses.append(float(value))
@@ -78,6 +83,14 @@ def by_hand(run, x):
     return loss.detach()
 
 
+def recurrent(run, x):
+    h, c = run.hidden
+    c = 0.5 * c + x
+    run.hidden = h, c = ag.tanh(c) + h, c
+    run.point = run.point._replace(x=run.point.x + h.sum(), y=run.point.y + 1)
+    return h * run.point.y
+
+
 def trained(run, x):
     run.optimizer.zero_grad()
     loss = ((run.w * x).sum() - 1) ** 2
@@ -113,7 +126,7 @@ def clipped(run, x):
 
 
 LOOPS = [(appended, 1), (best, 8), (totals, 4), (averaged, 4), (trained, 1), (in_list, 4),
-         (by_hand, 4), (checked, 4), (typed, 3), (divided, 2), (clipped, 2)]
+         (by_hand, 4), (recurrent, 4), (checked, 4), (typed, 3), (divided, 2), (clipped, 2)]
 
 
 @pytest.mark.parametrize(("function", "versions"), LOOPS, ids=lambda v: getattr(v, "__name__", ""))

@@ -36,7 +36,7 @@ from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, und
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.tracing.numbers import Number, note_failure
-from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.places import Part, Place
 from agnesi.compiler.tracing.process.chance import refuse_draws, states
 from agnesi.compiler.tracing.process.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.reads import Reads
@@ -221,8 +221,11 @@ class Version:
     def _reads(self, symbols: Sequence[Any]) -> Reads:
         """Return the recorder of reads, without places whose values are arguments."""
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
-        return Reads((k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor)),
-                     self.owner.versions.deferral)
+        known = {k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor)}
+        wholes = {k[0] for k, p in self.hidden.items() if isinstance(p, Part)}
+        known |= wholes - {k[0] for k, p in self.hidden.items() if isinstance(p, Part)
+                           and k not in known}
+        return Reads(known, self.owner.versions.deferral)
 
     def _meet(self, reads: Reads, arguments: Sequence[Any]) -> None:
         """Show what the function can reach to what takes down its reads."""

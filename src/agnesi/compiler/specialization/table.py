@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from typing import Any
 
 from agnesi.compiler.specialization.dynamic_sizes import (
@@ -26,10 +25,11 @@ from agnesi.compiler.specialization.signatures import (
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.tracing.argument_facts import IN_SIGNATURES, facts_of
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
+from agnesi.compiler.tracing.effects import KeptSymbolError
 from agnesi.compiler.tracing.leaves import Constant, is_small
 from agnesi.compiler.tracing.numbers import LookedAtError, refuse_stores
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import Place, can_vary
+from agnesi.compiler.tracing.places import Place, varying
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import warn
@@ -139,6 +139,9 @@ class Versions:
                     if before is not None:  # it fails with constants, too
                         self.hidden, self.dynamic, self._steering = before
                     refuse_stores(error)
+                    if isinstance(error, KeptSymbolError):
+                        raise OnlyEagerError(str(error), "Keep it in a tensor that is changed in "
+                                             "place (state.copy_(x))") from None
                     raise
                 chosen.clear()
 
@@ -423,11 +426,12 @@ class Versions:
         found = False
         for place_key, place in ({} if last is None else last.placed).items():
             now = None if place.holds() else place.now()
-            if now is None or not can_vary(place, now) or place_key in self._steering:
+            made = {} if now is None else varying(place_key, place, now)
+            if not made or self._steering & made.keys():
                 continue
             self._changed[place_key] = self._changed.get(place_key, 0) + 1
             if self._changed[place_key] >= _MAX_CONSTANT_CHANGES:
-                self.hidden[place_key] = copy(place)
+                self.hidden |= made
                 found = True
         return found
 

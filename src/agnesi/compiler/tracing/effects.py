@@ -24,6 +24,7 @@ from agnesi.compiler.tracing.places import (
     Kind,
     Length,
     Name,
+    Part,
     Place,
     attributes,
     same,
@@ -32,7 +33,6 @@ from agnesi.compiler.tracing.process.ambient import State
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.things import tells
 from agnesi.core.ir.extents import Extent
-from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.support.tree import Tree, flatten
@@ -41,6 +41,10 @@ from agnesi.core.tensor import Tensor
 #: Types of Python whose objects never change.
 _LASTING = frozenset((bool, int, float, complex, str, bytes, type(None), range, slice, frozenset,
                       type(Ellipsis), type(NotImplemented), ModuleType, BuiltinFunctionType))
+
+
+class KeptSymbolError(Exception):
+    """A container with tensors of the trace was read as a whole, which no guard can compare."""
 
 
 class _Result:
@@ -151,7 +155,8 @@ class Effects:
         for w in self.written:
             if isinstance(w.place, (Definition, Function, Kind)):
                 self.obstacle = f"it changes a class or a function: {w.place.change()}"
-            elif isinstance(w.place, Length):
+            elif isinstance(w.place, Length) or (
+                    isinstance(w.place, Part) and w.value is MISSING):
                 self.obstacle = f"it changes {w.place.path}"
         for array in reads.arrays.values():
             if not array.holds():
@@ -222,12 +227,13 @@ def undone(reads: Reads) -> None:
 
 
 def refuse_symbols(reads: Reads) -> None:
-    """Raise where all attributes of an object were read, and one of them is an argument."""
+    """Raise where code looked at all that a container holds, and that is computed, or an argument.
+
+    :raises KeptSymbolError: If so.
+    """
     for place in reads.places.values():
         if isinstance(place, Contents) and _shows_symbol(place.value):
-            raise TraceError(at(
-                f"{place.path} holds a tensor of the trace, which has no value once that is over: "
-                "return it, or keep it in a tensor that is changed in place (state.copy_(x))"))
+            raise KeptSymbolError(f"it looks at all of {place.path}, which it changes")
 
 
 def _shows_symbol(items: Iterable[Any]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
+from copy import copy
 from types import FunctionType
 from typing import Any
 
@@ -204,6 +205,36 @@ class Item(Place):
         held = name(self.container)
         same_one = f"len({held}) > {self.index} and {held}[{self.index}] is {name(self.value)}"
         return f"({same_one} or {super().condition(name)})"
+
+
+class Part(Place):
+    """An element of a tuple that another place holds, which may hold another such tuple later."""
+
+    __slots__ = ("index", "whole")
+
+    def __init__(self, whole: Place, index: int) -> None:
+        self.whole = whole
+        self.index = index
+        super().__init__(f"{whole.path}[{index}]", whole.value[index])
+
+    @property
+    def holder(self) -> Any:
+        return self.whole.holder
+
+    def now(self) -> Any:
+        held = self.whole.now()
+        return held[self.index] if self._fits(held) else MISSING
+
+    def put(self, value: Any) -> None:
+        before, held = self.whole.value, self.whole.now()
+        parts = list(held if self._fits(held) else before)
+        parts[self.index] = value
+        kept = all(a is b for a, b in zip(parts, before, strict=True))
+        self.whole.put(before if kept else tuple.__new__(type(before), parts))
+
+    def _fits(self, held: Any) -> bool:
+        before = self.whole.value
+        return type(held) is type(before) and len(held) == len(before)
 
 
 class Length(Place):
@@ -516,10 +547,25 @@ def _is_method(value: Any) -> bool:
     return hasattr(type(value), "__get__")
 
 
-def can_vary(place: Place, now: Any) -> bool:
-    """Return whether a place holds numbers or tensors, which the code can take at run time."""
-    if isinstance(place, WeaklyHeld) or not isinstance(place, (Attribute, Slot, Name, Cell, Item)):
-        return False
-    if type(now) is not type(place.value):
-        return False
-    return type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None)
+def varying(key: Any, place: Place, now: Any) -> dict[Any, Place]:
+    """Return what holds numbers or tensors, which the code can take at run time, by its key: a
+    place, or the elements of a tuple that it holds; nothing where not all are such."""
+    kinds = (Attribute, Slot, Name, Cell, Item)
+    if isinstance(place, WeaklyHeld) or not isinstance(place, kinds):
+        return {}
+    before = place.value
+    if not isinstance(now, tuple):
+        return {key: copy(place)} if _is_alike(before, now) else {}
+    if type(now) is not type(before) or len(now) != len(before) or not now or (
+            type(now) is not tuple and not hasattr(now, "_fields")):
+        return {}
+    if not all(map(_is_alike, before, now)):
+        return {}
+    whole = copy(place)
+    return {(key, i): Part(whole, i) for i in range(len(now))}
+
+
+def _is_alike(before: Any, now: Any) -> bool:
+    """Return whether a number or tensor stands where one of its type was."""
+    return type(now) is type(before) and (
+        type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None))
