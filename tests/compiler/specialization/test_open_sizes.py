@@ -58,10 +58,14 @@ PATTERNS = [
 
 
 def _eager(f, given):
-    """The values of tensors that a function gives; None where it gives others, or refuses."""
+    """The values of tensors that a function gives; None where it gives others, changes an operand
+    (``out``), or refuses."""
+    operands = [ag.tensor(a) if isinstance(a, np.ndarray) else a for a in given]
     try:
-        found = f(*(ag.tensor(a) if isinstance(a, np.ndarray) else a for a in given))
+        found = f(*operands)
     except Exception:  # these operands are not for that function
+        return None
+    if not all(np.array_equal(x, a) for x, a in zip(operands, given, strict=True)):
         return None
     leaves = tree.flatten(found)[0]
     return [t.numpy() for t in leaves] if all(isinstance(t, Tensor) for t in leaves) else None
