@@ -19,9 +19,8 @@ _OWN = frozenset(("_stacklevel", "capturable", "device", "differentiable", "fore
                   "maximize", "reduce", "size_average"))
 #: Names of which a later place means something else, or is not there.
 LISTED = frozenset("""
-    nn.Embedding nn.EmbeddingBag nn.SyncBatchNorm nn.functional.embedding
-    nn.functional.embedding_bag nn.functional.gumbel_softmax nn.functional.huber_loss
-    nn.functional.normalize optim.Optimizer
+    nn.Embedding nn.EmbeddingBag nn.SyncBatchNorm
+    nn.functional.embedding_bag nn.functional.gumbel_softmax optim.Optimizer
 """.split())
 MODULES = {
     "nn": (torch.nn, ag.nn), "nn.functional": (functional, ag.nn.functional),

@@ -375,7 +375,7 @@ def test_random_numbers_take_numpys_order() -> None:
 @pytest.mark.parametrize(("name", "words"), [
     ("pow", "input exponent"), ("where", "condition input other"), ("clamp", "input min max"),
     ("round", "input decimals"), ("floor", "input"), ("ceil", "input"), ("trunc", "input"),
-    ("sign", "input"), ("equal", "input other"), ("xlogy", "input other"), ("kron", "input other"),
+    ("sign", "input"), ("xlogy", "input other"), ("kron", "input other"),
     ("polygamma", "n input"), ("lerp", "input end weight"), ("swapaxes", "input axis0 axis1"),
     ("exp", "input"), ("add", "input other")])
 def test_operands_go_by_pytorchs_names(name: str, words: str) -> None:
@@ -386,6 +386,11 @@ def test_operands_go_by_pytorchs_names(name: str, words: str) -> None:
     named = dict(zip(words.split(), values, strict=True))
     for call in (function, lambda **named: ag.jit(lambda: function(**named))()):
         np.testing.assert_allclose(call(**named), function(*values), rtol=1e-6)
+
+
+def test_equal_by_pytorchs_names_which_gives_one_bool_there_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"equal.*'?other"):
+        ag.equal(X, other=X)
 
 
 def test_operands_are_converted_first_by_dtype() -> None:

@@ -30,13 +30,14 @@ from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.tracing.argument_facts import assumed, told
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
+from agnesi.compiler.tracing.contents import Part
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.tracing.numbers import Number, note_failure
-from agnesi.compiler.tracing.places import Part, Place
+from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.process.chance import refuse_draws, states
 from agnesi.compiler.tracing.process.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.reads import Reads

@@ -24,12 +24,13 @@ from agnesi.compiler.specialization.signatures import (
 )
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.tracing.argument_facts import IN_SIGNATURES, facts_of
+from agnesi.compiler.tracing.contents import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.effects import KeptSymbolError
 from agnesi.compiler.tracing.leaves import Constant, is_small
 from agnesi.compiler.tracing.numbers import LookedAtError, refuse_stores
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
-from agnesi.compiler.tracing.places import Place, varying
+from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import warn
@@ -140,8 +141,7 @@ class Versions:
                         self.hidden, self.dynamic, self._steering = before
                     refuse_stores(error)
                     if isinstance(error, KeptSymbolError):
-                        raise OnlyEagerError(str(error), "Keep it in a tensor that is changed in "
-                                             "place (state.copy_(x))") from None
+                        raise error.only_eagerly() from None
                     raise
                 chosen.clear()
 
@@ -422,11 +422,9 @@ class Versions:
     # -- what keeps changing ----------------------------------------------------------------
     def _promote(self, key: Any) -> bool:
         """Make arguments of numbers and tensors that were other ones several times."""
-        last = self._served.get(key)
         found = False
-        for place_key, place in ({} if last is None else last.placed).items():
-            now = None if place.holds() else place.now()
-            made = {} if now is None else varying(place_key, place, now)
+        for place_key, place in getattr(self._served.get(key), "placed", {}).items():
+            made = {} if place.holds() else varying(place_key, place, place.now())
             if not made or self._steering & made.keys():
                 continue
             self._changed[place_key] = self._changed.get(place_key, 0) + 1

@@ -1,4 +1,4 @@
-"""Reads of containers by a trace: all entries of a list or dict, an array's elements, closures."""
+"""Reads of containers by a trace: all that a list or dict holds, parts of it, elements of arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from copy import copy
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,13 +18,19 @@ import numpy as np
 from agnesi.compiler.tracing.places import (
     MISSING,
     PLAIN,
+    Attribute,
+    Cell,
+    Name,
     Place,
+    Slot,
+    WeaklyHeld,
     attributes,
     describe_value,
     same,
 )
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.forks import unforked
+from agnesi.core.tensor import Tensor
 from agnesi.runtime.watched import Entries, Items, dict_pointer
 from agnesi.runtime.watched_contents import container_words, elements_words
 
@@ -126,6 +133,108 @@ class Appended(Contents):
 
     def records(self) -> Iterable[Any]:
         return ()
+
+
+class Item(Place):
+    """An element of a list, at its index.
+
+    :ivar varies: (bool) Whether the list is expected to hold other elements at each call; else
+        native code compares it as a whole.
+    """
+
+    __slots__ = ("container", "index", "varies")
+
+    def __init__(self, path: str, container: list[Any], index: int) -> None:
+        self.container = container
+        self.index = index
+        self.varies = False
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return self.container[self.index] if self.index < len(self.container) else MISSING
+
+    def put(self, value: Any) -> None:
+        self.container[self.index] = value
+
+    def records(self) -> Iterable[Any]:
+        return () if self.varies else (Items(self.container, tuple(self.container)),)
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        held = name(self.container)
+        same_one = f"len({held}) > {self.index} and {held}[{self.index}] is {name(self.value)}"
+        return f"({same_one} or {super().condition(name)})"
+
+
+class Part(Place):
+    """An element of a tuple that another place holds, which may hold another such tuple later."""
+
+    __slots__ = ("index", "whole")
+
+    def __init__(self, whole: Place, index: int) -> None:
+        self.whole = whole
+        self.index = index
+        super().__init__(f"{whole.path}[{index}]", whole.value[index])
+
+    @property
+    def holder(self) -> Any:
+        return self.whole.holder
+
+    def now(self) -> Any:
+        held = self.whole.now()
+        return held[self.index] if self._fits(held) else MISSING
+
+    def put(self, value: Any) -> None:
+        before, held = self.whole.value, self.whole.now()
+        parts = list(held if self._fits(held) else before)
+        parts[self.index] = value
+        kept = all(a is b for a, b in zip(parts, before, strict=True))
+        self.whole.put(before if kept else tuple.__new__(type(before), parts))
+
+    def _fits(self, held: Any) -> bool:
+        before = self.whole.value
+        return type(held) is type(before) and len(held) == len(before)
+
+
+class Length(Place):
+    """The number of elements of a list in which code computes indices."""
+
+    __slots__ = ("container", "elements")
+
+    def __init__(self, path: str, container: list[Any]) -> None:
+        self.container = container
+        self.elements = tuple(container)
+        super().__init__(f"the length of {path}", self.now())
+
+    def now(self) -> Any:
+        return len(self.container)
+
+    def undo(self, before: Any) -> None:
+        self.container[:] = self.elements
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        return f"len({name(self.container)}) == {self.value}"
+
+
+class Keys(Place):
+    """The keys of a dict of which code computes some."""
+
+    __slots__ = ("mapping",)
+
+    def __init__(self, path: str, mapping: dict[Any, Any]) -> None:
+        self.mapping = mapping
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return frozenset(self.mapping)
+
+    def holds(self) -> bool:
+        return bool(self.mapping.keys() == self.value)
+
+    def condition(self, name: Callable[[Any], str]) -> str:
+        return f"{name(self.mapping)}.keys() == {name(self.value)}"
+
+    def change(self) -> str:
+        return f"{self.path} has other keys"
 
 
 class Entered(Contents):
@@ -348,3 +457,27 @@ class Answer(Place):
 
     def change(self) -> str:
         return f"the tensors and modules in {self.path} are others"
+
+
+def varying(key: Any, place: Place, now: Any) -> dict[Any, Place]:
+    """Return what holds numbers or tensors, which the code can take at run time, by its key: a
+    place, or the elements of a tuple that it holds; nothing where not all are such."""
+    kinds = (Attribute, Slot, Name, Cell, Item)
+    if isinstance(place, WeaklyHeld) or not isinstance(place, kinds):
+        return {}
+    before = place.value
+    if not isinstance(now, tuple):
+        return {key: copy(place)} if _is_alike(before, now) else {}
+    if type(now) is not type(before) or len(now) != len(before) or not now or (
+            type(now) is not tuple and not hasattr(now, "_fields")):
+        return {}
+    if not all(map(_is_alike, before, now)):
+        return {}
+    whole = copy(place)
+    return {(key, i): Part(whole, i) for i in range(len(now))}
+
+
+def _is_alike(before: Any, now: Any) -> bool:
+    """Return whether a number or tensor stands where one of its type was."""
+    return type(now) is type(before) and (
+        type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None))

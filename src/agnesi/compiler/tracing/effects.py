@@ -13,18 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Entered
+from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Entered, Keys, Length, Part
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import (
     MISSING,
     Attribute,
     Definition,
     Fact,
     Function,
-    Keys,
     Kind,
-    Length,
     Name,
-    Part,
     Place,
     attributes,
     same,
@@ -45,6 +43,11 @@ _LASTING = frozenset((bool, int, float, complex, str, bytes, type(None), range, 
 
 class KeptSymbolError(Exception):
     """A container with tensors of the trace was read as a whole, which no guard can compare."""
+
+    def only_eagerly(self) -> OnlyEagerError:
+        """Return what lets the function run eagerly, if nothing else helps."""
+        return OnlyEagerError(str(self), "Keep it in a tensor that is changed in place "
+                              "(state.copy_(x))")
 
 
 class _Result:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.container_uses import ANY, Named, Use, Uses, What, of_part, only
-from agnesi.compiler.tracing.contents import Appended, Contents, Entered
+from agnesi.compiler.tracing.contents import Appended, Contents, Entered, Item, Keys, Length
 from agnesi.compiler.tracing.lent_arrays import Lent
-from agnesi.compiler.tracing.places import MISSING, Item, Keys, Length, Name, Place
+from agnesi.compiler.tracing.places import MISSING, Name, Place
 
 #: Elements or entries that are looked at one by one, where code computes which.
 _MAX_PARTS = 256

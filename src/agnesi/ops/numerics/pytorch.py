@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.keywords import NEEDED, shown_as, strict
+from agnesi.core.keywords import NEEDED, strict
 from agnesi.core.op import EXPLAINED, explain, renamed_error
 from agnesi.core.options import NotNegativeBound
 from agnesi.core.public import public
@@ -107,8 +107,7 @@ divide = _divided(arith.divide)
 
 
 @strict
-@shown_as("x1", "x2")
-def equal(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
+def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is
     PyTorch's.
 
@@ -120,7 +119,7 @@ def equal(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) ->
     >>> ag.equal([1, 2], [1, 3])
     tensor([ True, False])
     """
-    return compare.equal(input, other, out=out)
+    return compare.equal(x1, x2, out=out)
 
 
 with_methods(equal)
