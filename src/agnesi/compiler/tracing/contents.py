@@ -1,4 +1,4 @@
-"""Reads of containers by a trace: all that a list or dict holds, parts of it, elements of arrays."""
+"""Reads of containers by a trace: all that a list or dict holds, parts of it, arrays' elements."""
 
 from __future__ import annotations
 
