@@ -9,8 +9,9 @@ way (names, attributes, elements of containers), and what it changed.
 - What it reads besides its arguments are places (``places.py``): bytecode tells names of modules
   and of enclosing functions (``bytecode.py``), hooks in classes tell attributes (``hooks.py``),
   containers that it finds count as read (``reads.py``, ``things.py``, ``contents.py``).  Bytecode
-  also tells what code does with a container (``container_uses.py``): single entries are places of
-  their own, and a list to which it only appends may hold anything (``parts.py``).
+  also tells what code does with a container (``container_uses.py``): single entries and elements
+  that it replaces are places of their own, and a list to which it only appends may hold
+  anything (``parts.py``).
 - A NumPy array of which code assigns elements is a tensor over its memory meanwhile
   (``lent_arrays.py``).
 - What it asks of arguments besides their values (names, whether two are the same) is noted and
@@ -28,8 +29,8 @@ way (names, attributes, elements of containers), and what it changed.
 - What ``item()``, ``float`` and ``int`` give is a number that each call computes (``numbers.py``):
   arithmetic goes on with it, comparisons of it decide, and it may be kept or returned. Code calls
   stand-ins of ``float``, ``isinstance``, ``math.isnan`` meanwhile (``builtin_calls.py``).
-- A number or tensor that was equal to another one twice is an argument that users do not see
-  (``Versions.hidden`` in ``compiler/specialization/table.py``).
+- A number or tensor that was another one twice, in a place or in a tuple that a place holds, is an
+  argument that users do not see (``Versions.hidden`` in ``compiler/specialization/table.py``).
 - Meanwhile the garbage collector is paused, within a bound (``core/support/gc_pause.py``).
 - A node's source line knows the function that the user called, which errors of compiled checks
   name.
