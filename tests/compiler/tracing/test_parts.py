@@ -62,3 +62,27 @@ def test_elements_of_lists_are_what_they_are_eagerly(n):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it runs eagerly before long where it must
                 assert _run(source, outside, True) == _run(source, outside, False), source
+
+
+def test_what_is_an_argument_already_is_not_made_one_again():
+    """A number in the dict steers Python; then one in the list varies, which shifts."""
+    def run(compiled):
+        s, part, d, log = [1.0, 2, {"k": 3}, 0.5], slice(0, 2), {"a": 1.0, "b": 2.0}, []
+
+        def step(x):
+            t = s
+            t[0] = 5
+            y = x.sum() + s[part][0]
+            s[2]["k"] += 1
+            d.pop("b", None)
+            return x * float(s[0]) + y
+
+        step = ag.jit(step) if compiled else step
+        for change in (len, lambda s: d.update(a=2.5), len, lambda s: s.insert(0, 1.5)):
+            log.append((step(ag.ones(2)).tolist(), repr(s)))
+            change(s)
+        with pytest.raises(TypeError, match="not subscriptable"):
+            step(ag.ones(2))
+        return log
+
+    assert run(True) == run(False)

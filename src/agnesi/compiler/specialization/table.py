@@ -425,7 +425,7 @@ class Versions:
         found = False
         for place_key, place in getattr(self._served.get(key), "placed", {}).items():
             made = {} if place.holds() else varying(place_key, place, place.now())
-            if not made or self._steering & made.keys():
+            if made.keys() <= self.hidden.keys() or self._steering & made.keys():
                 continue
             self._changed[place_key] = self._changed.get(place_key, 0) + 1
             if self._changed[place_key] >= _MAX_CONSTANT_CHANGES:
