@@ -87,14 +87,7 @@ class Tensor(metaclass=_Listed):
     #: Whether its elements are in the memory of a device (``core/storage/placed.py``).
     _placed = False
     __slots__ = (
-        "__weakref__",
-        "_element",
-        "_grad",
-        "_name",
-        "_requires_grad",
-        "_version",
-        "_view",
-        "array",
+        "__weakref__", "_element", "_grad", "_name", "_requires_grad", "_version", "_view", "array",
         "node",
     )
 

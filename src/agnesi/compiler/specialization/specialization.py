@@ -223,10 +223,9 @@ class Version:
         """Return the recorder of reads, without places whose values are arguments."""
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         known = {k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor)}
-        wholes = {k[0] for k, p in self.hidden.items() if isinstance(p, Part)}
-        known |= wholes - {k[0] for k, p in self.hidden.items() if isinstance(p, Part)
-                           and k not in known}
-        return Reads(known, self.owner.versions.deferral)
+        parts = [k for k, p in self.hidden.items() if isinstance(p, Part)]
+        wholes = {k[0] for k in parts} - {k[0] for k in parts if k not in known}
+        return Reads(known | wholes, self.owner.versions.deferral)
 
     def _meet(self, reads: Reads, arguments: Sequence[Any]) -> None:
         """Show what the function can reach to what takes down its reads."""

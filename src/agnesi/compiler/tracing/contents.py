@@ -181,18 +181,19 @@ class Part(Place):
 
     def now(self) -> Any:
         held = self.whole.now()
-        return held[self.index] if self._fits(held) else MISSING
+        return held[self.index] if _is_such(held, self.whole.value) else MISSING
 
     def put(self, value: Any) -> None:
         before, held = self.whole.value, self.whole.now()
-        parts = list(held if self._fits(held) else before)
+        parts = list(held if _is_such(held, before) else before)
         parts[self.index] = value
         kept = all(a is b for a, b in zip(parts, before, strict=True))
         self.whole.put(before if kept else tuple.__new__(type(before), parts))
 
-    def _fits(self, held: Any) -> bool:
-        before = self.whole.value
-        return type(held) is type(before) and len(held) == len(before)
+
+def _is_such(held: Any, before: Any) -> bool:
+    """Return whether a value is a tuple as another one was."""
+    return type(held) is type(before) and len(held) == len(before)
 
 
 class Length(Place):
@@ -468,10 +469,8 @@ def varying(key: Any, place: Place, now: Any) -> dict[Any, Place]:
     before = place.value
     if not isinstance(now, tuple):
         return {key: copy(place)} if _is_alike(before, now) else {}
-    if type(now) is not type(before) or len(now) != len(before) or not now or (
-            type(now) is not tuple and not hasattr(now, "_fields")):
-        return {}
-    if not all(map(_is_alike, before, now)):
+    plain = type(now) is tuple or hasattr(now, "_fields")
+    if not (plain and _is_such(now, before) and all(map(_is_alike, before, now))):
         return {}
     whole = copy(place)
     return {(key, i): Part(whole, i) for i in range(len(now))}

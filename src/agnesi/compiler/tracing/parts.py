@@ -167,17 +167,13 @@ class Parts:
         if found is None:
             return
         path, before = found
-        mapping, reads = _mapping(value), self._reads
-        if mapping is not None:
-            reads.forget(lambda place: isinstance(place, Name) and place.mapping is mapping)
-            made = Contents(path, value, lambda v: _mapping(v).items())  # type: ignore[union-attr]
-            made.value = before
-            reads.place((id(value), "contents"), lambda: made)
-        elif (id(value), "contents") not in reads.places:
-            reads.forget(lambda place: isinstance(place, Item) and place.container is value)
-            whole = Contents(path, value, iter)
-            whole.value = tuple(held for _, held in before)
-            reads.place((id(value), "contents"), lambda: whole)
+        mapping, reads, key = _mapping(value), self._reads, (id(value), "contents")
+        held = value if mapping is None else mapping
+        if key not in reads.places:
+            reads.forget(lambda place: isinstance(place, (Name, Item)) and place.holder is held)
+            whole = Contents(path, value, _taken)
+            whole.value = before if mapping is not None else tuple(v for _, v in before)
+            reads.place(key, lambda: whole)
         for key, inner in before:
             reads.meet(inner, f"{path}[{key!r}]")
 
@@ -209,6 +205,12 @@ def _mapping(value: Any) -> dict[Any, Any] | None:
         found: dict[Any, Any] = value
         return found
     return vars(value) if type(value) is SimpleNamespace else None
+
+
+def _taken(value: Any) -> Iterable[Any]:
+    """Return what a container holds: entries, or elements."""
+    mapping = _mapping(value)
+    return value if mapping is None else mapping.items()
 
 
 def _are_of_parts(value: Any, mapping: dict[Any, Any], uses: Uses) -> bool:

@@ -10,7 +10,6 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
-from agnesi.core.public import public
 from agnesi.core.support.aside import results
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError
@@ -92,33 +91,9 @@ class Lookup(Op):
         return apply(Gather((0,), 0), weight, known)
 
 
-@public
 def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = None, *,
-              sparse: bool = False, scale_grad_by_freq: bool = False, out: Tensor | None = None
-              ) -> Tensor:
-    """Rows of ``weight`` by number (PyTorch's); its gradient adds up in the rows that were used.
-
-    :param ids: Numbers of rows, from 0.
-    :type ids: array_like of int
-    :param weight: The table, of shape (rows, features).
-    :param padding_idx: A row that gets no gradient.
-    :param sparse: Whether ``backward`` gives the table a sparse gradient, of the rows in use, which
-        :class:`agnesi.optim.SparseAdam`, ``SGD`` and ``Adagrad`` take.
-    :param scale_grad_by_freq: Whether ``backward`` divides the gradient of a row by how often it is
-        among ``ids``.
-    :returns: Of the shape of ``ids`` and (features,).
-    :raises IndexError: If there is no such row; compiled code tells so too; or ``padding_idx`` is
-        none.
-    :raises DTypeError: If ids are not integers.
-    :raises ShapeError: If ``weight`` is no matrix.
-    :see: nn.Embedding, nn.functional.embedding_bag, take
-
-    >>> table = ag.tensor([[0.0, 1.0], [2.0, 3.0]])
-    >>> ag.nn.functional.embedding(ag.tensor([1, 1, 0]), table)
-    tensor([[2., 3.],
-            [2., 3.],
-            [0., 1.]])
-    """
+              sparse: bool = False, scale_grad_by_freq: bool = False) -> Tensor:
+    """Rows of a table by number, for what is public (``nn/functions/lookups.py``)."""
     ids, weight = as_index(ids), as_tensor(weight)
     if weight.ndim != 2:
         raise ShapeError(f"the table must be a matrix, not {typed(weight)}")
