@@ -1,16 +1,19 @@
 """Threads that use what a compiled call changes wait for each other, and nobody waits for ever."""
 
+import contextvars
 import os
 import signal
 import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
+from agnesi.compiler.compilation.compiled import Compiled
 from agnesi.runtime import support
 
 SIZE = 40_000  # long enough to run without Python's lock
@@ -269,3 +272,45 @@ def test_draws_of_threads_are_others():
     compiled()
     at_once(compiled, eager, compiled)
     assert len(set(seen)) == 181
+
+
+@pytest.mark.parametrize("kind", ["attribute", "list", "dict"])
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_numbers_that_others_change_while_a_version_is_compiled(kind, call, monkeypatch):
+    """A call works on numbers as they are when it runs, not as they were when it was traced."""
+    o, parts, entries = types.SimpleNamespace(n=0.0), [0.0], {"n": 0.0}
+    place = {"attribute": vars(o), "list": parts, "dict": entries}[kind]
+    key = 0 if kind == "list" else "n"
+
+    def step(x):
+        if kind == "attribute":
+            o.n = o.n + x.sum().item()
+        else:
+            place[key] = place[key] + x.sum().item()
+
+    compiled, turn = ag.jit(step), {"meanwhile": 0}
+    follow = Compiled.follow
+
+    def followed(self):
+        follow(self)
+        turn["meanwhile"] += 1
+        if turn["meanwhile"] == call:  # as if another thread had done its work
+            place[key] = place[key] + 100.0
+
+    monkeypatch.setattr(Compiled, "follow", followed)
+    for _ in range(5):
+        compiled(ag.ones(2))
+    assert turn["meanwhile"] >= call and place[key] == 110.0
+
+
+def test_a_trace_that_counts_for_nothing_leaves_context_variables_as_they_were():
+    variable = contextvars.ContextVar("k", default=1.0)
+
+    @ag.jit
+    def step(x):
+        variable.set(variable.get() + 2)
+        return str(x.sum().item())  # what needs a value: the function runs eagerly
+
+    with pytest.warns(RuntimeWarning, match="runs eagerly"):
+        assert [step(ag.ones(1)) for _ in range(3)] == ["1.0"] * 3
+    assert variable.get() == 7.0

@@ -22,7 +22,15 @@ from agnesi.autodiff.flows import listed, pushed, seeds_of
 from agnesi.autodiff.reverse import backprop
 from agnesi.autodiff.vmap import vmap
 from agnesi.core.dispatch import apply, apply_many, current
-from agnesi.core.ir.dims import CalledDim, Dim, is_open, is_settled
+from agnesi.core.ir.dims import (
+    CalledDim,
+    Dim,
+    broadcast_parts,
+    is_open,
+    is_settled,
+    leaves,
+    parts_first,
+)
 from agnesi.core.op import EXPLAINED, Op
 from agnesi.core.programs import in_program
 from agnesi.core.substitution import size_with
@@ -246,9 +254,9 @@ def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     go for known ones either."""
     if _TRYING.get():
         return NotImplemented
-    leaves, shape = tree.flatten((args, keywords))
-    xs = [v for v in leaves if isinstance(v, Tensor)]
-    call = Call(function, shape, tuple(None if isinstance(v, Tensor) else v for v in leaves))
+    given, shape = tree.flatten((args, keywords))
+    xs = [v for v in given if isinstance(v, Tensor)]
+    call = Call(function, shape, tuple(None if isinstance(v, Tensor) else v for v in given))
     names = _names([*itertools.chain(*(x.shape for x in xs)), *call.sizes()])
     if not names:
         return NotImplemented
@@ -307,10 +315,11 @@ def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[An
     for sizes in _TRIED:
         apart = [{name: first + step * i for i, name in enumerate(names)}
                  for first, step in zip(sizes[:2], (1, 3), strict=True)]
-        try:
+        alike = [dict.fromkeys(names, n) for n in sizes]
+        for known in (*apart, *alike):
+            _fit_broadcasts(xs, known)
+        with suppress(*EXPLAINED):  # where it fails, sizes must be equal, perhaps
             return apart, [_tried(call, xs, k) for k in apart]
-        except EXPLAINED:  # sizes that must be equal, perhaps
-            alike = [dict.fromkeys(names, n) for n in sizes]
         try:
             known, tried = alike[:1], [_tried(call, xs, alike[0])]
         except EXPLAINED:
@@ -323,6 +332,22 @@ def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[An
                 known.append(k)
         break
     return known, tried
+
+
+def _fit_broadcasts(xs: Sequence[Tensor], known: dict[Dim, int]) -> None:
+    """Give sizes other numbers where such of operands broadcast that would not."""
+    found = [n for x in xs for size in x.shape if isinstance(size, Dim) for n in parts_first(size)
+             if n.op == "broadcast"]
+    fixed: set[Dim] = set()
+    for first, *rest in map(broadcast_parts, dict.fromkeys(found)):
+        for part in rest:
+            every = dict.fromkeys((*leaves(part), *leaves(first)))
+            names = sorted([n for n in every if n not in fixed], key=(first, part).__contains__)
+            if (wanted := size_with(first, known)) != size_with(part, known):
+                known.update(next((
+                    {n: v} for n in names for v in range(2 * wanted)
+                    if size_with(first, {**known, n: v}) == size_with(part, {**known, n: v})), {}))
+            fixed.update(names)
 
 
 def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:

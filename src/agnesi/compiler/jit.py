@@ -33,6 +33,9 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor
 
+#: So often other threads may change what a version depends on before it runs.
+_MAX_OVERTAKEN = 3
+
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
@@ -115,10 +118,13 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             from agnesi.compiler.reports.precision import warn_of_losses
 
             return warn_of_losses(self, args, keywords)
-        found, left = MISSED, list[Version]()
+        found, left, tries = MISSED, list[Version](), 0
         try:
             while found is MISSED:
                 found = self._found(leaves, tree, args, keywords, left)
+                tries += 1
+                if found is MISSED and tries - len(left) > _MAX_OVERTAKEN:
+                    return self.function(*args, **keywords)
         except (TypeError, AttributeError) as error:
             told = of_argument(error, self.name, self.function, args, keywords)
             if told is error:

@@ -122,6 +122,27 @@ def _mapped(f, pattern):
     return 1
 
 
+def _broadcast(f, pattern):
+    """The same of operands whose last axes are broadcasts of two open sizes."""
+    case = [make(4) if callable(make) else make for make in pattern]
+    expected = _eager(f, case)
+    if expected is None:
+        return 0
+    given = [a for a in case if isinstance(a, np.ndarray)]
+    inputs = [[T.tensor(a.dtype, (None,) * n) for n in (a.ndim, 1)] for a in given]
+    left = iter([x | ag.pad(y, (1, 0)) if x.dtype == "bool" else x + ag.pad(y, (1, 0))
+                 for x, y in inputs])
+    outputs = tree.flatten(f(*(next(left) if isinstance(a, np.ndarray) else a for a in case)))[0]
+    found = ag.function([v for pair in inputs for v in pair], outputs)(
+        *(v for a in given for v in (a, np.zeros(3, a.dtype))))
+    for a, b in zip(found, expected, strict=True):
+        if f.__name__ in DRAWS:
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9, strict=True)
+    return 1
+
+
 def _as_sizes(f, pattern):
     """The shapes of results, which nobody reads, as sizes of other tensors."""
     case = [make(4) if callable(make) else make for make in pattern]
@@ -152,6 +173,7 @@ def _as_sizes(f, pattern):
     *((p, _checked) for p in range(4)),
     *(pytest.param(p, _as_sizes, marks=pytest.mark.share(4)) for p in range(4)),
     *(pytest.param(p, _mapped, marks=pytest.mark.share(4)) for p in range(4)),
+    *(pytest.param(p, _broadcast, marks=pytest.mark.share(4)) for p in range(4)),
 ])
 def test_all_public_functions(part, checked):
     met, wrong = 0, []

@@ -6,6 +6,7 @@ import ctypes
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
+from contextvars import copy_context
 from itertools import count
 from types import MappingProxyType
 from typing import Any
@@ -168,7 +169,7 @@ class Version:
         again.
         """
         with tracing(trace):
-            reads = self._run(symbols)
+            reads = copy_context().run(self._run, symbols)  # which context variables are undone by
             trace.refuse_flags()
             self.renewed = NewMemory(trace, symbols)
             self._take_gradients(trace)
@@ -543,10 +544,9 @@ class Version:
         values: list[Any] = list(self.statics)
         locks = self.locks
         with nullcontext() if locks is None else locks.again():
-            if locks is not None:
-                if not self.valid():
-                    return MISSED
-                leaves = self._present(leaves)
+            if not self.valid():
+                return MISSED
+            leaves = self._present(leaves)
             for i in self.arrays:
                 values[i] = plain(leaves[i])
             found = self.compiled.run(*values)
