@@ -316,8 +316,8 @@ def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[An
         apart = [{name: first + step * i for i, name in enumerate(names)}
                  for first, step in zip(sizes[:2], (1, 3), strict=True)]
         alike = [dict.fromkeys(names, n) for n in sizes]
-        for known in (*apart, *alike):
-            _fit_broadcasts(xs, known)
+        for numbers in (*apart, *alike):
+            _fit_broadcasts(xs, numbers)
         with suppress(*EXPLAINED):  # where it fails, sizes must be equal, perhaps
             return apart, [_tried(call, xs, k) for k in apart]
         try:
