@@ -20,7 +20,7 @@ DOCUMENT = Path(__file__).parents[1] / "docs" / "torch-names.md"
 
 PLACES = (
     "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize",
-    "nn.utils.parametrizations", "optim", "optim.lr_scheduler", "optim.swa_utils",
+    "nn.utils.parametrizations", "nn.utils.prune", "optim", "optim.lr_scheduler", "optim.swa_utils",
 )
 
 #: What does not count, by reason.

@@ -12,7 +12,7 @@ import pytest
 import agnesi as ag
 from agnesi import nn, optim
 from agnesi.nn import utils
-from agnesi.nn.utils import parametrizations, parametrize, rnn
+from agnesi.nn.utils import parametrizations, parametrize, prune, rnn
 
 
 def drawn(*shape: int) -> Any:
@@ -23,6 +23,7 @@ def drawn(*shape: int) -> Any:
 @pytest.mark.parametrize("make", [
     utils.weight_norm, utils.spectral_norm, parametrizations.weight_norm,
     parametrizations.spectral_norm, parametrizations.orthogonal,
+    lambda m: prune.l1_unstructured(m, "weight", 0.5),
 ])
 def test_computed_weights_are_trained_copied_and_saved(make: Any) -> None:
     ag.manual_seed(0)
@@ -60,7 +61,9 @@ def test_weights_become_parameters_again() -> None:
     for make, remove in ((utils.weight_norm, utils.remove_weight_norm),
                          (utils.spectral_norm, utils.remove_spectral_norm),
                          (parametrizations.orthogonal,
-                          lambda m: parametrize.remove_parametrizations(m, "weight"))):
+                          lambda m: parametrize.remove_parametrizations(m, "weight")),
+                         (lambda m: prune.random_structured(m, "weight", 1, dim=0),
+                          lambda m: prune.remove(m, "weight"))):
         net = make(nn.Linear(3, 5)).eval()
         value = net.weight.numpy()
         back = remove(net)
@@ -68,7 +71,7 @@ def test_weights_become_parameters_again() -> None:
         assert sorted(n for n, _ in back.named_parameters()) == ["bias", "weight"]
         assert list(back.state_dict()) == ["bias", "weight"]
         np.testing.assert_allclose(back.weight.numpy(), value)
-        with pytest.raises(ValueError, match="not computed"):
+        with pytest.raises(ValueError, match=r"not computed|not pruned"):
             remove(back)
 
 
@@ -107,6 +110,43 @@ def test_spectral_norms_turn_vectors_in_pytorchs_order() -> None:
         net.train()(ag.ones((1, 4)))
         np.testing.assert_allclose(u, a, rtol=1e-5)
         np.testing.assert_allclose(v, b, rtol=1e-5)
+
+
+def test_what_is_pruned_again_is_chosen_from_what_is_left() -> None:
+    net = nn.Linear(3, 4, bias=False)
+    net.weight.data[...] = np.arange(1, 13).reshape(4, 3)
+    prune.l1_unstructured(net, "weight", 4)
+    assert net.weight_mask.tolist() == [[0] * 3, [0, 1, 1], [1] * 3, [1] * 3]
+    prune.ln_structured(net, "weight", 1, n=2, dim=0)  # of three rows that are left
+    assert net.weight_mask.tolist() == [[0] * 3, [0] * 3, [1] * 3, [1] * 3]
+    prune.ln_structured(net, "weight", 0.34, n=1, dim=1)
+    assert net.weight_mask.tolist() == [[0] * 3, [0] * 3, [0, 1, 1], [0, 1, 1]]
+    method = prune.random_unstructured(net, "weight", 0.5)._pruned["weight"]
+    assert [type(m).__name__ for m in method] == ["L1Unstructured", "LnStructured", "LnStructured",
+                                                  "RandomUnstructured"]
+    assert int(net.weight_mask.sum()) == 2 and prune.is_pruned(nn.Sequential(net))
+    net(ag.ones((1, 3))).sum().backward()
+    np.testing.assert_array_equal(net.weight_orig.grad, net.weight_mask)
+    method.remove(net)
+    assert not prune.is_pruned(net) and int((net.weight != 0).sum()) == 2
+    by = {(net, "weight"): ag.arange(12.0).reshape(4, 3)}
+    prune.global_unstructured([*by], prune.L1Unstructured, importance_scores=by, amount=2)
+    assert net.weight_mask[0].tolist() == [0, 0, 1]
+
+
+def test_what_cannot_be_pruned_is_told() -> None:
+    net = nn.Linear(3, 2)
+    for wrong, told in [(lambda: prune.l1_unstructured(net, "wait", 1), "has no parameter 'wait'"),
+                        (lambda: prune.l1_unstructured(net, "weight", 7), "amount=7 of 6"),
+                        (lambda: prune.l1_unstructured(net, "weight", 1.5), "a share between"),
+                        (lambda: prune.ln_structured(net, "bias", 1, 2, 0), "of two axes or more"),
+                        (lambda: prune.random_structured(net, "weight", 1, 2), "dim=2 of"),
+                        (lambda: prune.custom_from_mask(net, "weight", ag.ones(2)), "of shape")]:
+        with pytest.raises((ValueError, IndexError), match=told):
+            wrong()
+        assert sorted(n for n, _ in net.named_parameters()) == ["bias", "weight"]
+    with pytest.raises(TypeError, match="methods that are unstructured"):
+        prune.global_unstructured([(net, "weight")], prune.RandomStructured, amount=1)
 
 
 class Twice(nn.Module):

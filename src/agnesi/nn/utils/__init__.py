@@ -6,6 +6,7 @@ from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.nn.utils import parametrizations as parametrizations
 from agnesi.nn.utils import parametrize as parametrize
+from agnesi.nn.utils import prune as prune
 from agnesi.nn.utils import rnn as rnn
 from agnesi.nn.utils import stateless as stateless
 from agnesi.nn.utils.fusion import fuse_conv_bn_eval as fuse_conv_bn_eval

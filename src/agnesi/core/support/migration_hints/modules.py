@@ -88,7 +88,6 @@ FileCheck : nothing: an inside of PyTorch's
 """
 
 NN_UTILS = """
-prune : `x * mask` in `forward`, or `nn.utils.parametrize.register_parametrization(model, name, f)`
 skip_init : nothing: initial values are drawn when a layer is made
 convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format : nothing: compiled code
     chooses how memory is laid out
