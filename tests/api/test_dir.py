@@ -21,7 +21,7 @@ MODULES = {
         "distributed", "distributions",
         "distributions.constraints", "distributions.transforms", "fft", "func", "image", "inspect",
         "linalg", "nn",
-        "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",
+        "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations", "nn.utils.prune",
         "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.flat",
         "optim.lr_scheduler", "optim.swa_utils", "random", "rewrite", "saving", "sklearn", "sparse",
         "special", "symbolic", "testing", "tree", "utils", "utils.checkpoint", "utils.data",
