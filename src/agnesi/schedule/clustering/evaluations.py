@@ -17,14 +17,20 @@ _MIN_ELEMENTS = 1 << 12
 #: Elements that a reduction reads in all, from which it does.
 _MIN_REDUCED_ELEMENTS = 1 << 10
 
+#: The axes along which a reduction goes.
+Axes = tuple[int, ...]
+_NOWHERE: dict[Axes, float] = {}
+_ONCE: tuple[dict[Axes, float], float] = {(): 1.0}, 0.0
+
 
 class Evaluations:
     """The counts of values, which users tell before makers are visited."""
 
     def __init__(self, facts: dict[int, NodeFacts]) -> None:
         self._facts = facts
-        #: For each point: where values are used, and moved elsewhere.
-        self._reads: dict[int, tuple[float, float]] = {}
+        #: For each point: where values are used, by the axes of the reduction around, and moved
+        #: elsewhere.
+        self._reads: dict[int, tuple[dict[Axes, float], float]] = {}
         #: In places of a value: those where it is used or broadcast, and others.
         self._places: dict[int, tuple[float, float]] = {}
 
@@ -32,16 +38,19 @@ class Evaluations:
         """Tell the operands of a node how often they are read, of which all users have been
         visited; ``kept`` says that it has memory.
         """
-        reads, places = self._reads.pop(id(node), ()), self._places.pop(id(node), ())
-        times = 1.0 if kept else max(sum(reads), 1.0)
+        reads, places = self._reads.pop(id(node), _ONCE), self._places.pop(id(node), ())
+        times = 1.0 if kept else max(_total(reads), 1.0)
+        around: dict[Axes, float] = reads[0] if not (kept or reads[1]) else {(): times}
         spots = 1.0 if kept else max(sum(places), 1.0)
         op, mine = node.op, self._facts[id(node)]
         for operand in node.inputs:
             if operand.op is None:
                 continue
-            aligned, moved = self._reads.get(id(operand), (0.0, 0.0))
-            if mine.axes or (op.pointwise and operand.shape == node.shape):
-                aligned = max(aligned, times)
+            aligned, moved = self._reads.get(id(operand), (_NOWHERE, 0.0))
+            if mine.axes:
+                aligned = _larger(aligned, {mine.axes: times})
+            elif op.pointwise and operand.shape == node.shape:
+                aligned = _larger(aligned, around)
             else:
                 many = guess(mine.weight) / max(guess(self._facts[id(operand)].weight), 1)
                 once = op.pointwise or op.parts is not None or "broadcast" in op.traits
@@ -56,10 +65,11 @@ class Evaluations:
 
     def are_many(self, node: Node, kernels: int) -> bool:
         """Return whether so many kernels would compute a value too often."""
-        times = sum(self._reads.get(id(node), (1.0,)))
+        reads = self._reads.get(id(node), _ONCE)
+        times = max(_total(reads), kernels * (max(reads[0].values(), default=0.0) + reads[1]))
         most = MAX_EXPENSIVE_EVALUATIONS if "heavy" in node.op.traits else MAX_CHEAP_EVALUATIONS
         size = self._facts[id(node)].weight
-        if kernels * times > most and size * kernels * times >= _MIN_ELEMENTS:
+        if times > most and size * times >= _MIN_ELEMENTS:
             return True
         if not self._facts[id(node)].axes:
             return False
@@ -67,3 +77,24 @@ class Evaluations:
         many = self._facts[id(node.inputs[0])].weight
         return (places > _MAX_REDUCTION_PLACES and many >= _MIN_SIZE_RATIO * size
                 and many * places >= _MIN_REDUCED_ELEMENTS)
+
+
+def _larger(one: dict[Axes, float], other: dict[Axes, float]) -> dict[Axes, float]:
+    """The larger count for each reduction around."""
+    if not one or one is other:
+        return other
+    return {axes: max(one.get(axes, 0.0), other.get(axes, 0.0)) for axes in {**one, **other}}
+
+
+def _total(reads: tuple[dict[Axes, float], float]) -> float:
+    """How often a value is computed for each of its elements.
+
+    Loops of a reduction also go through what those around them need, and what a reduction along
+    some of their axes does; those along others are loops of their own.
+    """
+    aligned, moved = reads
+    if len(aligned) < 2:
+        return sum(aligned.values()) + moved
+    apart = [n for axes, n in aligned.items()
+             if axes and not any(0 < len(a) < len(axes) and {*axes} >= {*a} for a in aligned)]
+    return max(sum(apart), *aligned.values()) + moved
