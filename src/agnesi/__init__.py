@@ -109,6 +109,8 @@ if TYPE_CHECKING:
     from agnesi.api.random import randn as randn
     from agnesi.api.sparse.coordinates import sparse_coo_tensor as sparse_coo_tensor
     from agnesi.api.sparse.functions import spmm as spmm
+    from agnesi.api.sparse.pytorch import sparse_csc_tensor as sparse_csc_tensor
+    from agnesi.api.sparse.pytorch import sparse_csr_tensor as sparse_csr_tensor
     from agnesi.api.torch.draws import *  # noqa: F403
     from agnesi.api.torch.kinds import *  # noqa: F403
     from agnesi.api.torch.numbers import *  # noqa: F403
@@ -227,6 +229,8 @@ _LATE = {
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "sparse": "agnesi.api.sparse",
     "sparse_coo_tensor": "agnesi.api.sparse.coordinates:sparse_coo_tensor",
+    "sparse_csc_tensor": "agnesi.api.sparse.pytorch:sparse_csc_tensor",
+    "sparse_csr_tensor": "agnesi.api.sparse.pytorch:sparse_csr_tensor",
     "spmm": "agnesi.api.sparse.functions:spmm",
     "special": "agnesi.api.special",
     "symbolic": "agnesi.api.symbolic",

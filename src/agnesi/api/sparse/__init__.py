@@ -48,6 +48,13 @@ from agnesi.api.sparse.functions import sub as sub
 from agnesi.api.sparse.functions import to_scipy as to_scipy
 from agnesi.api.sparse.functions import transpose as transpose
 from agnesi.api.sparse.functions import true_dot as true_dot
+from agnesi.api.sparse.pytorch import DoubleTensor as DoubleTensor
+from agnesi.api.sparse.pytorch import FloatTensor as FloatTensor
+from agnesi.api.sparse.pytorch import LongTensor as LongTensor
+from agnesi.api.sparse.pytorch import addmm as addmm
+from agnesi.api.sparse.pytorch import log_softmax as log_softmax
+from agnesi.api.sparse.pytorch import softmax as softmax
+from agnesi.api.sparse.pytorch import sum as sum
 from agnesi.api.sparse.tensors import CSC as CSC
 from agnesi.api.sparse.tensors import CSR as CSR
 from agnesi.api.sparse.tensors import SparseTensor as SparseTensor

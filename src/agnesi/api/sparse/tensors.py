@@ -25,6 +25,7 @@ from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, transposed_pattern
 from agnesi.ops.sparse.products import ROWS, ColumnProduct
+from agnesi.ops.sparse.words import Words
 
 
 def _named_in_errors(name: str) -> Callable[[F], F]:
@@ -44,7 +45,7 @@ def _only_values(*xs: Tensor) -> bool:
     return all(x.array is not None and not (x._requires_grad and STATE.recording) for x in xs)
 
 
-class SparseTensor:
+class SparseTensor(Words):
     """A matrix that keeps some elements: ``data`` where ``indices`` and ``indptr`` tell.
 
     Entry ``k`` of ``data`` belongs to row (CSR) or column (CSC) ``i`` where ``indptr[i] <= k <
@@ -111,6 +112,12 @@ class SparseTensor:
         tensor([1., 1.])
         """
         return self._made(data, self.indices, self.indptr, self.shape)
+
+    _with = with_data
+
+    @property
+    def _held(self) -> Tensor:
+        return self.data
 
     # -- what it is -----------------------------------------------------------------------
     @property
@@ -213,6 +220,15 @@ class SparseTensor:
         """
         found: Tensor = apply(IndexSum((0, 1), 0, self.shape), self.data, self.rows, self.cols)
         return found
+
+    to_dense = todense
+
+    def values(self) -> Tensor:
+        """The entries (PyTorch's).
+
+        :returns: ``data``.
+        """
+        return self.data
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.csr_array`` or ``csc_array`` on the same memory.
@@ -487,7 +503,21 @@ class CSR(SparseTensor):
     """
 
     __slots__ = ()
-    major, format = 0, "csr"
+    major, format, layout = 0, "csr", "sparse_csr"
+
+    def crow_indices(self) -> Tensor:
+        """Where the entries of each row begin, and the end (PyTorch's).
+
+        :returns: ``indptr``.
+        """
+        return self.indptr
+
+    def col_indices(self) -> Tensor:
+        """The columns of the entries (PyTorch's).
+
+        :returns: ``indices``.
+        """
+        return self.indices
 
 
 class CSC(SparseTensor):
@@ -507,7 +537,21 @@ class CSC(SparseTensor):
     """
 
     __slots__ = ()
-    major, format = 1, "csc"
+    major, format, layout = 1, "csc", "sparse_csc"
+
+    def ccol_indices(self) -> Tensor:
+        """Where the entries of each column begin, and the end (PyTorch's).
+
+        :returns: ``indptr``.
+        """
+        return self.indptr
+
+    def row_indices(self) -> Tensor:
+        """The rows of the entries (PyTorch's).
+
+        :returns: ``indices``.
+        """
+        return self.indices
 
 
 _KINDS: tuple[Any, Any] = (CSR, CSC)

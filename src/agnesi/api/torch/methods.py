@@ -150,6 +150,33 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None) -> Any:
     return COO(places, self[tuple(places)], self.shape, is_coalesced=True)
 
 
+@strict
+def to_sparse_csr(self: Tensor, dense_dim: None = None) -> Any:
+    """A matrix's elements that are not 0, by rows.
+
+    :param dense_dim: Taken from PyTorch's calls: all axes have places.
+    :returns: Gradients flow from its values to the tensor.
+    :rtype: CSR
+    :raises ShapeError: If it is no matrix.
+    """
+    return importlib.import_module("agnesi.api.sparse").csr(self)
+
+
+@strict
+def to_sparse_csc(self: Tensor, dense_dim: None = None) -> Any:
+    """A matrix's elements that are not 0, by columns.
+
+    :param dense_dim: Taken from PyTorch's calls: all axes have places.
+    :returns: Gradients flow from its values to the tensor.
+    :rtype: CSC
+    :raises ShapeError: If it is no matrix.
+    """
+    return importlib.import_module("agnesi.api.sparse").csc(self)
+
+
+to_sparse_coo = to_sparse
+
+
 @public
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The sum over the axes along which a shape would have to be broadcast.

@@ -26,6 +26,7 @@ from agnesi.ops.linalg.det import slogdet
 from agnesi.ops.linalg.products import multi_dot
 from agnesi.ops.numerics.calculus import trapezoid
 from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sparse.words import is_sparse
 
 __all__ = ["addbmm", "addmv", "addr", "adjoint", "baddbmm", "cartesian_prod", "chain_matmul",
            "cholesky_inverse", "cholesky_solve", "combinations", "cumulative_trapezoid",
@@ -36,7 +37,7 @@ _SHAPES = "ShapeError | If the shapes do not fit."
 
 def _operands(names: str, ndims: tuple[int, ...], *xs: Any) -> list[Tensor]:
     """The operands as tensors with so many axes."""
-    found = [as_tensor(x) for x in xs]
+    found = [x if is_sparse(x) else as_tensor(x) for x in xs]
     for name, ndim, x in zip(names.split(), ndims, found, strict=True):
         if x.ndim != ndim:
             raise ShapeError(f"{name} must have {ndim} axes, not {typed(x)}")

@@ -28,6 +28,7 @@ from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import sum_to
 from agnesi.ops.base.movement import matrix_transpose, permute_dims, reshape
 from agnesi.ops.base.reduce import sum as sum_over
+from agnesi.ops.sparse.words import is_sparse
 
 
 def dot2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -167,6 +168,10 @@ def matmul(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> T
     >>> ag.matmul(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), ag.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
+    if (type(x1) is not Tensor or type(x2) is not Tensor) and (is_sparse(x1) or is_sparse(x2)):
+        first: Any = x1
+        product: Tensor = first @ x2
+        return product
     a, b = pair(x1, x2)
     if (a._lazy or b._lazy) and (found := LENT.unsized_product(a, b)) is not None:
         return found if out is None else into(out, found)

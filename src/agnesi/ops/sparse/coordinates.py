@@ -5,6 +5,7 @@ They are PyTorch's COO tensors, and the gradients of tables of which a step uses
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -29,10 +30,11 @@ from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.sort import argsort
 from agnesi.ops.sparse.patterns import fixed, is_known, lined_up
 from agnesi.ops.sparse.products import ROWS
+from agnesi.ops.sparse.words import Words
 
 
 @strict_class
-class COO:
+class COO(Words):
     """A sparse tensor: values, and the place of each on the first axes.
 
     Values at one place count together, in any order.  Gradients are structured: there is one for
@@ -58,7 +60,6 @@ class COO:
 
     __slots__ = ("_coalesced", "_entries", "_lines", "_places", "shape")
     __array_ufunc__ = None
-    is_sparse = True
     layout = "sparse_coo"
 
     def __array__(self, *args: Any, **keywords: Any) -> NoReturn:
@@ -119,6 +120,21 @@ class COO:
         new = COO._made(self._places, values, shape, self._coalesced)
         new._lines = self._lines
         return new
+
+    _with = with_values
+
+    @property
+    def _held(self) -> Tensor:
+        return self._entries
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> COO:
+        """The same places with other values, computed from those that count.
+
+        :param function: Of the values, which gives 0 for 0.
+        :returns: Places in order, none twice.
+        """
+        whole = self.coalesce()
+        return whole.with_values(function(whole._entries))
 
     # -- what it is -----------------------------------------------------------------------
     def indices(self) -> Tensor:
@@ -244,6 +260,13 @@ class COO:
             return self._entries
         _, number, _ = self._grouped()
         return _added(self._entries, number, self.nnz)[number]
+
+    def firsts(self) -> Tensor:
+        """For each value whether it is the first one at its place.
+
+        :returns: Of booleans, a vector.
+        """
+        return not_equal(self._grouped()[2], 0)
 
     def _grouped(self) -> tuple[Tensor, Tensor, Tensor]:
         """The order of places, the number of each value's place in it, and whether it is the first

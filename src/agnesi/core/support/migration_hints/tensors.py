@@ -9,7 +9,7 @@ ipu xpu mtia pin_memory share_memory_ record_stream : nothing: there is one devi
 is_ipu is_maia is_mtia is_pinned is_set_to is_shared is_vulkan is_distributed is_inference is_conj
     is_neg : nothing: `x.device` is always 'cpu'
 is_coalesced coalesce dense_dim sparse_dim sparse_mask to_sparse_bsc to_sparse_bsr
-    to_sparse_coo to_sparse_csc to_sparse_csr to_padded_tensor to_mkldnn ccol_indices
+    to_padded_tensor to_mkldnn ccol_indices
     col_indices crow_indices row_indices smm sspaddmm sparse_resize_
     sparse_resize_and_clear_ resize_as_sparse_ : `ag.sparse_coo_tensor` and `ag.sparse.csr`, whose
     tensors are types of their own

@@ -122,8 +122,8 @@ float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_
 int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7 : `ag.int8`,
     `ag.uint8`: the smallest integers here
 sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc : `ag.sparse.csr`, `ag.sparse.csc`
-sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor
-    sparse_compressed_tensor : `ag.sparse.coo`, `ag.sparse.csr`, `ag.sparse.csc`
+sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor : `ag.sparse_csr_tensor`,
+    `ag.sparse_csc_tensor`, `ag.sparse_coo_tensor`
 layout memory_format legacy_contiguous_format strided jagged : nothing: memory is laid out by the
     compiler, and in row-major order between calls
 get_file_path import_ir_module import_ir_module_from_buffer parse_ir parse_schema parse_type_comment

@@ -1,0 +1,148 @@
+"""What sparse tensors are asked for in PyTorch's words, by coordinates or by rows and columns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core.accepted import DTypeLike
+from agnesi.core.ir.dims import Dim
+from agnesi.core.public import is_device, on_host
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import at
+
+
+class Words:
+    """Methods of PyTorch's sparse tensors; classes have ``_held`` and ``_with`` for the values."""
+
+    __slots__ = ()
+    is_sparse = True
+    shape: Any
+    _held: Any
+    _with: Any
+    map: Any
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of an axis.
+
+        :param dim: The axis.
+        :returns: Sizes.
+        :rtype: tuple of int or int
+        """
+        return self.shape if dim is None else self.shape[dim]
+
+    def dim(self) -> int:
+        """How many axes there are.
+
+        :returns: 2 for a matrix.
+        """
+        return len(self.shape)
+
+    def numel(self) -> int | Dim:
+        """How many elements there are, those that are 0 too.
+
+        :returns: The product of the sizes.
+        """
+        return math.prod(self.shape)
+
+    @property
+    def device(self) -> Any:
+        return self._held.device
+
+    def to(self, *target: Any, dtype: DTypeLike = None, device: str | None = None,
+           non_blocking: bool = False, copy: bool = False) -> Any:
+        """The same with values of another dtype; there is one device.
+
+        :param *target: What to become like.
+        :type *target: dtype, Tensor or device
+        :param dtype: The dtype, by name.
+        :param device: "cpu".
+        :param non_blocking: Taken from PyTorch's calls, and not needed.
+        :param copy: Whether to copy where nothing changes.
+        :returns: Gradients flow to the values.
+        :rtype: SparseTensor or COO
+        :raises ValueError: For another device.
+        """
+        on_host(device)
+        kinds = [t for t in target if type(t) is not bool and not is_device(t)]
+        if len(kinds) > 1:
+            raise TypeError(at(f"to() takes one dtype or tensor, not {len(kinds)}"))
+        wanted = dtype if dtype is not None else kinds[0] if kinds else None
+        if wanted is None:
+            return self._with(self._held.clone()) if copy else self
+        return self._with(self._held.astype(dtypes.as_dtype(getattr(wanted, "dtype", wanted))))
+
+    def cpu(self) -> Any:
+        """The tensor itself.
+
+        :returns: It is on the only device.
+        :rtype: SparseTensor or COO
+        """
+        return self
+
+    def cuda(self, device: object = None, non_blocking: bool = False) -> Any:
+        """An error that tells that there is no GPU, as a tensor's.
+
+        :param device: Which one.
+        :param non_blocking: Taken from PyTorch's calls.
+        :raises ValueError: Always.
+        """
+        return self._held.cuda()
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Let the values have a gradient, or none.
+
+        :param requires_grad: Whether they have one.
+        :returns: The tensor itself.
+        :rtype: SparseTensor or COO
+        """
+        self._held.requires_grad_(requires_grad)
+        return self
+
+    def sqrt(self) -> Any:
+        """The square roots of the values.
+
+        :returns: At the same places.
+        :rtype: SparseTensor or COO
+        """
+        return self.map(lambda x: x.sqrt())
+
+    def pow(self, exponent: float) -> Any:
+        """Powers of the values.
+
+        :param exponent: Above 0: what is 0 stays 0.
+        :returns: At the same places.
+        :rtype: SparseTensor or COO
+        :raises ValueError: If zeros would not stay zeros.
+        """
+        if not exponent > 0:
+            raise ValueError(at(f"pow({exponent!r}): zeros would not stay zeros; use todense()"))
+        return self.map(lambda x: x**exponent)
+
+    def abs(self) -> Any:
+        """The absolute values.
+
+        :returns: At the same places.
+        :rtype: SparseTensor or COO
+        """
+        return self.map(abs)
+
+
+def _conversion(name: str, dtype: str) -> Any:
+    def convert(self: Any) -> Any:
+        return self.to(dtype)
+
+    convert.__name__, convert.__qualname__ = name, f"Words.{name}"
+    convert.__doc__ = (f"The same with values of {dtype}.\n\n:returns: Gradients flow to them.\n"
+                       ":rtype: SparseTensor or COO")
+    return convert
+
+
+for _name, _dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"),
+                      ("int", "int32"), ("long", "int64")):
+    setattr(Words, _name, _conversion(_name, _dtype))
+
+
+def is_sparse(x: Any) -> bool:
+    """Return whether an operand keeps some of its elements only."""
+    return isinstance(x, Words)
