@@ -116,3 +116,9 @@ def test_jit_takes_and_gives_them() -> None:
 def test_what_does_not_fit_is_told(make: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=text):
         make()
+
+
+def test_what_a_trace_finds_out_about_a_tensor_outside_serves_eager_products_too() -> None:
+    a = sparse()
+    for run in (ag.jit(lambda x: a @ x), lambda x: a @ x):
+        np.testing.assert_array_equal(run(ag.ones(3)), DENSE.sum(1))

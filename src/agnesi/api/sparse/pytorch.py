@@ -30,7 +30,7 @@ def sum(input: Any, dim: int | None = None, dtype: DTypeLike = None) -> Any:
     :returns: Sparse if the operand is one by coordinates and an axis is given.
     :rtype: Tensor or COO
     :raises IndexError: If the axis has no places.
-    :see: sparse.sp_sum, sum
+    :see: sparse.sp_sum
 
     >>> ag.sparse.sum(ag.tensor([[0.0, 2.0], [1.0, 0.0]]).to_sparse(), 0).to_dense()
     tensor([1., 2.])
@@ -47,7 +47,7 @@ def softmax(input: COO, dim: int, *, dtype: DTypeLike = None) -> COO:
     :param dtype: Of the values that are taken; theirs by default.
     :returns: At the same places, as ``coalesce`` gives them.
     :raises IndexError: If the axis has no places.
-    :see: sparse.log_softmax, softmax
+    :see: sparse.log_softmax
 
     >>> x = ag.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [0.0, 0.0, 5.0], (2, 3))
     >>> ag.sparse.softmax(x, dim=1).to_dense()
@@ -67,7 +67,7 @@ def log_softmax(input: COO, dim: int, *, dtype: DTypeLike = None) -> COO:
     :param dtype: Of the values that are taken; theirs by default.
     :returns: At the same places, as ``coalesce`` gives them.
     :raises IndexError: If the axis has no places.
-    :see: sparse.softmax, log_softmax
+    :see: sparse.softmax
 
     >>> x = ag.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [0.0, 0.0, 5.0], (2, 3))
     >>> ag.sparse.log_softmax(x, dim=1).values()
@@ -112,7 +112,7 @@ def addmm(mat: TensorLike, mat1: Any, mat2: Any, *, beta: float = 1, alpha: floa
     :param beta, alpha: Numbers.
     :returns: Dense.
     :raises ShapeError: If the shapes do not fit.
-    :see: sparse.mm, addmm
+    :see: sparse.mm
 
     >>> ag.sparse.addmm(ag.ones((2, 2)), ag.eye(2).to_sparse(), ag.eye(2), alpha=3)
     tensor([[4., 1.],

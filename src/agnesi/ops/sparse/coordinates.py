@@ -423,11 +423,12 @@ class COO(Words):
         """The values' order by rows, their columns, and where rows begin; kept where known."""
         if self._lines is not None:
             return self._lines
-        rows, columns = self._places[0], self._places[1]
-        found = lined_up(rows, columns, self.shape[0])
-        if is_known(self._places):
-            self._lines = found
-        return found
+        places: Any = self._places
+        if is_known(places):  # of constants, while a graph is traced, too
+            rows, columns = map(fixed, places.array)
+            self._lines = lined_up(rows, columns, self.shape[0])
+            return self._lines
+        return lined_up(places[0], places[1], self.shape[0])
 
     def sum(self, dim: int | None = None) -> Any:
         """The sum of all, or along an axis with places (sparse).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import Dim
@@ -62,6 +62,7 @@ class Words:
         :returns: Gradients flow to the values.
         :rtype: SparseTensor or COO
         :raises ValueError: For another device.
+        :raises TypeError: If several dtypes are given.
         """
         on_host(device)
         kinds = [t for t in target if type(t) is not bool and not is_device(t)]
@@ -80,14 +81,15 @@ class Words:
         """
         return self
 
-    def cuda(self, device: object = None, non_blocking: bool = False) -> Any:
+    def cuda(self, device: object = None, non_blocking: bool = False) -> NoReturn:
         """An error that tells that there is no GPU, as a tensor's.
 
         :param device: Which one.
         :param non_blocking: Taken from PyTorch's calls.
         :raises ValueError: Always.
         """
-        return self._held.cuda()
+        self._held.cuda()
+        raise AssertionError
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Let the values have a gradient, or none.
