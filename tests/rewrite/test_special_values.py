@@ -135,7 +135,7 @@ def test_what_hides_something_is_found(pattern, replacement):
 #: Function rules that stabilise, or change the order of sums: they are tried with exact values in
 #: test_stability.py, or their operands in test_rules.py.
 NEARER = {
-    "sum_of_product", "log_inside", "cancel_factors", "pair_factors",
+    "log_inside", "cancel_factors", "pair_factors",
     "distribute", "product_with_inverse", "solution_of_triangle", "scaled_operand",
     "factor_of_winners", "double_number",
 }

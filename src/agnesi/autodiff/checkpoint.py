@@ -21,7 +21,7 @@ from agnesi.core.dispatch import current, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import higher
-from agnesi.core.storage.views import root, share
+from agnesi.core.storage.views import root, share, views_of
 from agnesi.core.support.config import MODE, STATE, switched, witnessed
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_tracing
@@ -328,7 +328,7 @@ class as_before(Block):  # noqa: N801 - used as a function
             for reference, old in self._changes:
                 x = reference()
                 if x is not None:
-                    views = [v for ref in (x._version or [0])[1:] if (v := ref()) is not None]
+                    views = views_of(x)
                     self._swapped += [
                         (t, t.array, t._version, t._view, t.node, t._requires_grad)
                         for t in (x, *views)

@@ -6,13 +6,14 @@ an operand requires a gradient. Else only the node is made.
 
 **What a record keeps.** The values of the inputs named in the operation's ``keep_inputs``, and of
 the result if ``keep_output``; of all else shape and dtype only. A kept value comes with the count
-of changes of its memory at that time, and a later change in place is an error when the value is
-read. Compiled code counts its changes, too (``number_changes`` in ``runtime/native/entry.ll``),
-and a trace notes the same (``Reads`` in ``autodiff/recording.py``). A recorded call of a jitted
-function that changes state keeps copies of what it changes; its derivative is traced with these
-copies in the place of the tensors (``Trace.lend`` in ``compiler/tracing/trace.py``). Where
-gradients lead into changed state, or through what was computed before the call, ``notice`` marks
-the specialization, and the function runs eagerly.
+of changes of its memory at that time. A later change in place that is recorded, too, copies it
+first; after one that is not (``no_grad``) it is an error to read the value. Compiled code counts
+its changes, too (``number_changes`` in ``runtime/native/entry.ll``), and a trace notes the same
+(``Reads`` in ``autodiff/recording.py``). A recorded call of a jitted function that changes state
+keeps copies of what it changes; its derivative is traced with these copies in the place of the
+tensors (``Trace.lend`` in ``compiler/tracing/trace.py``). Where gradients lead into changed state,
+or through what was computed before the call, ``notice`` marks the specialization, and the function
+runs eagerly.
 
 **Views.** A tensor that views another knows its base and the operation between them
 (``core/storage/views.py``). Tensors on one memory share a counter of changes. A change in place
@@ -36,7 +37,15 @@ from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.storage.leaves import COPY, node_of
 from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
-from agnesi.core.storage.views import element_place, let_go, looking_through, root, share
+from agnesi.core.storage.views import (
+    element_place,
+    let_go,
+    looking_through,
+    register,
+    root,
+    share,
+    views_of,
+)
 from agnesi.core.storage.written import need_place, read_only
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES, switched
@@ -173,6 +182,8 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         source = inputs[i]
         source.value = x.array
         source.version = counter
+        if x._view is not None:
+            register(counter, source)
     if op.keep_output:
         keep(t, node)
 
@@ -203,9 +214,8 @@ def record_many(results: Sequence[Tensor], op: Op, xs: tuple[Tensor, ...]) -> No
 # -- views ----------------------------------------------------------------------------------
 def _spread(root: Tensor) -> None:
     """Views that look again will find what ``root`` is now: with gradients, or without."""
-    for ref in root._version[1:]:  # type: ignore[index]
-        view = ref()
-        if view is not None and view._view.seen != root._version[0]:  # type: ignore[index]
+    for view in views_of(root):
+        if view._view.seen != root._version[0]:  # type: ignore[index]
             view._requires_grad = root._requires_grad
 
 
@@ -465,11 +475,20 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
 
 
 def _preserve(target: Tensor) -> None:
-    """Let the record keep the old value, which `x *= y` itself needs for its gradient."""
-    node = target.node
-    if node is not None and node.value is target.array:
-        node.value = target.array.copy()  # type: ignore[union-attr]
-        node.version = node.version and node.version[:1]
+    """Let the record keep old values of the memory that is about to change: ``x *= y`` itself needs
+    one for its gradient, and so may what read it before, or a view of it.
+    """
+    data: Any = target.array
+    family = target._version or [0]
+    readers = [*looking_through(target), *[ref() for ref in family[1:]]]
+    for node in [x.node if isinstance(x, Tensor) else x for x in readers]:
+        if node is None or node.value is None:
+            continue
+        if node.version is family or (
+            node.version is None and np.may_share_memory(node.value, data)
+        ):
+            node.value = node.value.copy()
+            node.version = node.version and node.version[:1]
 
 
 def _refuse_declared(target: Tensor) -> None:

@@ -11,6 +11,7 @@ there. Gradients that add to earlier ones do exist.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, NoReturn
 
 import numpy as np
@@ -242,3 +243,5 @@ def keep(t: Tensor, node: Node) -> None:
         counter = t._version = [0]
     node.value = t.array
     node.version = counter
+    if t._view is not None:
+        counter.append(weakref.ref(node))

@@ -16,7 +16,7 @@ from agnesi.autodiff.recording import detach
 from agnesi.core.dispatch import current, touch
 from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
-from agnesi.core.storage.views import root, share
+from agnesi.core.storage.views import root, share, views_of
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import current_trace, outermost
 from agnesi.core.tensor import Tensor, symbol
@@ -59,8 +59,8 @@ def renew(x: Tensor) -> None:
     """Let a tensor of a trace have memory of its own, and views of it look into the old one."""
     outer = outermost()
     node, view = current(x), x._view
-    views = [t for ref in (x._version or [0])[1:] if (t := ref()) is not None
-             and t.array is None and t._view is not None and t._view.base is x]
+    views = [t for t in views_of(x)
+             if t.array is None and t._view is not None and t._view.base is x]
     if x.array is not None and view is not None:
         _refuse(f"x.data = y of {typed(x)}, a view")
     if current_trace() is not outer and views:

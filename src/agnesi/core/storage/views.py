@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
 
@@ -38,7 +39,7 @@ def share(t: Tensor, op: Op, base: Tensor) -> None:
         return
     t._version = counter
     t._view = View(base, op, counter[0])
-    _register(counter, t)
+    register(counter, t)
 
 
 def taken(t: Tensor) -> Tensor:
@@ -72,11 +73,19 @@ def _alias(view: np.ndarray, base: np.ndarray) -> bool:
     return np.may_share_memory(view, base)
 
 
-def _register(family: list[Any], t: Tensor) -> None:
-    """Let the family of tensors on one memory know a view, weakly (see :func:`_spread`)."""
+def register(family: list[Any], t: Tensor | Node) -> None:
+    """Let the family of tensors on one memory know a view, or a node that keeps one's value for a
+    gradient, weakly.
+    """
     family.append(weakref.ref(t))
     if len(family) > 32 and len(family) & (len(family) - 1) == 0:
         family[1:] = [ref for ref in family[1:] if ref() is not None]
+
+
+def views_of(x: Tensor) -> list[Tensor]:
+    """All tensors that look into the memory of one."""
+    found = [ref() for ref in (x._version or [0])[1:]]
+    return [t for t in found if isinstance(t, Tensor)]
 
 
 def let_go(x: Tensor) -> None:
