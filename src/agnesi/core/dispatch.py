@@ -39,6 +39,7 @@ from agnesi.core.storage.leaves import COPY, node_of
 from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
 from agnesi.core.storage.views import (
     element_place,
+    keep_old,
     let_go,
     looking_through,
     register,
@@ -459,7 +460,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
         _refuse_leaf(target)
         source = current(value) if value._requires_grad else graph_node(wrap(value.array.copy()))
         node = node_of_type(COPY, (source,), (source.shape, source.dtype), user_where(2))
-        _preserve(target)
+        keep_old(target)
     if MODE.get().watch is not None:
         MODE.get().watch(target)
     if not target.array.flags.writeable:
@@ -472,23 +473,6 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     else:
         touch(target)
     return target
-
-
-def _preserve(target: Tensor) -> None:
-    """Let the record keep old values of the memory that is about to change: ``x *= y`` itself needs
-    one for its gradient, and so may what read it before, or a view of it.
-    """
-    data: Any = target.array
-    family = target._version or [0]
-    readers = [*looking_through(target), *[ref() for ref in family[1:]]]
-    for node in [x.node if isinstance(x, Tensor) else x for x in readers]:
-        if node is None or node.value is None:
-            continue
-        if node.version is family or (
-            node.version is None and np.may_share_memory(node.value, data)
-        ):
-            node.value = node.value.copy()
-            node.version = node.version and node.version[:1]
 
 
 def _refuse_declared(target: Tensor) -> None:

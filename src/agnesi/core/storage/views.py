@@ -104,6 +104,23 @@ def looking_through(x: Tensor, ends: Callable[[Tensor], bool] | None = None) -> 
     return found[::-1]
 
 
+def keep_old(target: Tensor) -> None:
+    """Let the record keep old values of the memory that is about to change: ``x *= y`` itself needs
+    one for its gradient, and so may what read it before, or a view of it.
+    """
+    data: Any = target.array
+    family = target._version or [0]
+    readers = [*looking_through(target), *[ref() for ref in family[1:]]]
+    for node in [x.node if isinstance(x, Tensor) else x for x in readers]:
+        if node is None or node.value is None:
+            continue
+        if node.version is family or (
+            node.version is None and np.may_share_memory(node.value, data)
+        ):
+            node.value = node.value.copy()
+            node.version = node.version and node.version[:1]
+
+
 def root(target: Tensor) -> Tensor:
     """Whose memory a tensor looks into."""
     while target._view is not None:
