@@ -278,3 +278,11 @@ def test_specified_shapes_are_checked_when_the_function_runs(known):
     assert f(np.ones((2, 3)), 3).shape == (2, 3)
     with pytest.raises(ValueError, match="the size of axis 1 is not"):
         f(np.ones((2, 4)), 3)
+
+
+@pytest.mark.parametrize("dtype", [np.dtype("float32"), np.float32, "<f4"], ids=str)
+def test_dtypes_are_written_in_any_of_numpys_ways(dtype):
+    x = T.vector("x", dtype=dtype)
+    for made in (x, T.scalar(dtype=dtype), T.tensor3("t", dtype), T.cast(x, dtype), x.astype(dtype),
+                 T.zeros(2, dtype=dtype), T.TensorType(dtype, (False,))("y")):
+        assert made.dtype == "float32"

@@ -319,7 +319,8 @@ def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[An
         for numbers in (*apart, *alike):
             _fit_broadcasts(xs, numbers)
         with suppress(*EXPLAINED):  # where it fails, sizes must be equal, perhaps
-            return apart, [_tried(call, xs, k) for k in apart]
+            known, tried = apart, [_tried(call, xs, k) for k in apart]
+            return _in_another_order(call, xs, names, known, tried)
         try:
             known, tried = alike[:1], [_tried(call, xs, alike[0])]
         except EXPLAINED:
@@ -348,6 +349,17 @@ def _fit_broadcasts(xs: Sequence[Tensor], known: dict[Dim, int]) -> None:
                     {n: v} for n in names for v in range(2 * wanted)
                     if size_with(first, {**known, n: v}) == size_with(part, {**known, n: v})), {}))
             fixed.update(names)
+
+
+def _in_another_order(call: Call, xs: Sequence[Tensor], names: list[Dim], known: list[Any],
+                      tried: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Trials and one more: which of two sizes is the greater one is another one there."""
+    if len(names) > 1 < len(known):
+        other = dict(zip(names, [known[1][n] for n in names][::-1], strict=True))
+        with suppress(*EXPLAINED):
+            _fit_broadcasts(xs, other)
+            return [*known, other], [*tried, _tried(call, xs, other)]
+    return known, tried
 
 
 def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:

@@ -61,3 +61,40 @@ def test_what_is_refused():
         ag.associative_scan(ag.add, (ag.ones(2), ag.ones(3)))
     with pytest.raises(ag.ShapeError, match="a nest like its operands"):
         ag.associative_scan(lambda a, b: a.sum(), ag.ones(4))
+
+
+@pytest.mark.parametrize("branches", [
+    (lambda x: x[1:] * 2, lambda x: x),
+    (lambda x: x[x > 1], lambda x: ag.concat([x, x * 3])),
+    (lambda x: ag.repeat(x, ag.arange(x.shape[0])), lambda x: x[::2]),
+    (lambda x: ag.outer(x, x[:2]), lambda x: ag.outer(x[1:], x).sin()),
+], ids=["part", "masked", "repeated", "matrix"])
+def test_branches_may_return_what_differs_in_size(branches):
+    def chosen(x, way):
+        return ag.cond(way > 0, *branches, x)
+
+    def slope(x, way):
+        return ag.grad(lambda x: (chosen(x, way) ** 2).sum())(x)
+
+    x, way = ag.symbolic.fvector("x"), ag.symbolic.lscalar("way")
+    declared = ag.function([x, way], chosen(x, way))
+    moved = ag.function([x, way], ag.symbolic.grad((chosen(x, way) ** 2).sum(), x))
+    compiled, changed = ag.jit(chosen), ag.jit(slope)
+    for n in (2, 4):
+        given = ag.arange(n * 1.0)
+        for way in (1, -1):
+            wanted, by = chosen(given, way).numpy(), slope(given, way).numpy()
+            for f in (declared, compiled):
+                np.testing.assert_allclose(f(given, ag.tensor(way)), wanted, rtol=1e-6)
+            for f in (moved, changed):
+                np.testing.assert_allclose(f(given, ag.tensor(way)), by, rtol=1e-6)
+
+
+def test_a_list_that_doubles_runs_eagerly():
+    def doubled(x):
+        step = lambda s: (s[0] + 1, ag.concat([s[1], s[1] * 2]))  # noqa: E731 - a pair of carries
+        return ag.while_loop(lambda s: s[0] < 2, step, (0, x))[1]
+
+    with pytest.warns(RuntimeWarning, match="grows, and is read in the loop"):
+        found = ag.jit(doubled)(ag.tensor([1.0]))
+    assert found.tolist() == [1, 2, 2, 4]

@@ -328,3 +328,21 @@ def test_shapes_that_begin_with_numbers_are_of_the_program():
         assert ag.zeros(shape).dtype == ag.random.normal(size=shape).dtype == "float64"
     with pytest.raises(TypeError, match="convolve_size0"):
         ag.save([ag.zeros(ag.convolve(x, x).shape)], "/dev/null", inputs=[x])
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2)])
+def test_a_size_that_is_the_greater_of_two_is_neither(sizes):
+    x, y = ag.symbolic.fvector("x"), ag.symbolic.fvector("y")
+    longest = ag.maximum(x.shape[0], y.shape[0])
+    padded = ag.pad(x, [(0, longest - x.shape[0])])
+    found = ag.function([x, y], [padded, ag.zeros(padded.shape[0])])
+    for value in found(*(np.ones(n, "float32") for n in sizes)):
+        assert value.shape == (3,)
+
+
+def test_numbers_are_counted_where_their_greatest_is_not_known():
+    x = ag.symbolic.lvector("x")
+    found = ag.function([x], ag.bincount(x, minlength=2))
+    assert found([2, 0, 2]).tolist() == [1, 0, 2] and found([]).tolist() == [0, 0]
+    with pytest.raises(ValueError, match="must not be negative"):
+        found([-1])

@@ -23,6 +23,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import TraceError, at, typed
+from agnesi.core.support.tracing import refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor, cast
@@ -82,10 +83,11 @@ class _Growing:
         sizes = {d for n in sizes_in(nodes) for d in leaves_of(n)}
         for k, node in self.free.items():
             if node in there or node.shape[0] in sizes:
-                raise TraceError(at(
-                    f"while_loop: {self.carry.paths[k]} grows, and is read in the loop, where its "
-                    "size is another one in every step; carry what is read of it (its last row, "
-                    "how many rows it has) beside it"))
+                why = (f"{self.carry.paths[k]} grows, and is read in the loop, where its size is "
+                       "another one in every step")
+                instead = "carry what is read of it (its last row, how many rows it has) beside it"
+                refuse_to_compile(why, instead)
+                raise TraceError(at(f"while_loop: {why}; {instead}"))
 
     def proceeds(self, state: Any) -> Any:
         """Whether there is another step."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -19,6 +20,7 @@ from agnesi.api.control.nests import (
     snapshot,
     widened,
 )
+from agnesi.api.control.unequal import Filled
 from agnesi.autodiff import branches as _branches  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of scans
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
@@ -274,6 +276,8 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function,
     shape, its_shape = parts[0][1], parts[1][1]
     if shape != its_shape:
         raise _different("cond", "branches return", shape, its_shape)
+    filled = Filled(parts[0][2], parts[1][2])
+    parts = [(t, form, filled.up(ys, functools.partial(within, t))) for t, form, ys in parts]
     dtypes = _agreed("cond", shape.paths("the result"), parts[0][2], parts[1][2])
     changed: dict[Any, Capture] = {}
     for trace, *_ in parts:
@@ -296,7 +300,7 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function,
         found = applied(Cond(*bodies), chosen, *captured)
     note_body_checks(bodies, found)
     stores("cond", list(changed.values()), found[len(dtypes):])
-    return shape.build(found[: len(dtypes)])
+    return shape.build(filled.cut(found[: len(dtypes)], chosen))
 
 
 def chosen_graphs(chosen: Tensor, then: Any, otherwise: Any) -> Any:
@@ -307,6 +311,8 @@ def chosen_graphs(chosen: Tensor, then: Any, otherwise: Any) -> Any:
     (first, shape), (second, its_shape) = tree.flatten(then), tree.flatten(otherwise)
     if shape != its_shape:
         raise _different("ifelse", "results have", shape, its_shape)
+    filled = Filled(first, second)
+    first, second = (filled.up(ys, nullcontext) for ys in (first, second))
     dtypes = _agreed("ifelse", shape.paths("the result"), first, second)
     ends = [
         [graph_node(as_tensor(y, d)) for y, d in zip(ys, dtypes, strict=True)]
@@ -314,7 +320,8 @@ def chosen_graphs(chosen: Tensor, then: Any, otherwise: Any) -> Any:
     ]
     edge = _edge(*ends)
     bodies = [enclosed(edge, nodes) for nodes in ends]
-    return shape.build(applied(Cond(*bodies), chosen, *map(symbol, edge)))
+    found = applied(Cond(*bodies), chosen, *map(symbol, edge))
+    return shape.build(filled.cut(found, chosen))
 
 
 def _edge(first: Sequence[Node], second: Sequence[Node]) -> list[Node]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from agnesi.compat.theano.types import TensorType
@@ -12,7 +14,7 @@ def upcast(*dtypes: str) -> str:
     return np.result_type(*map(np.dtype, dtypes)).name
 
 
-def ScalarType(dtype: str) -> TensorType:  # noqa: N802 - a class there
+def ScalarType(dtype: Any) -> TensorType:  # noqa: N802 - a class there
     """The type of single numbers: that of tensors without axes."""
     return TensorType(dtype, ())
 

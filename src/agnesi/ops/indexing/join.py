@@ -24,6 +24,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
+from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import remainder, subtract
 from agnesi.ops.base.convert import SCALARS, as_tensor, common
 from agnesi.ops.base.creation import filled
@@ -287,10 +288,10 @@ PAD_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
 # -- borders ------------------------------------------------------------------------------------
-def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+def _widths(pad_width: Any, ndim: int) -> list[tuple[Any, Any]]:
     """Border before and behind each axis, from NumPy's forms: n, (n,), (a, b), ((a, b), ...)."""
     try:
-        given = np.asarray(pad_width)
+        given = np.asarray(_told(pad_width))
     except ValueError:  # its parts differ in length
         given = np.zeros((0, 0, 0))
     if given.ndim > 2 or given.shape[:-1] not in ((), (1,), (ndim,)) or given.shape[-1:] > (2,):
@@ -298,10 +299,18 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
             f"pad_width must be n, (before, after), or such a pair for each of {ndim} dimensions, "
             f"not {pad_width!r}"
         )
-    widths = np.broadcast_to(given, (ndim, 2))
-    if widths.dtype.kind not in "iu" or (widths < 0).any():
+    widths = np.broadcast_to(given, (ndim, 2)).tolist()
+    if not all(isinstance(n, Dim) or (type(n) is int and n >= 0) for n in itertools.chain(*widths)):
         raise ValueError(f"pad_width must hold integers that are not negative, not {pad_width!r}")
-    return [(int(a), int(b)) for a, b in widths]
+    return [(a, b) for a, b in widths]
+
+
+def _told(widths: Any) -> Any:
+    """Widths of borders with sizes in the place of integer scalars whose values are not known."""
+    if isinstance(widths, (list, tuple)):
+        return [_told(n) for n in widths]
+    unknown = isinstance(widths, Tensor) and widths.array is None and widths.ndim == 0
+    return size_of(widths, "a width") if unknown else widths
 
 
 @public
@@ -382,7 +391,7 @@ def _with_constants(x: Tensor, widths: list[tuple[int, int]], given: Any) -> Ten
 
 
 def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
-    if not any(a or b for a, b in widths):
+    if not any(pair != (0, 0) for pair in widths):
         return apply(COPY, x)
     pairs = list(zip(widths, x.shape, strict=True))
     shape = tuple(before + n + after for (before, after), n in pairs)

@@ -220,8 +220,7 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
     if length is None:
         longest = maximum(greatest(x, initial=-1) + 1, minlength)
         length = size_of(longest, "the greatest number")
-    if x.size:
-        x = ensure(x, least(x) >= 0, "numbers to count must not be negative")
+    x = ensure(x, least(x, initial=0) >= 0, "numbers to count must not be negative")
     return _counted(x, length, weights)
 
 

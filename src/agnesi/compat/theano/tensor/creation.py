@@ -22,7 +22,7 @@ _AXES: dict[str, tuple[bool, ...]] = {
 
 
 def _constructor(dtype: str | None, broadcastable: tuple[bool, ...]) -> Callable[..., Variable]:
-    def make(name: str | None = None, dtype: str | None = dtype, **shape: Any) -> Variable:
+    def make(name: str | None = None, dtype: Any = dtype, **shape: Any) -> Variable:
         sizes = shape.get("shape")
         return TensorType(dtype or config.symbolic_float, broadcastable, shape=sizes)(name)
 

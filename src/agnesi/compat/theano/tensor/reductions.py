@@ -187,7 +187,7 @@ def argsort(x: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) 
 
 
 def topk_and_argtopk(x: Any, kth: Any, axis: int = -1, sorted: bool = True,
-                     idx_dtype: str = "int64") -> tuple[Variable, Variable]:
+                     idx_dtype: Any = "int64") -> tuple[Variable, Variable]:
     """The largest elements (smallest for negative ``kth``) and where they are."""
     x = as_tensor_variable(x)
     order = argsort(-x if kth > 0 else x, axis)
@@ -204,7 +204,7 @@ def topk(x: Any, kth: Any, axis: int = -1, sorted: bool = True) -> Variable:
 
 
 def argtopk(x: Any, kth: Any, axis: int = -1, sorted: bool = True,
-            idx_dtype: str = "int64") -> Variable:
+            idx_dtype: Any = "int64") -> Variable:
     """Where the largest elements are."""
     return topk_and_argtopk(x, kth, axis, idx_dtype=idx_dtype)[1]
 
@@ -227,12 +227,6 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None,
              assert_nonneg: bool = False) -> Variable:
     """How often each number occurs."""
     x = as_tensor_variable(x)
-    if not isinstance(x._value.shape[0], int):
-        kept = cast(x, "int64")._value
-        length = F.maximum(F.max(kept, initial=-1) + 1, bare(minlength or 0))
-        more: Any = 1 if weights is None else as_tensor_variable(weights)._value
-        none = F.zeros((length,), dtype="int64" if weights is None else more.dtype)
-        return wrapped(F.index_put(none, kept, more, accumulate=True))
     return lifted(agnesi.bincount)(x, weights, minlength=minlength or 0)
 
 
