@@ -45,6 +45,8 @@ from agnesi.ops.base.creation import constant, zeros_like
 #: Sizes that calls are tried with, what is the same for all of them is a number; and others for
 #: calls whose arguments, as places, do not fit those.
 _TRIED = ((6, 11, 2), (300, 307))
+#: How many sizes that are known are tried for all others after these.
+_MOST_FIXED = 3
 #: Types of calls that were tried, and how many are kept.
 _MET: dict[Any, Any] = {}
 _MOST_MET = 256
@@ -312,9 +314,11 @@ def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any
 
 def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[Any], list[Any]]:
     """Sizes that fit a call, as many as were found, and its types with them."""
-    for sizes in _TRIED:
+    fixed = {n for x in xs for n in x.shape if type(n) is int and n > 1}
+    trials = [*_TRIED, *((n,) for n in sorted(fixed)[:_MOST_FIXED])]
+    for sizes in trials:
         apart = [{name: first + step * i for i, name in enumerate(names)}
-                 for first, step in zip(sizes[:2], (1, 3), strict=True)]
+                 for first, step in zip(sizes[:2], (1, 3), strict=False)]
         alike = [dict.fromkeys(names, n) for n in sizes]
         for numbers in (*apart, *alike):
             _fit_broadcasts(xs, numbers)
@@ -324,7 +328,7 @@ def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[An
         try:
             known, tried = alike[:1], [_tried(call, xs, alike[0])]
         except EXPLAINED:
-            if sizes is _TRIED[-1]:
+            if sizes is trials[-1]:
                 raise
             continue
         for k in alike[1:]:

@@ -88,13 +88,3 @@ def test_branches_may_return_what_differs_in_size(branches):
                 np.testing.assert_allclose(f(given, ag.tensor(way)), wanted, rtol=1e-6)
             for f in (moved, changed):
                 np.testing.assert_allclose(f(given, ag.tensor(way)), by, rtol=1e-6)
-
-
-def test_a_list_that_doubles_runs_eagerly():
-    def doubled(x):
-        step = lambda s: (s[0] + 1, ag.concat([s[1], s[1] * 2]))  # noqa: E731 - a pair of carries
-        return ag.while_loop(lambda s: s[0] < 2, step, (0, x))[1]
-
-    with pytest.warns(RuntimeWarning, match="grows, and is read in the loop"):
-        found = ag.jit(doubled)(ag.tensor([1.0]))
-    assert found.tolist() == [1, 2, 2, 4]

@@ -8,7 +8,7 @@ from step to step.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from agnesi.api.control.nests import Nest
 from agnesi.api.control.steps import Loop
@@ -33,6 +33,12 @@ from agnesi.ops.indexing.join import concat
 Function = Callable[..., Any]
 
 
+def _refuse(why: str, instead: str) -> NoReturn:
+    """Refuse a loop whose list does more than grow; ``jit`` runs its function eagerly."""
+    refuse_to_compile(why, instead)
+    raise TraceError(at(f"while_loop: {why}; {instead}"))
+
+
 def growing_leaves(body: Function, carry: Nest) -> list[int]:
     """The places of carries that one step makes longer by what it appends."""
     with tracing(*carry.tensors) as trace:
@@ -43,10 +49,9 @@ def growing_leaves(body: Function, carry: Nest) -> list[int]:
         found = [k for k, (leaf, x) in enumerate(zip(leaves, inner, strict=True))
                  if isinstance(leaf, Tensor) and _grew(leaf, x)]
         if found and trace.states():
-            raise TraceError(at(
-                f"while_loop: {carry.paths[found[0]]} grows, and the body changes tensors in place "
-                "(drawing random numbers does so too): the loop runs twice, first to count its "
-                "steps; carry what it changes"))
+            _refuse(f"{carry.paths[found[0]]} grows, and the body changes tensors in place "
+                    "(drawing random numbers does so too): the loop runs twice, first to count its "
+                    "steps", "carry what it changes")
     return found
 
 
@@ -83,11 +88,9 @@ class _Growing:
         sizes = {d for n in sizes_in(nodes) for d in leaves_of(n)}
         for k, node in self.free.items():
             if node in there or node.shape[0] in sizes:
-                why = (f"{self.carry.paths[k]} grows, and is read in the loop, where its size is "
-                       "another one in every step")
-                instead = "carry what is read of it (its last row, how many rows it has) beside it"
-                refuse_to_compile(why, instead)
-                raise TraceError(at(f"while_loop: {why}; {instead}"))
+                _refuse(f"{self.carry.paths[k]} grows, and is read in the loop, where its size is "
+                        "another one in every step",
+                        "carry what is read of it (its last row, how many rows it has) beside it")
 
     def proceeds(self, state: Any) -> Any:
         """Whether there is another step."""
@@ -120,10 +123,9 @@ class _Growing:
             parts = [*node.inputs[1:], *parts]
             node = node.inputs[0]
         if node is not self.free[k] or not parts:
-            raise TraceError(at(
-                f"while_loop: {self.carry.paths[k]} begins as {typed(self.carry.tensors[k])} and "
-                f"becomes {typed(new)}; a carry that grows is appended to, and nothing else: "
-                "ag.concat([carry, rows])"))
+            _refuse(f"{self.carry.paths[k]} begins as {typed(self.carry.tensors[k])} and becomes "
+                    f"{typed(new)}", "a carry that grows is appended to, and nothing else: "
+                    "ag.concat([carry, rows])")
         found = [cast(symbol(n), new.dtype) for n in parts]
         self._unread(found)
         return concat(found) if len(found) > 1 else found[0]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.op import called
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, TraceError
@@ -90,11 +90,7 @@ def same_shape(a: Any, b: Any) -> None:
 
 def excess(n: Any, m: Any) -> Any:
     """How many of n rows have no place on the diagonal of m columns."""
-    if isinstance(n, int) and isinstance(m, int):
-        return max(n - m, 0)
-    if n == m:
-        return 0
-    raise TraceError(f"the diagonal needs to know the shape ({n}, {m})")
+    return combine("max", combine("-", n, m), 0)
 
 
 # -- repeated entries -------------------------------------------------------------------------

@@ -1,5 +1,9 @@
 """``theano.tensor.nnet``: activations, losses, convolutions, batch normalisation."""
 
+from agnesi.compat.theano.tensor.nnet import abstract_conv as abstract_conv
+from agnesi.compat.theano.tensor.nnet import ctc as ctc
+from agnesi.compat.theano.tensor.nnet.abstract_conv import conv2d_transpose as conv2d_transpose
+from agnesi.compat.theano.tensor.nnet.abstract_conv import separable_conv2d as separable_conv2d
 from agnesi.compat.theano.tensor.nnet.activations import *  # noqa: F403
 from agnesi.compat.theano.tensor.nnet.bn import batch_normalization as batch_normalization
 from agnesi.compat.theano.tensor.nnet.bn import (
@@ -9,7 +13,6 @@ from agnesi.compat.theano.tensor.nnet.bn import (
     batch_normalization_train as batch_normalization_train,
 )
 from agnesi.compat.theano.tensor.nnet.conv import conv2d as conv2d
-from agnesi.compat.theano.tensor.nnet.conv import conv2d_transpose as conv2d_transpose
 from agnesi.compat.theano.tensor.nnet.conv import conv3d as conv3d
 from agnesi.compat.theano.tensor.nnet.losses import *  # noqa: F403
 from agnesi.compat.theano.tensor.nnet.neighbours import images2neibs as images2neibs

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.compat.theano.tensor.creation import as_tensor_variable, zeros
-from agnesi.compat.theano.tensor.derivatives import grad
+from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable, floats, wrapped
 from agnesi.core.support.errors import at
 
@@ -29,6 +28,9 @@ def conv2d(input: Any, filters: Any, input_shape: Any = None,
     filter_flip : bool
         Convolution (true) or cross-correlation.
     """
+    if unshared:
+        raise NotImplementedError(at("conv2d: filters of each place's own (unshared) are not here; "
+                                     "use images2neibs and a product"))
     with floats():
         return _convolved(F.conv2d, 2, input, filters, border_mode, subsample, filter_flip,
                           filter_dilation, num_groups, input_shape or image_shape, filter_shape)
@@ -78,21 +80,3 @@ def _sized(x: Any, shape: Any) -> Any:
         return value
     return F.reshape(value, tuple(m if n is None else n
                                   for n, m in zip(told, value.shape, strict=True)))
-
-
-def conv2d_transpose(input: Any, filters: Any, output_shape: Any,
-                     filter_shape: Any = None, border_mode: Any = "valid",
-                     input_dilation: Any = (1, 1), filter_flip: bool = True,
-                     filter_dilation: Any = (1, 1), num_groups: int = 1,
-                     **ignored: Any) -> Variable:
-    """Apply the transpose of the linear map :func:`conv2d`: its gradient to the input."""
-    g = as_tensor_variable(input)
-    w = as_tensor_variable(filters)
-    if num_groups == 1:  # (in, out, ...) of the map that is turned round
-        image = zeros([g.shape[0] if output_shape[0] is None else output_shape[0],
-                       w.shape[1], *output_shape[2:]], dtype=g.dtype)
-    else:
-        image = zeros(list(output_shape), dtype=g.dtype)
-    y = conv2d(image, w, None, filter_shape, border_mode, input_dilation, filter_flip,
-               None, filter_dilation, num_groups)
-    return grad((y * g).sum(), image)
