@@ -147,7 +147,8 @@ def test_gradients_to_constants_tell_what_to_write():
 def test_integers_of_python_and_small_integers_have_theanos_dtypes():
     i, u, f = T.vector(dtype="int8"), T.vector(dtype="uint8"), T.vector(dtype="float32")
     found = [T.clip(i, 0, 1000), T.clip(i, 0, 9), i + 1, i + 300, 300 - i, u * 2, T.lvector() * 2,
-             f + 70000, i // 70000, T.exp(i), T.sqrt(u), T.log(T.ivector()), T.floor(i), T.cumsum(i), T.cumprod(u)]
+             f + 70000, i // 70000, T.exp(i), T.sqrt(u), T.log(T.ivector()), T.floor(i),
+             T.cumsum(i), T.cumprod(u)]
     assert [v.dtype for v in found] == [
         "int16", "int8", "int8", "int16", "int16", "int16", "int64", "float32", "int32", "float32",
         "float32", "float64", "float32", "int8", "uint8"]
