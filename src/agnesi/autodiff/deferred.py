@@ -416,7 +416,7 @@ def _sizes_of_call(call: Any, operands: Sequence[Any], names: Sequence[Dim],
 def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim],
           told: _Told) -> Any:
     """Return the size that had these values: a number, one of the unknown sizes, or a new one."""
-    for name in names:
+    for name in names if len(column) > 1 else ():
         if all(k[name] == n and list(k.values()).count(n) == 1
                for k, n in zip(known, column, strict=True)):
             return name

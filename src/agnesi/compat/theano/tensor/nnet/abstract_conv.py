@@ -24,7 +24,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import size_of
 
-_CONVOLUTIONS = {2: conv2d, 3: conv3d}
+_CONVOLUTIONS: dict[int, Callable[..., Variable]] = {2: conv2d, 3: conv3d}
 
 
 # -- transposes ---------------------------------------------------------------------------------
