@@ -99,7 +99,7 @@ POINTS: list[tuple[str, Callable[[Any], Any], Any, Any]] = [
     ("minimum of NaN", lambda x: ag.minimum(x, 1.0), NAN, 1.0),
     ("where, both branches NaN elsewhere", lambda x: ag.where(x > 0, ag.log(x), ag.log(-x)),
      -2.0, -0.5),
-    ("max of NaN", ag.max, [NAN, 1.0], [0.0, 0.0]),
+    ("max of NaN", ag.max, [NAN, 1.0], [NAN, NAN]),
     ("least norm, tie", lambda x: ag.norm(x, -INF), [2.0, -2.0], [0.5, -0.5]),
     ("std of one", ag.std, [3.0], [0.0]),
     ("sum of none", lambda x: x[:0].sum(), [1.0], [0.0]),

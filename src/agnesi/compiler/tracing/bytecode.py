@@ -41,6 +41,28 @@ def globals_of(code: CodeType) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=4096)
+def globals_by_text(code: CodeType) -> frozenset[str] | None:
+    """Names that code looks up in ``globals()``, or None where it computes some.
+
+    >>> sorted(globals_by_text((lambda: globals()["a"] + globals()["b"]).__code__))
+    ['a', 'b']
+    """
+    found: set[str] = set()
+    for inner in codes(code):
+        steps = [i for i in instructions(inner)
+                 if i.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP")]
+        for n, i in enumerate(steps):
+            if i.argval != "globals":
+                continue
+            call, key, look = (*steps[n + 1:n + 4], i, i, i)[:3]
+            if not (call.opname == "CALL" and key.opname == "LOAD_CONST" and (
+                    look.opname == "BINARY_SUBSCR" or look.argrepr == "[]")):
+                return None
+            found.add(key.argval)
+    return frozenset(found)
+
+
+@functools.lru_cache(maxsize=4096)
 def attributes_of(code: CodeType) -> frozenset[str]:
     """Names of attributes that code has, texts for ``getattr`` among them."""
     found: set[str] = set()

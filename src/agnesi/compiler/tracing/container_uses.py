@@ -65,6 +65,8 @@ class Use(NamedTuple):
 
 
 Uses = frozenset[Use]
+#: That code does something with a container of which nothing else is known.
+READ_WHOLE: Uses = frozenset((Use((), What.READ),))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -109,7 +111,7 @@ def _loads(code: CodeType, offset: int, name: str) -> Uses:
     # Python 3.12 tells of a specialized load the last of its cache entries.
     here = next((n for n, i in reversed([*enumerate(found)]) if i.offset <= offset), None)
     if here is None or not (found[here].opname in _METHODS or "getattr" in code.co_names):
-        return frozenset((Use((), What.READ),))
+        return READ_WHOLE
     loads = {here, *(n for n, i in enumerate(found) if i.opname in _METHODS and i.argval == name)}
     return frozenset(use for n in loads for use in _chain(code, found, n + 1, ()))
 

@@ -29,10 +29,11 @@ from agnesi.compiler.tracing.bytecode import (
     attributes_of,
     codes,
     compared_in,
+    globals_by_text,
     globals_of,
     makes_text,
 )
-from agnesi.compiler.tracing.container_uses import uses_at, uses_of
+from agnesi.compiler.tracing.container_uses import READ_WHOLE, uses_at, uses_of
 from agnesi.compiler.tracing.contents import (
     Answer,
     Appended,
@@ -350,10 +351,13 @@ class Reads(ModuleReads):
                 self._name(function.__globals__, name, inner)
             self._imported(function.__globals__, inner)
         if "globals" in code.co_names:
-            for name in attributes_of(code):
-                self._name(function.__globals__, name, code)
+            names = function.__globals__
+            told = globals_by_text(code)
+            for name in [n for n in names if n[:2] != "__"] if told is None else told:
+                self._name(names, name, code, by_text=True)
 
-    def _name(self, names: dict[str, Any], name: str, code: CodeType) -> None:
+    def _name(self, names: dict[str, Any], name: str, code: CodeType, by_text: bool = False
+              ) -> None:
         value = names.get(name, MISSING)
         if isinstance(value, ModuleType) and of_library(value):
             self._add((id(names), name), lambda: Name(name, names, name, value))
@@ -367,7 +371,8 @@ class Reads(ModuleReads):
         if isinstance(value, ModuleType):
             self._module(value, name, code)
         if value is not MISSING and id(value) not in STAND_INS:
-            self.parts.use(value, name, lambda: uses_of(code, name), place)
+            self.parts.use(
+                value, name, lambda: READ_WHOLE if by_text else uses_of(code, name), place)
 
     # -- what objects tell ------------------------------------------------------------------
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:

@@ -130,7 +130,7 @@ def is_number(x: Tensor) -> bool:
 def floating(x: Any) -> Tensor:
     """A tensor of floating or complex numbers: others become floats."""
     x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))
+    return of_default(x) if x.weak and x.dtype.kind in "fc" else cast(x, dtypes.floating(x.dtype))
 
 
 def of_default(x: Tensor) -> Tensor:
