@@ -6,6 +6,7 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
+from agnesi.optim import by_hand as _by_hand  # noqa: F401 - importing it is what counts
 from agnesi.optim import flat as flat
 from agnesi.optim import lr_scheduler as lr_scheduler
 from agnesi.optim import swa_utils as swa_utils

@@ -118,6 +118,9 @@ def grouped(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
+        if self.steps_by_hand:
+            init(self, *args, **keywords)
+            return
         keywords = in_our_words(keywords)
         if first.name in keywords:
             args = (keywords.pop(first.name), *args)
@@ -126,7 +129,7 @@ def grouped(init: Callable[..., None]) -> Callable[..., None]:
             return
         parameters, *rest = args
         defaults = usual | dict(zip(places, rest, strict=False)) | keywords
-        groups = _groups(type(self).__name__, parameters)
+        groups = all_groups(type(self).__name__, parameters)
         begin(self, groups[0], defaults)
         for group in groups[1:]:
             self.add_param_group(group)
@@ -149,7 +152,7 @@ def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None
     part._made = True
 
 
-def _groups(name: str, parameters: Any) -> list[dict[str, Any]]:
+def all_groups(name: str, parameters: Any) -> list[dict[str, Any]]:
     """Return the groups of parameters that an optimizer is made with."""
     if isinstance(parameters, (Tensor, Mapping, str)) or not isinstance(parameters, Iterable):
         ways = f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -113,6 +113,9 @@ class Optimizer(Written):
     options: dict[str, Any]
     labels: dict[str, Any]
     _made: bool  # once __init__ is over
+    #: What is in the place of this class in those that have a step of their own.
+    by_hand: ClassVar[type]
+    steps_by_hand = False
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, args, in_our_words(keywords))
@@ -120,7 +123,10 @@ class Optimizer(Written):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "__init__" in vars(cls):
+        mine = Optimizer in cls.__bases__ or cls.update is Optimizer.update
+        if mine and "step" in vars(cls) and not cls.__module__.startswith(_OURS):
+            cls.__bases__ = (*(b for b in cls.__bases__ if b is not Optimizer), Optimizer.by_hand)
+        elif "__init__" in vars(cls) and not cls.steps_by_hand:
             cls.__init__ = grouped(cls.__init__)  # type: ignore[method-assign]
 
     @grouped

@@ -9,6 +9,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import Epoch, Written
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import MissingKeyError, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.ops.arrays.loading import differing
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.compiled import anywhere
@@ -17,7 +18,8 @@ from agnesi.optim.schedules.compiled import anywhere
 class Scheduler(Written):
     """Base of schedulers: sets the optimizer's ``lr`` for each epoch, in all groups.
 
-    A subclass says in :meth:`rate` what it is, for one group at a time, whose rate ``base_lr`` is.
+    A subclass says in :meth:`rate` what it is, for one group at a time, whose rate ``base_lr`` is;
+    or for all groups in ``get_lr()``, by ``base_lrs`` and ``last_epoch``, as PyTorch's do.
 
     Parameters
     ----------
@@ -72,6 +74,9 @@ class Scheduler(Written):
         self.base_lrs: list[float] = [
             group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self.epoch, self._group = last_epoch + 1, 0
+        self._last_lr: list[Any] = [group["lr"] for group in optimizer.param_groups]
+        if hasattr(type(self), "get_lr"):
+            self.begin()
 
     @property
     def base_lr(self) -> float:
@@ -117,21 +122,30 @@ class Scheduler(Written):
         groups = self.optimizer.param_groups
         for group in groups[len(self.base_lrs):]:  # added later
             self.base_lrs.append(group.setdefault("initial_lr", group["lr"]))
-        for group, rate in zip(groups, self.rates(self.epoch), strict=True):
+        found = getattr(self, "get_lr", None)  # schedules for PyTorch have the rates of all groups
+        rates = self.rates(self.epoch) if found is None else list(found())
+        for group, rate in zip(groups, rates, strict=True):
             group["lr"] = rate
+        self._last_lr = rates
 
     @property
     def last_epoch(self) -> int:
         """The epoch that the present rate is of."""
         return self.epoch
 
+    @last_epoch.setter
+    def last_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
     def get_last_lr(self) -> list[float]:
-        """The present rates.
+        """The rates that this schedule set last.
 
         :returns: One number for each group.
         :rtype: list of float
         """
-        return [group["lr"] for group in self.optimizer.param_groups]
+        if is_tracing():
+            return [group["lr"] for group in self.optimizer.param_groups]
+        return list(self._last_lr)
 
     def state_dict(self) -> dict[str, Any]:
         """All that changes from epoch to epoch, and the schedule's numbers.
@@ -139,7 +153,7 @@ class Scheduler(Written):
         :returns: By name; without the optimizer, which has a state of its own.
         """
         return {name: value for name, value in vars(self).items()
-                if name not in ("optimizer", "_group") and not _is_code(value)}
+                if name not in ("optimizer", "_group", "_last_lr") and not _is_code(value)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
@@ -169,9 +183,12 @@ class Scheduler(Written):
                                      "the learning rate of an epoch"))
 
     @anywhere
-    def step(self) -> None:
-        """Begin the next epoch, also in a compiled function, each call of which does so."""
-        self.epoch += 1
+    def step(self, epoch: Epoch | None = None) -> None:
+        """Begin the next epoch, also in a compiled function, each call of which does so.
+
+        :param epoch: Which one, instead of the next.
+        """
+        self.epoch = self.epoch + 1 if epoch is None else epoch
         self.begin()
 
 
