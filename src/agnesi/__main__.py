@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -60,7 +61,10 @@ def _launch(given: Any) -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
-    code = launch([sys.executable, *program, *given.arguments], given.processes,
+    command = [sys.executable, *program, *given.arguments]
+    if os.path.basename(given.program).startswith("python") and not given.program.endswith(".py"):
+        command = command[1:]  # as other launchers are called
+    code = launch(command, given.processes,
                   restarts=given.restarts, logs=given.logs, threads=given.threads,
                   keep_going=given.keep_going)
     if code:

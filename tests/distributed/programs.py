@@ -1,8 +1,10 @@
 """What the processes of the tests run."""
 
+import functools
 import os
 import sys
 import time
+import warnings
 
 import numpy as np
 
@@ -189,6 +191,31 @@ def blocked(how):
         ag.jit(sides[rank])(x)
     except dist.CollectiveError as error:
         return str(error), time.monotonic() - began
+
+
+def outside():
+    """What rank 1 gets of a group of rank 0 alone; rank 0 gets its own values."""
+    group, x, found = dist.new_group([0]), ag.ones(3) * (1 + dist.rank()), []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for f in (dist.all_reduce, dist.broadcast):
+            one = functools.partial(f, group=group)
+            found += [one(x), ag.jit(one)(x), ag.vjp(one, x)[1](ag.ones(3))[0]]
+        dist.barrier(group)
+    found = [y.tolist() for y in found]
+    refused = []
+    for f in (dist.all_gather, dist.reduce_scatter, dist.all_to_all, dist.same_state,
+              lambda x, group: dist.send(x, 0, group), lambda x, group: dist.recv(x, 0, group),
+              lambda x, group: dist.new_group([0], group),
+              lambda x, group: dist.KVStore(group=group),
+              lambda x, group: dist.ShardedBatches([1], 1, group=group)):
+        try:
+            f(ag.nn.Linear(1, 1) if f is dist.same_state else x, group=group)
+        except ValueError as error:
+            refused.append(str(error))
+    whole = dist.all_reduce(x).tolist()  # all do the same of the world
+    numbers = bool(group), dist.rank(group), dist.world_size(group)
+    return found, [str(w.message) for w in told], refused, whole, numbers
 
 
 def raises():

@@ -119,6 +119,16 @@ def test_a_missing_process_is_named_with_both_lines(workers):
     assert "rank 1 did not come" in other  # who comes too late is told the same
 
 
+def test_a_process_outside_of_a_group_takes_no_part(workers):
+    inside, outside = workers.run(programs.outside)
+    assert inside[0] == [[1.0] * 3] * 6 and not inside[1] and inside[4] == (True, 0, 1)
+    assert outside[0] == [[2.0] * 3, [2.0] * 3, [1.0] * 3] * 2 and outside[4] == (False, -1, -1)
+    assert len(outside[1]) >= 5 and len(outside[2]) == 9
+    for text in (*outside[1], *outside[2]):
+        assert "rank 1 is not among the ranks [0]" in text and "programs.py:" in text
+    assert inside[3] == outside[3] == [3.0] * 3
+
+
 @pytest.mark.parametrize("program", [programs.raises, programs.leaves])
 def test_who_waits_for_one_that_does_not_come_is_told(workers, program):
     with pytest.raises((KeyError, dist.CollectiveError), match=r"no such thing|has left the group"):

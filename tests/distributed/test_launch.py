@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from agnesi import distributed as dist
+from agnesi.__main__ import main
 from agnesi.distributed.processes import launch as launching
 
 JOB = Path(__file__).with_name("job.py")
@@ -41,3 +42,8 @@ def test_one_that_is_killed_is_started_again_from_what_was_saved(tmp_path):
 
 def _segments() -> set[str]:
     return {p.name for p in SHARED.glob("agnesi-*-group-*")} if SHARED.exists() else set()
+
+
+def test_a_command_that_names_python_is_run_as_it_is(capfd):
+    code = main(["launch", "-n", "1", sys.executable, "-c", "print('ran')"])
+    assert code is None and "[0] ran" in capfd.readouterr().out

@@ -1,5 +1,6 @@
 """Actors of Ray as ranks of a group, the parameter server, and functions over Ray's datasets."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import ray.data
 
 import agnesi as ag
 from agnesi import distributed as dist
+from agnesi.distributed import ray as starting
 from tests.distributed import programs
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own
@@ -21,8 +23,6 @@ def total(x):
 
 
 def dies():
-    import os
-
     if dist.rank() == 1:
         os._exit(1)
     dist.all_reduce(ag.ones(3))
@@ -108,6 +108,32 @@ def test_actors_are_ranks_and_are_started_again(workers):
     with pytest.raises((KeyError, dist.CollectiveError), match="not here"):
         workers.run(raises)
     assert workers.run(total, 2.0) == [5.0, 5.0]
+
+
+def end_odd(i):
+    return os._exit(1) if i == 3 else i
+
+
+def test_an_error_in_a_map_leaves_actors_that_work(workers):
+    with pytest.raises(ZeroDivisionError):
+        workers.map(lambda i: 1 // i, [2, 0, 3])
+    assert workers.run(total, 2.0) == [5.0, 5.0]
+    with pytest.raises(dist.CollectiveError, match=r"the actor of rank \d died"):
+        workers.map(end_odd, range(5))
+    assert workers.map(abs, [-1, 2, -3]) == [1, 2, 3]
+    assert workers.run(total, 2.0) == [5.0, 5.0]
+    with pytest.raises(ValueError, match="each must have a tuple of arguments for each of 2"):
+        workers.run(abs, each=[(1,)])
+
+
+def test_actors_that_cannot_be_started_are_named(workers, monkeypatch):
+    monkeypatch.setattr(starting, "_START_SECONDS", 0.5)
+    with pytest.raises(dist.CollectiveError, match=r"ranks \[0\] within 0.5 .*num_cpus=9; "):
+        dist.RayWorkers(1, threads=9, timeout=0.5)
+    one = dist.RayWorkers.__new__(dist.RayWorkers)
+    one._actors = []
+    with pytest.raises(RuntimeError, match="closed"):
+        one.map(abs, [1])
 
 
 def test_actors_are_placed_on_one_machine_with_a_core_each(workers):

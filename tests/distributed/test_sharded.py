@@ -4,6 +4,7 @@ import gc
 import os
 import pickle
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -95,6 +96,12 @@ def test_a_store_is_equal_to_serial_descent(workers):
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
     with pytest.raises(KeyError, match="the store has no 'v'"):
         dist.KVStore().push("v", ag.ones(2))
+    values = dist.KVStore(lambda key, total, value: value - total)  # which gives the new value
+    values.init("w", ag.ones(2))
+    values.push("w", ag.tensor([0.5, 2.0]))
+    assert values.pull("w").tolist() == [0.5, -1.0]
+    with pytest.raises(ValueError, match=r"'w' is float32\[2\], not float32\[1\]"):
+        values.push("w", ag.ones(1))
 
 
 class Average(dist.Rule):
@@ -130,10 +137,38 @@ def test_the_centre_follows_the_papers_equations():
 def test_a_worker_killed_in_its_exchange_is_survived():
     with dist.Workers(2, timeout=10.0) as two:
         two._join()
-        for rank, end in enumerate(two._ends):
-            two._send(rank, end, ("call", sharded.killed_in_exchange, (12,)))
-        assert two._ends[0].recv() == (True, [4.0])
+        for rank in range(2):
+            two._send(rank, ("call", 1, pickle.dumps((sharded.killed_in_exchange, (12,)))))
+        assert two._ends[0].recv() == (1, True, [4.0])
         assert "was killed by SIGKILL" in str(two._lost(1))
+
+
+def interrupted(items, seconds):
+    """Items whose reader is interrupted when the first ones are at work."""
+    yield from items
+    time.sleep(seconds)
+    raise KeyboardInterrupt
+
+
+def test_answers_belong_to_their_calls(workers):
+    """Whatever a call has left undone, the next one has its own results."""
+    with pytest.raises(TypeError, match="must be one of a module"):
+        workers.run(pow, each=[(2, 3), (2, lambda: 3)])
+    assert workers.run(pow, each=[(2, 3), (3, 3)]) == [8, 27]
+    with pytest.raises(TypeError, match="must be one of a module"):
+        workers.map(abs, [1, 2, 3, lambda: 4])
+    with pytest.raises(ZeroDivisionError):
+        workers.map(abs, (1 // (3 - i) for i in range(5)))
+    with pytest.raises(KeyboardInterrupt):
+        workers.map(time.sleep, interrupted([0.2, 0.2], 0.05))
+    assert workers.map(abs, [-1, 2, -3]) == [1, 2, 3]
+    with pytest.raises(ValueError, match="each must have a tuple of arguments for each of 2"):
+        workers.run(pow, 2, each=[(3,)])
+    closed = dist.Workers(1)
+    closed.close()
+    for call in (closed.run, closed.map):
+        with pytest.raises(RuntimeError, match="closed"):
+            call(abs, [1])
 
 
 def test_handles_share_memory_through_pipes(workers):

@@ -20,6 +20,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.operations import collective
 from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.outside import passes
 from agnesi.distributed.processes.world import world
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
@@ -75,8 +76,11 @@ def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Te
     >>> dist.all_reduce(ag.tensor([1.0, 2.0]))  # of one process
     tensor([1., 2.])
     """
-    x, group = as_tensor(x), world(group)
+    x = as_tensor(x)
     _checked("all_reduce", x, op)
+    if passes(group, "all_reduce"):
+        return x
+    group = world(group)
     if x.dtype.kind == "c" and op in ("sum", "mean"):
         return view_as_complex(_reduced(view_as_real(x), op, group))
     return _reduced(x, op, group)
@@ -202,8 +206,11 @@ def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tenso
     >>> dist.broadcast(ag.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
+    x = as_tensor(x)
+    if passes(group, "broadcast"):
+        return x
     group = world(group)
-    return collective("broadcast", as_tensor(x), group, "", _place(root, group.size, "root"))
+    return collective("broadcast", x, group, "", _place(root, group.size, "root"))
 
 
 @explain_errors
@@ -258,4 +265,5 @@ def barrier(group: Group | None = None) -> None:
     >>> from agnesi import distributed as dist
     >>> dist.barrier()
     """
-    collective("barrier", zeros((), dtype="int8"), world(group))
+    if not passes(group, "barrier"):
+        collective("barrier", zeros((), dtype="int8"), world(group))

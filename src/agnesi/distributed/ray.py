@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
@@ -12,6 +13,10 @@ from agnesi.core.support.errors import CollectiveError, at
 from agnesi.distributed.processes import world
 from agnesi.distributed.processes.group import TIMEOUT
 from agnesi.distributed.processes.memory import GIVEN_UP
+from agnesi.distributed.processes.workers import check_each
+
+#: Seconds that Ray has at least to start an actor, beside the timeout of collectives.
+_START_SECONDS = 60.0
 
 
 class RayWorkers:
@@ -40,12 +45,17 @@ class RayWorkers:
         if not self._ray.is_initialized():
             self._ray.init(include_dashboard=False, log_to_driver=False)
         self.count, self.threads, self.timeout = count, threads, timeout
+        self._started = False
         self._kind = self._ray.remote(_Member)
         self._actors: list[Any] = []
         self._joined = False
         self._node: Any = None
-        for rank in range(count):
-            self._actors.append(self._start(rank))
+        try:
+            for rank in range(count):
+                self._actors.append(self._start(rank))
+        except BaseException:
+            self.close()
+            raise
 
     def _start(self, rank: int) -> Any:
         """An actor, beside the first one."""
@@ -56,8 +66,35 @@ class RayWorkers:
                 self._node, soft=False)
         actor = self._kind.options(**options).remote(rank, self.count, self.threads, self.timeout)
         if self._node is None:
-            self._node = self._ray.get(actor.node.remote(), timeout=self.timeout)
+            try:
+                self._node = self._soon({rank: actor.node.remote()})[0]
+            except BaseException:
+                self._ray.kill(actor)
+                raise
+        self._started = False
         return actor
+
+    def _soon(self, references: dict[int, Any]) -> list[Any]:
+        """What actors answer as soon as Ray has started them."""
+        seconds = max(self.timeout, _START_SECONDS)
+        _, left = self._ray.wait([*references.values()], num_returns=len(references),
+                                 timeout=seconds)
+        if left:
+            late = [rank for rank, reference in references.items() if reference in left]
+            raise CollectiveError(at(
+                f"RayWorkers: Ray has not started the actors of ranks {late} within {seconds:g} "
+                f"seconds, each with num_cpus={self.threads}; it has "
+                f"{self._ray.cluster_resources().get('CPU', 0):g} processors on all machines"))
+        found: list[Any] = self._ray.get([*references.values()])
+        return found
+
+    def _start_all(self) -> None:
+        """Wait until all actors are there, for the group's timeout is that of their waiting."""
+        if not self._actors:
+            raise RuntimeError(at("these RayWorkers are closed"))
+        if not self._started:
+            self._soon({r: actor.node.remote() for r, actor in enumerate(self._actors)})
+            self._started = True
 
     def run(self, function: Callable[..., Any], *args: Any, each: Sequence[tuple[Any, ...]] = ()
             ) -> list[Any]:
@@ -70,15 +107,18 @@ class RayWorkers:
         :type each: sequence of tuple
         :returns: What it returned, by rank.
         :raises CollectiveError: If an actor died.
+        :raises ValueError: If ``each`` is not as long as there are actors.
         :raises Exception: What the function raised in the actor with the lowest rank.
         """
+        check_each("RayWorkers.run", each, self.count)
+        self._start_all()
         if not self._joined:
             path = self._ray.get(self._actors[0].make.remote(), timeout=self.timeout)
-            self._results([actor.join.remote(path) for actor in self._actors])
+            self._results({r: a.join.remote(path) for r, a in enumerate(self._actors)})
             self._joined = True
-        found = self._results([
-            actor.call.remote(function, (*args, *(each[rank] if each else ())))
-            for rank, actor in enumerate(self._actors)])
+        found = self._results({
+            rank: actor.call.remote(function, (*args, *(each[rank] if each else ())))
+            for rank, actor in enumerate(self._actors)})
         self._joined = all(usable for _, usable in found)
         return [value for value, _ in found]
 
@@ -90,16 +130,36 @@ class RayWorkers:
         :param items: Its arguments.
         :type items: iterable
         :returns: In the order of ``items``.
+        :raises CollectiveError: If an actor died.
         :raises Exception: What the function raised first.
         """
-        pool = import_module("ray.util").ActorPool(self._actors)
-        found = pool.map(lambda actor, item: actor.call.remote(function, (item,)), items)
-        return [value for value, _ in found]
+        self._start_all()
+        rest, found = enumerate(items), {}
+        busy: dict[Any, tuple[int, int]] = {}
 
-    def _results(self, references: list[Any]) -> list[Any]:
+        def give(rank: int) -> None:
+            for place, item in itertools.islice(rest, 1):
+                reference = self._actors[rank].call.remote(function, (item,))
+                busy[reference] = rank, place
+
+        for rank in range(self.count):
+            give(rank)
+        while busy:
+            ready, _ = self._ray.wait([*busy])
+            rank, place = busy.pop(ready[0])
+            try:
+                found[place], usable = self._results({rank: ready[0]})[0]
+            except BaseException:
+                self._ray.wait([*busy], num_returns=len(busy)) if busy else None
+                raise
+            self._joined = self._joined and usable
+            give(rank)
+        return [found[place] for place in sorted(found)]
+
+    def _results(self, references: dict[int, Any]) -> list[Any]:
         """All results; actors that died are started again, and the first error is raised."""
         found, errors = [], {}
-        for rank, reference in enumerate(references):
+        for rank, reference in references.items():
             try:
                 found.append(self._ray.get(reference))
             except self._ray.exceptions.RayActorError:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.support.errors import StateError, at
+from agnesi.core.support.errors import ShapeError, StateError, at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.processes.group import Group
@@ -20,8 +20,8 @@ Update = Callable[[Any, Tensor, Tensor], Any]
 class KVStore:
     """Values by key that all processes have; what they push is added up.
 
-    :param update: ``update(key, total, value)`` changes the value in place, for the sum of what all
-        pushed; without it the sum takes its place.
+    :param update: ``update(key, total, value)`` changes the value in place, or returns the new one,
+        for the sum of what all pushed; without it the sum takes its place.
     :type update: callable, optional
     :param group: Which processes; all by default.
     :see: distributed.data_parallel, distributed.Central
@@ -64,14 +64,16 @@ class KVStore:
         :param value: Such as a gradient.
         :type value: array_like
         :raises KeyError: If there is no such key.
+        :raises ShapeError: If the key's value has another shape.
         :raises CollectiveError: If processes push different things.
         """
-        mine = self._value(key)
-        total = all_reduce(as_tensor(value), "sum", self.group)
-        if self.update is None:
-            mine.copy_(total)
-        else:
-            self.update(key, total, mine)
+        mine, given = self._value(key), as_tensor(value)
+        if given.shape != mine.shape:
+            raise ShapeError(at(f"the value of {key!r} is {typed(mine)}, not {typed(given)}"))
+        total = all_reduce(given, "sum", self.group)
+        new = total if self.update is None else self.update(key, total, mine)
+        if new is not None and new is not mine:
+            mine.copy_(new)
 
     def pull(self, key: Any) -> Tensor:
         """The present value, copied.

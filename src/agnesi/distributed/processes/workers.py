@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import pickle
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from agnesi.compiler.control import set_num_threads
@@ -50,6 +52,7 @@ class Workers:
         self.timeout, self.count = timeout, count
         self._segment: Segment | None = None
         self._dead: CollectiveError | None = None
+        self._number = 0  # of the last call
         self._ends: list[Connection] = []
         self._processes: list[Any] = []
         for rank in range(count):
@@ -72,12 +75,18 @@ class Workers:
         :type each: sequence of tuple
         :returns: What it returned, by rank.
         :raises CollectiveError: If a process was killed.
+        :raises ValueError: If ``each`` is not as long as there are processes.
+        :raises TypeError: If something cannot be pickled.
         :raises Exception: What the function raised in the process with the lowest rank.
         """
+        check_each("Workers.run", each, self.count)
+        calls = [_pickled(function, (*args, *(each[rank] if each else ())))
+                 for rank in range(self.count)]
         self._join()
-        for rank, end in enumerate(self._ends):
-            self._send(rank, end, ("call", function, (*args, *(each[rank] if each else ()))))
-        return self._results({rank: (rank, None) for rank in range(self.count)})
+        self._number += 1
+        for rank, call in enumerate(calls):
+            self._send(rank, ("call", self._number, call))
+        return self._results({rank: rank for rank in range(self.count)}, iter(()), {})
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """A function's results for all items, each computed in the next process that is free.
@@ -88,33 +97,56 @@ class Workers:
         :type items: iterable
         :returns: In the order of ``items``.
         :raises CollectiveError: If a process was killed.
+        :raises TypeError: If something cannot be pickled.
         :raises Exception: What the function raised first.
         """
-        rest = iter(enumerate(items))
-        busy: dict[int, tuple[int, Any]] = {}
-        for rank, (place, item) in zip(range(self.count), rest, strict=False):
-            self._send(rank, self._ends[rank], ("call", function, (item,)))
-            busy[rank] = (place, rest)
-        return self._results(busy, function)
+        self._check()
+        rest = ((place, _pickled(function, (item,))) for place, item in enumerate(items))
+        busy: dict[int, int] = {}
+        errors: dict[int, BaseException] = {}
+        self._number += 1
+        for rank in range(self.count):
+            self._give(rank, busy, rest, errors)
+        return self._results(busy, rest, errors)
 
-    def _send(self, rank: int, end: Connection, message: Any) -> None:
+    def _give(self, rank: int, busy: dict[int, int], rest: Iterator[tuple[int, bytes]],
+              errors: dict[int, BaseException]) -> None:
+        """Send the next call, if there is one; its error is kept, as others are at work."""
+        if errors:
+            return
         try:
-            end.send(message)
+            place, call = next(rest)
+        except StopIteration:
+            return
+        except Exception as error:
+            errors[rank] = error
+            return
+        self._send(rank, ("call", self._number, call))
+        busy[rank] = place
+
+    def _check(self) -> None:
+        if self._dead is not None:
+            raise self._dead
+        if not self._ends:
+            raise RuntimeError(at("these Workers are closed"))
+
+    def _send(self, rank: int, message: tuple[Any, ...]) -> None:
+        try:
+            self._ends[rank].send(message)
         except OSError:
             raise self._lost(rank) from None
 
     def _join(self) -> None:
         """Make a group, the first time, and again where the last one was given up."""
-        if self._dead is not None:
-            raise self._dead
+        self._check()
         if self._segment is not None and not self._segment.word(GIVEN_UP):
             return
         self._leave()
         path = world.make_group(self.count)
         self._segment = open_segment(path, self.count)
         self._segment.path = path
-        for rank, end in enumerate(self._ends):
-            self._send(rank, end, ("join", path))
+        for rank in range(self.count):
+            self._send(rank, ("join", path))
 
     def _leave(self) -> None:
         if self._segment is not None:
@@ -122,31 +154,33 @@ class Workers:
             self._segment.close()
             self._segment = None
 
-    def _results(self, busy: dict[int, tuple[int, Any]],
-                 function: Callable[..., Any] | None = None) -> list[Any]:
-        """Collect results by place; who is done gets the next item, if there is one."""
+    def _results(self, busy: dict[int, int], rest: Iterator[tuple[int, bytes]],
+                 errors: dict[int, BaseException]) -> list[Any]:
+        """Collect results by place; who is done gets the next item, if there is one.
+
+        Answers to calls of which nobody wants to know any more, as the program was interrupted,
+        are left out.
+        """
         found: dict[int, Any] = {}
-        errors: dict[int, BaseException] = {}
         last = 0.0
         while busy:
             ends = {self._ends[rank]: rank for rank in busy}
             ready: Any = wait(list(ends), _GRACE_SECONDS if errors else None)
             for end in ready:
                 rank = ends[end]
-                place, rest = busy.pop(rank)
                 try:
-                    good, value = end.recv()
+                    number, good, value = end.recv()
                 except (EOFError, OSError):
-                    good, value = False, self._lost(rank)
+                    number, good, value = self._number, False, self._lost(rank)
+                if number != self._number:
+                    continue
+                place = busy.pop(rank)
                 if not good:
                     errors[rank] = value
                     last = time.monotonic()
                     continue
                 found[place] = value
-                following = next(rest, None) if rest is not None and not errors else None
-                if following is not None:
-                    self._send(rank, end, ("call", function, (following[1],)))
-                    busy[rank] = (following[0], rest)
+                self._give(rank, busy, rest, errors)
             if errors and busy and time.monotonic() - last > _GRACE_SECONDS:
                 self._give_up(min(errors), errors[min(errors)])
         if errors:
@@ -200,9 +234,6 @@ def serve(end: Connection, rank: int, count: int, threads: int, timeout: float) 
             message = end.recv()
         except (EOFError, OSError):
             message = None
-        except Exception as error:  # what cannot be unpickled here
-            end.send((False, error))
-            continue
         if message is None:
             world.shutdown()
             return
@@ -210,19 +241,42 @@ def serve(end: Connection, rank: int, count: int, threads: int, timeout: float) 
             world.shutdown()
             world.init(rank, count, message[1], timeout=timeout)
             continue
-        function, args = message[1:]
+        number, call = message[1:]
         del message  # what it holds may be dropped before the next one comes
-        _answer(end, rank, function, args)
-        del function, args
+        _answer(end, rank, number, call)
+        del call
 
 
-def _answer(end: Connection, rank: int, function: Callable[..., Any], args: Any) -> None:
+def _answer(end: Connection, rank: int, number: int, call: bytes) -> None:
     try:
-        answer = True, function(*args)
+        function, args = pickle.loads(call)
+        answer = number, True, function(*args)
     except Exception as error:
         error.add_note(f"in worker {rank}")
-        answer = False, error
+        answer = number, False, error
     try:
         end.send(answer)
     except Exception as error:  # it cannot be pickled
-        end.send((False, TypeError(f"worker {rank}: {error}")))
+        end.send((number, False, TypeError(f"worker {rank}: {error}")))
+
+
+def _pickled(function: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
+    """A call for another process.
+
+    :raises TypeError: If something cannot be pickled.
+    """
+    try:
+        return bytes(ForkingPickler.dumps((function, args)))
+    except (AttributeError, TypeError) as error:
+        raise TypeError(at(f"{error}: what goes to other processes is pickled, so a function must "
+                           "be one of a module")) from error
+
+
+def check_each(name: str, each: Sequence[tuple[Any, ...]], count: int) -> None:
+    """Refuse further arguments of more or fewer processes than there are.
+
+    :raises ValueError: If they are.
+    """
+    if each and len(each) != count:
+        raise ValueError(at(f"{name}: each must have a tuple of arguments for each of {count} "
+                            f"processes, not {len(each)}"))

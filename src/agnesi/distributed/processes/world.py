@@ -11,6 +11,7 @@ from agnesi.core.support.config import inherited
 from agnesi.core.support.errors import at, typed
 from agnesi.distributed.processes import memory
 from agnesi.distributed.processes.group import TIMEOUT, Group
+from agnesi.distributed.processes.outside import Outside, checked
 
 #: What the launcher sets for each process that it starts.
 RANK, SIZE, PATH = "AGNESI_RANK", "AGNESI_WORLD_SIZE", "AGNESI_GROUP"
@@ -114,34 +115,37 @@ def make_group(size: int) -> str:
 
 
 def world(group: Group | None = None) -> Group:
-    """The group that is given, or that of all processes, which begins where it has to."""
-    return init() if group is None else group
+    """The group that is given, or that of all processes, which begins where it has to.
+
+    :raises ValueError: If this process is not among those of the group.
+    """
+    return init() if group is None else checked(group)
 
 
 def rank(group: Group | None = None) -> int:
     """The number of this process.
 
     :param group: All processes by default.
-    :returns: From 0 on.
+    :returns: From 0 on; -1 where this process is not among those of the group.
 
     >>> from agnesi import distributed as dist
     >>> dist.rank()
     0
     """
-    return world(group).rank
+    return init().rank if group is None else group.rank
 
 
 def world_size(group: Group | None = None) -> int:
     """How many processes there are.
 
     :param group: All processes by default.
-    :returns: At least 1.
+    :returns: At least 1; -1 where this process is not among those of the group.
 
     >>> from agnesi import distributed as dist
     >>> dist.world_size()
     1
     """
-    return world(group).size
+    return init().size if group is None else group.size
 
 
 def shutdown() -> None:
@@ -159,14 +163,15 @@ def shutdown() -> None:
     _world.clear()
 
 
-def new_group(ranks: Any, group: Group | None = None) -> Group | None:
+def new_group(ranks: Any, group: Group | None = None) -> Group:
     """A group of some processes, which all processes of the group around make together.
 
     :param ranks: Which processes, in the order of their new numbers.
     :type ranks: sequence of int
     :param group: The group around; all processes by default.
-    :returns: None where this process is not among them.
-    :rtype: Group or None
+    :returns: False where this process is not among them, which then takes no part: `all_reduce`,
+        `broadcast` and `barrier` of the group leave what they get and warn, other collectives
+        raise.
     :raises ValueError: If a rank is none of the group's, or is given twice.
 
     >>> from agnesi import distributed as dist
@@ -178,4 +183,4 @@ def new_group(ranks: Any, group: Group | None = None) -> Group | None:
     if not wanted or len({*wanted}) < len(wanted) or not {*wanted} <= {*range(around.size)}:
         raise ValueError(at(f"new_group: the ranks must be some of 0 to {around.size - 1}, each "
                             f"once, not {wanted}"))
-    return around.part(wanted)
+    return around.part(wanted) or Outside(wanted, around)
