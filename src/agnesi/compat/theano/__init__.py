@@ -20,11 +20,13 @@ from agnesi.compat.theano import gradient as gradient
 from agnesi.compat.theano import ifelse as ifelse
 from agnesi.compat.theano import loops as scan_module
 from agnesi.compat.theano import methods as methods
+from agnesi.compat.theano import misc as misc
 from agnesi.compat.theano import printing as printing
 from agnesi.compat.theano import sandbox as sandbox
 from agnesi.compat.theano import scalar as scalar
 from agnesi.compat.theano import sparse as sparse
 from agnesi.compat.theano import tensor as tensor
+from agnesi.compat.theano import updates as updates
 from agnesi.compat.theano.compile import Mode as Mode
 from agnesi.compat.theano.compile import predefined_modes as predefined_modes
 from agnesi.compat.theano.config import config as config
@@ -49,6 +51,7 @@ from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.printing import debugprint as debugprint
 from agnesi.compat.theano.printing import pp as pp
 from agnesi.compat.theano.printing import pprint as pprint
+from agnesi.compat.theano.sandbox import cuda as gpuarray
 from agnesi.compat.theano.tensor import dot as dot
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.variable import Constant as Constant
@@ -60,6 +63,11 @@ from agnesi.core.keywords import strictly as _strictly
 for _name in ("scan_module", "scan_module.scan", "scan_module.scan_utils", "scan_module.scan_views",
               "scan", "scan.basic", "scan.utils", "scan.views"):
     sys.modules[f"{__name__}.{_name}"] = scan_module
+#: Modules whose names are all in others.
+for _name, _module in (("configparser", config), ("configdefaults", config),
+                       ("sparse.basic", sparse), ("scalar.basic", scalar), ("gpuarray", gpuarray)):
+    sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
+configparser = configdefaults = config
 version = __version__ = "1.0.5"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from agnesi.compat.theano.types import Apply, variable_of
@@ -53,3 +54,22 @@ class FunctionGraph:
         """Inputs, constants and results."""
         found = {v for node in self.toposort() for v in (*node.inputs, *node.outputs)}
         return found | set(self.inputs) | set(self.outputs)
+
+
+def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+    """The variables and all that they are computed from, each once."""
+    found: dict[Variable, None] = {}
+    held, waiting = set(blockers), list(variables)[::-1]
+    while waiting:
+        x = waiting.pop()
+        if x in found:
+            continue
+        found[x] = None
+        owner = None if x in held else x.owner
+        waiting += reversed(owner.inputs) if owner is not None else ()
+    return list(found)
+
+
+def inputs(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+    """The variables that nothing computes: inputs, shared variables and constants."""
+    return [x for x in ancestors(variables, blockers) if x.owner is None]

@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.compat.theano.config import config
 from agnesi.compat.theano.fgraph import Maker
+from agnesi.compat.theano.fgraph import inputs as leaves_of
 from agnesi.compat.theano.modes import Mode, mode_of
 from agnesi.compat.theano.profiling import ProfileStats
 from agnesi.compat.theano.sparse_variable import (
@@ -160,6 +161,16 @@ class Function:
     def profile(self) -> ProfileStats | None:
         """Its times, where it was compiled with ``profile=True``."""
         return ProfileStats(self._compiled) if self._told.get("profile") else None
+
+    def get_shared(self) -> list[SharedVariable]:
+        """The shared variables that it reads or updates."""
+        computed: list[Any] = []
+        _each(self.outputs, computed.append)
+        pairs = _pairs(self._told.get("updates"))
+        computed += [b for _, b in pairs if isinstance(b, Variable)]
+        found = [a for a, _ in pairs]
+        found += leaves_of([x for x in computed if isinstance(x, Variable)])
+        return list({id(x.tensor): x for x in found if isinstance(x, SharedVariable)}.values())
 
     def free(self) -> None:
         """Nothing: memory is kept by agnesi's pool."""

@@ -13,6 +13,8 @@ from agnesi.compat.theano.tensor.derivatives import disconnected_grad as disconn
 from agnesi.compat.theano.tensor.derivatives import grad as grad
 from agnesi.compat.theano.tensor.derivatives import grad_clip as grad_clip
 from agnesi.compat.theano.tensor.derivatives import grad_scale as grad_scale
+from agnesi.compat.theano.tensor.derivatives import grad_undefined as grad_not_implemented  # noqa: F401
+from agnesi.compat.theano.tensor.derivatives import grad_undefined as grad_undefined
 from agnesi.compat.theano.tensor.derivatives import hessian as hessian
 from agnesi.compat.theano.tensor.derivatives import hessian_vector_product as hessian_vector_product
 from agnesi.compat.theano.tensor.derivatives import jacobian as jacobian

@@ -9,7 +9,9 @@ import numpy as np
 
 from agnesi.api.custom import userops
 from agnesi.autodiff import opgraph
+from agnesi.autodiff.recording import stop_gradient
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
+from agnesi.compat.theano.tensor.derivatives import Disconnected, NullTypeGradError
 from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
 from agnesi.core.support.errors import at
@@ -62,7 +64,7 @@ class Op:
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         node = self.make_node(*inputs, **keywords)
-        found = self._operation(node)(*[bare(as_tensor_variable(x)) for x in node.inputs])
+        found = self._operation(node)(*self._connected(node))
         if len(node.outputs) == 1 and isinstance(found, tuple):
             found = found[0]
         outputs = list(found) if isinstance(found, tuple) else [found]
@@ -108,9 +110,26 @@ class Op:
             with floats():
                 found = own(given, values, cotangents) if own else old(given, cotangents)
             found = found if isinstance(found, (list, tuple)) else [found]
-            return tuple(None if v is None else as_tensor(bare(v)) for v in found)
+            return tuple(None if v is None else self._missing(i, x)
+                         if isinstance(v, Disconnected) else as_tensor(bare(v))
+                         for i, (v, x) in enumerate(zip(found, xs, strict=True)))
 
         return vjp
+
+    def _missing(self, i: int, x: Any) -> Any:
+        """What stands for a derivative that there is not: an error where it is computed."""
+        def perform(x: np.ndarray) -> np.ndarray:
+            raise NullTypeGradError(f"{type(self).__name__}.grad: there is no derivative to input "
+                                    f"{i}")
+
+        return userops.op(perform, infer=lambda x: (x.shape, x.dtype), differentiable=False)(x)
+
+    def _connected(self, node: Apply) -> list[Any]:
+        """The inputs, cut from their gradients where ``connection_pattern`` says so."""
+        given = [as_tensor(bare(as_tensor_variable(x))) for x in node.inputs]
+        pattern = getattr(self, "connection_pattern", None)
+        rows = [(True,)] * len(given) if pattern is None else pattern(node)
+        return [x if any(row) else stop_gradient(x) for x, row in zip(given, rows, strict=True)]
 
     def _infer(self, node: Apply, kinds: list[np.dtype]) -> Callable[..., Any] | None:
         if not hasattr(self, "infer_shape"):

@@ -432,7 +432,7 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function, updated=())
     def call(*args: Any, **keywords: Any) -> Any:
         given = bare(args)
-        if real and isinstance(given[0], Tensor) and given[0].dtype.kind in "iub":
+        if real and given and isinstance(given[0], Tensor) and given[0].dtype.kind in "iub":
             kind = "float32" if given[0].dtype.itemsize < 4 else "float64"
             given = (cast(given[0], np.dtype(kind)), *given[1:])
         with floats():

@@ -19,6 +19,7 @@ from agnesi.compat.theano.modes import NanGuardMode as NanGuardMode
 from agnesi.compat.theano.modes import mode_of as mode_of
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.ops import as_op as as_op
+from agnesi.compat.theano.profiling import ProfileStats as ProfileStats
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.core.support.errors import UnusedInputError as UnusedInputError
 
@@ -32,6 +33,6 @@ get_mode = mode_of
 predefined_modes = {"FAST_RUN": Mode(), "FAST_COMPILE": Mode(optimizer="FAST_COMPILE"),
                     "DebugMode": DebugMode(), "NanGuardMode": NanGuardMode()}
 #: Theano's modules of it, whose names are all here.
-for _name in ("builders", "debugmode", "io", "mode", "monitormode", "nanguardmode", "ops",
-              "sharedvalue"):
+for _name in ("builders", "debugmode", "function_module", "io", "mode", "monitormode",
+              "nanguardmode", "ops", "pfunc", "profiling", "sharedvalue"):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]

@@ -7,32 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agnesi.compat.theano.fgraph import FunctionGraph as FunctionGraph
+from agnesi.compat.theano.fgraph import ancestors as ancestors
+from agnesi.compat.theano.fgraph import inputs as inputs
 from agnesi.compat.theano.ops import Op as Op
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.types import TensorType as TensorType
 from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
-
-
-def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
-    """The variables and all that they are computed from, each once."""
-    found: dict[Variable, None] = {}
-    held, waiting = set(blockers), list(variables)[::-1]
-    while waiting:
-        x = waiting.pop()
-        if x in found:
-            continue
-        found[x] = None
-        owner = None if x in held else x.owner
-        waiting += reversed(owner.inputs) if owner is not None else ()
-    return list(found)
-
-
-def inputs(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
-    """The variables that nothing computes: inputs, shared variables and constants."""
-    return [x for x in ancestors(variables, blockers) if x.owner is None]
-
+from agnesi.core.support.errors import MissingInputError as MissingInputError
 
 graph_inputs = inputs
 

@@ -1,3 +1,11 @@
-"""``theano.sandbox``: random streams."""
+"""``theano.sandbox``: random streams; what became ``tensor.nlinalg`` and ``nnet.neighbours``."""
 
+import sys
+
+from agnesi.compat.theano.sandbox import cuda as cuda
 from agnesi.compat.theano.sandbox import rng_mrg as rng_mrg
+from agnesi.compat.theano.tensor import nlinalg as linalg
+from agnesi.compat.theano.tensor.nnet import neighbours as neighbours
+
+for _name, _module in (("linalg", linalg), ("linalg.ops", linalg), ("neighbours", neighbours)):
+    sys.modules[f"{__name__}.{_name}"] = _module

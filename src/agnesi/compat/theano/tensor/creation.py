@@ -11,6 +11,7 @@ from agnesi.api import functions as F
 from agnesi.compat.theano.types import TensorType, constant
 from agnesi.compat.theano.variable import Constant, Sizes, Variable, bare, floats, lifted, wrapped
 from agnesi.core.support.config import config
+from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
 
 _LETTERS = {"": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32",
@@ -80,6 +81,12 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
             found = constant(x) if array else wrapped(as_tensor(bare(x)))
     if dtype is not None and found.dtype != dtype:
         found = cast(found, dtype)
+    if ndim is not None and found.ndim > ndim:
+        gone = found.ndim - ndim
+        if not all(found.broadcastable[:gone]):
+            raise ValueError(at(f"as_tensor_variable: {found.type} has {found.ndim} axes, of which "
+                                f"the first {gone} do not have size 1: ndim={ndim}"))
+        found = found.dimshuffle(*range(gone, gone + ndim))
     if ndim is not None and found.ndim < ndim:
         found = found.dimshuffle(*["x"] * (ndim - found.ndim), *range(found.ndim))
     if name is not None:

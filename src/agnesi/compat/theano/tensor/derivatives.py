@@ -47,6 +47,11 @@ class Disconnected:
         return DisconnectedType()
 
 
+def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Disconnected:
+    """What an operation's ``grad`` returns for an input to which it has no derivative."""
+    return Disconnected()
+
+
 def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise",
          add_names: bool = True, known_grads: Any = None, return_disconnected: str = "zero",
          null_gradients: str = "raise") -> Any:

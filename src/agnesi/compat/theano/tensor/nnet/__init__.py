@@ -1,5 +1,7 @@
 """``theano.tensor.nnet``: activations, losses, convolutions, batch normalisation."""
 
+import sys
+
 from agnesi.compat.theano.tensor.nnet import abstract_conv as abstract_conv
 from agnesi.compat.theano.tensor.nnet import ctc as ctc
 from agnesi.compat.theano.tensor.nnet.abstract_conv import conv2d_transpose as conv2d_transpose
@@ -19,4 +21,6 @@ from agnesi.compat.theano.tensor.nnet.neighbours import images2neibs as images2n
 from agnesi.compat.theano.tensor.nnet.neighbours import neibs2images as neibs2images
 from agnesi.core.keywords import strictly as _strictly
 
+for _name in ("nnet", "sigm"):
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]
 _strictly(__name__)

@@ -1,0 +1,34 @@
+"""``theano.misc``: arrays of a dtype, and files of pickles."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+
+
+def safe_asarray(a: Any, dtype: Any,
+                 order: Literal["K", "A", "C", "F"] | None = None) -> np.ndarray:
+    """An array of a dtype."""
+    return np.asarray(a, dtype, order)
+
+
+_asarray = safe_asarray
+
+
+def dump(obj: Any, file_handler: BinaryIO, protocol: int = pickle.DEFAULT_PROTOCOL) -> None:
+    """Write an object into a file; :func:`load` reads it."""
+    pickle.dump(obj, file_handler, protocol)
+
+
+def load(f: BinaryIO) -> Any:
+    """Read what :func:`dump` wrote, from a file whose author is trusted."""
+    return pickle.load(f)
+
+
+#: Theano's modules of it, whose names are all here.
+for _name in ("pkl_utils", "safe_asarray"):
+    sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]
+pkl_utils = sys.modules[__name__]
