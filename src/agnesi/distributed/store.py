@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.support.errors import ShapeError, StateError, at, typed
+from agnesi.core.support.errors import ShapeError, StateError, at, no_attribute, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.processes.group import Group
@@ -34,6 +34,11 @@ class KVStore:
     >>> store.pull("w")
     tensor([0.5, 0. ])
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("KVStore", name, self)
 
     def __init__(self, update: Update | None = None, group: Group | None = None) -> None:
         self.update, self.group = update, world(group)

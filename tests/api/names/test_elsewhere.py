@@ -31,12 +31,15 @@ OWNERS: dict[str, Any] = {
         "autograd", "data", "distributed", "distributions", "fft", "func", "image", "linalg",
         "metrics", "nn.parallel", "nn.utils", "special", "testing", "utils", "utils.data")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
+    "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
+    "Workers": object.__new__(ag.distributed.Workers),
+    "KVStore": ag.distributed.KVStore(), "Group": ag.distributed.init(),
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
 KNOWN: dict[str, Any] = {
     "self": nn.ReLU(),
     "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
-    "f": ag.function([], ag.shared(1.0) + 1), "model": OWNERS["Module"],
+    "f": ag.function([], ag.shared(1.0) + 1), "group": OWNERS["Group"], "model": OWNERS["Module"],
     "trainer": OWNERS["Trainer"],
     "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(
         optim.SGD([W], 0.1), 1),

@@ -9,13 +9,13 @@ import os
 import threading
 import time
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from agnesi.compiler.library import collectives as native
 from agnesi.core.ir.foreign import REASONS
-from agnesi.core.support.errors import CollectiveError, at, location, user_where
+from agnesi.core.support.errors import CollectiveError, at, location, no_attribute, user_where
 from agnesi.core.support.forks import at_fork
 from agnesi.core.support.host import cores
 from agnesi.distributed.processes import locks, memory
@@ -57,6 +57,11 @@ class Group:
     timeout : float
         Seconds after which a wait for a process is an error.
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("Group", name, self)
 
     def __init__(self, rank: int, size: int, segment: Segment | None, timeout: float,
                  mpi: Any = None) -> None:

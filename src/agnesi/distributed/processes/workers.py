@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.compiler.control import set_num_threads
 from agnesi.core.integers import is_integer
-from agnesi.core.support.errors import CollectiveError, at
+from agnesi.core.support.errors import CollectiveError, at, no_attribute
 from agnesi.distributed.processes import world
 from agnesi.distributed.processes.group import TIMEOUT
 from agnesi.distributed.processes.launch import ended
@@ -44,6 +44,11 @@ class Workers:
     ...     print(workers.map(math.sqrt, [1, 4, 9]), workers.run(dist.world_size))
     [1.0, 2.0, 3.0] [2, 2]
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("Workers", name, self)
 
     def __init__(self, count: int, *, threads: int = 1, timeout: float = TIMEOUT) -> None:
         if not is_integer(count) or count < 1:

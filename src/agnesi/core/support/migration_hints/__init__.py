@@ -30,10 +30,11 @@ _TEXTS = {
     "module 'agnesi.distributions'": "modules.DISTRIBUTIONS",
     "module 'agnesi.nn.utils'": "modules.NN_UTILS",
     "module 'agnesi.nn.parallel'": "modules.PARALLEL",
-    "module 'agnesi.distributed'": "modules.DISTRIBUTED",
+    "module 'agnesi.distributed'": "distributed.DISTRIBUTED",
     "module 'agnesi.metrics'": "modules.METRICS", "module 'agnesi.image'": "modules.IMAGE",
     "module 'agnesi.data'": "modules.DATASETS",
-    "Trainer": "modules.TRAINER",
+    "Trainer": "modules.TRAINER", "KVStore": "distributed.STORE", "Group": "distributed.GROUP",
+    "DataParallel": "distributed.PARALLEL", "Workers": "distributed.WORKERS",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
 }
 #: Which forms of names tell something where no text does.

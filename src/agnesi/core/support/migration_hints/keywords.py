@@ -17,6 +17,21 @@ keep_unused backend inline abstracted_axes fullgraph dynamic in_shardings out_sh
     fori_loop cond : nothing: the compiler sees to it
 mode | jit function : `optimizer`, `include` and `exclude`
 world_size num_processes nprocs processes | init launch : `size`
+backend init_method store device_id pg_options group_name comm use_local_synchronization
+    | init new_group : nothing: who launched the processes says what they are
+async_op sync_op tag | all_reduce all_gather reduce_scatter broadcast all_to_all send recv barrier :
+    nothing: collectives are done when they return; compiled steps overlap them
+average | all_reduce : `op='mean'`
+dst dest | send : `to`
+src | recv : `source`
+root_rank | broadcast : `root`
+bucket_cap_mb | data_parallel : `bucket_bytes`
+device_ids output_device broadcast_buffers find_unused_parameters gradient_as_bucket_view
+    static_graph check_reduction process_group init_sync | data_parallel : nothing: it sees to it
+mesh_dim_names axis_names | Mesh : `names`
+num_replicas seed | ShardedBatches : nothing: it knows all processes
+tau communication_period | Central RayCentral : `every`
+beta moving_rate elasticity | EASGD : `alpha`
 allow_unused | grad : `disconnected='none'`
 allow_unused disconnected_inputs return_disconnected materialize_grads | grad : `disconnected`
 inputs | grad : `wrt`

@@ -99,36 +99,6 @@ data_parallel parallel_apply replicate scatter gather : `ag.distributed.data_par
     optimizer)`
 """
 
-DISTRIBUTED = """
-init_process_group : `ag.distributed.init()`, in processes that `ag.distributed.launch` starts
-destroy_process_group : `ag.distributed.shutdown()`
-get_rank : `ag.distributed.rank()`
-get_world_size size local_size : `ag.distributed.world_size()`
-local_rank get_local_rank : `ag.distributed.rank()`
-allreduce Allreduce allreduce_ grouped_allreduce : `ag.distributed.all_reduce`
-allgather Allgather : `ag.distributed.all_gather`
-alltoall Alltoall : `ag.distributed.all_to_all`
-reducescatter : `ag.distributed.reduce_scatter`
-bcast Bcast broadcast_ : `ag.distributed.broadcast`
-DistributedOptimizer broadcast_parameters broadcast_optimizer_state broadcast_variables :
-    `ag.distributed.data_parallel(model, optimizer)`
-COMM_WORLD : nothing: `group=None` is all processes, `ag.distributed.new_group` some of them
-DistributedDataParallel FullyShardedDataParallel fully_shard FSDP DDP :
-    `ag.distributed.data_parallel`, `ag.distributed.DataParallel`, `ag.distributed.Zero`
-DistributedSampler : `ag.distributed.ShardedBatches`
-init_device_mesh DeviceMesh : `ag.distributed.Mesh`
-scatter gather reduce all_gather_object broadcast_object_list gather_object scatter_object_list
-    all_gather_into_tensor : `ag.distributed.all_gather`, `ag.distributed.broadcast`,
-    `ag.distributed.all_reduce`
-reduce_scatter_tensor : `ag.distributed.reduce_scatter`
-all_to_all_single : `ag.distributed.all_to_all`
-isend irecv batch_isend_irecv P2POp : `ag.distributed.send`, `ag.distributed.recv`
-ReduceOp : a text, as `ag.distributed.all_reduce(x, "max")`
-is_initialized is_available is_nccl_available is_gloo_available is_mpi_available get_backend :
-    `ag.distributed.world_size()`
-spawn run elastic : `ag.distributed.launch`
-"""
-
 METRICS = """
 AUC ROCAUC RocAuc roc_auc_score : `ag.metrics.AUROC`
 F1 F1_score f1_score FBeta : `ag.metrics.F1Score`
