@@ -358,7 +358,9 @@ def test_integers_beside_short_floats_are_float64_as_in_theano(wide):
     n, m = T.vector("n", dtype=wide), T.vector("m", dtype="int16")
     for short, found in [("float32", "float64"), ("complex64", "complex128")]:
         x = T.vector("x", dtype=short)
-        for y in (n + x, x * n, x / n, T.add(x, n), T.switch(n > 0, n, x)):
+        for y in (n + x, x * n, x / n, T.add(x, n), T.switch(n > 0, n, x), T.dot(x, n),
+                  T.outer(n, x), T.tensordot(x, n, 1), T.concatenate([n, x]), T.stack([x, n]),
+                  T.batched_dot(x.dimshuffle("x", "x", 0), n.dimshuffle("x", 0, "x"))):
             assert y.dtype == found
         assert (m + x).dtype == (2 * x).dtype == (x + x).dtype == short
     x = T.fvector("x")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -23,6 +25,12 @@ import agnesi.compat.theano.tensor as T
 ])
 def test_modules_have_the_names_that_programs_take(module, name):
     assert hasattr(importlib.import_module(f"agnesi.compat.theano.{module}"), name)
+
+
+def test_names_of_modules_are_those_of_theano_without_an_import_of_their_own():
+    code = ("import agnesi.compat.theano.tensor as T; "
+            "assert T.special.softmax(T.fvector()).dtype == 'float32'")
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_function_tells_its_shared_variables():

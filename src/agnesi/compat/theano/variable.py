@@ -68,7 +68,9 @@ _INTEGERS = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
 #: Functions whose operands get one dtype.
 _PAIRED = frozenset((
     "add", "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "mod",
-    "maximum", "minimum", "power", "pow", "switch", "where", "arctan2", "hypot", "clip"))
+    "maximum", "minimum", "power", "pow", "switch", "where", "arctan2", "atan2", "hypot", "clip",
+    "dot", "matmul", "outer", "inner", "kron", "tensordot", "logaddexp", "arange", "solve",
+    "solve_triangular"))
 #: Functions of one operand whose results are floats: float32 for integers below 32 bits.
 _REAL = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh arcsin arccos arctan "

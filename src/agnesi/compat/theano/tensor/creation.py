@@ -9,7 +9,16 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.compat.theano.types import TensorType, constant
-from agnesi.compat.theano.variable import Constant, Sizes, Variable, bare, floats, lifted, wrapped
+from agnesi.compat.theano.variable import (
+    Constant,
+    Sizes,
+    Variable,
+    alike,
+    bare,
+    floats,
+    lifted,
+    wrapped,
+)
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
@@ -109,7 +118,8 @@ def stack(*tensors: Any, axis: int = 0) -> Variable:
             axis = tensors[1]
         tensors = tuple(tensors[0])
     with floats():
-        return wrapped(F.stack([bare(as_tensor_variable(t)._value) for t in tensors], axis))
+        parts = [bare(as_tensor_variable(t)._value) for t in tensors]
+        return wrapped(F.stack(list(alike(*parts)), axis))
 
 
 def stacklists(tensors: Any) -> Variable:

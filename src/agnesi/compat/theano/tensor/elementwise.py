@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions as F
-from agnesi.api import special, symbolic
+from agnesi.api import special as _special
+from agnesi.api import symbolic
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
 from agnesi.compat.theano.variable import Variable, bare, lifted, wrapped
 from agnesi.core.graph import constant_value
@@ -85,22 +86,22 @@ def iround(x: Any, mode: str | None = None) -> Variable:
 
 def tri_gamma(x: Any) -> Variable:
     """The second derivative of the logarithm of the gamma function."""
-    return lifted(special.polygamma)(1, x)
+    return lifted(_special.polygamma)(1, x)
 
 
 def chi2sf(x: Any, k: Any) -> Variable:
     """The probability that chi-squared of k degrees of freedom is above x."""
-    return lifted(special.gammaincc)(as_tensor_variable(k) / 2, as_tensor_variable(x) / 2)
+    return lifted(_special.gammaincc)(as_tensor_variable(k) / 2, as_tensor_variable(x) / 2)
 
 
 def gammau(k: Any, x: Any) -> Variable:
     """The upper incomplete gamma function, not regularised."""
-    return lifted(special.gammaincc)(k, x) * lifted(special.gamma)(k)
+    return lifted(_special.gammaincc)(k, x) * lifted(_special.gamma)(k)
 
 
 def gammal(k: Any, x: Any) -> Variable:
     """The lower incomplete gamma function, not regularised."""
-    return lifted(special.gammainc)(k, x) * lifted(special.gamma)(k)
+    return lifted(_special.gammainc)(k, x) * lifted(_special.gamma)(k)
 
 
 def log1mexp(x: Any) -> Variable:

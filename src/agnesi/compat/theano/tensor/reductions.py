@@ -7,7 +7,7 @@ from typing import Any
 import agnesi
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
-from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
+from agnesi.compat.theano.variable import Variable, alike, bare, floats, lifted, wrapped
 
 
 def _axis(axis: Any) -> Any:
@@ -167,7 +167,7 @@ def batched_dot(a: Any, b: Any) -> Variable:
 
 def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Variable:
     """``tensordot`` for each entry of the first axis."""
-    first, second = as_tensor_variable(x)._value, as_tensor_variable(y)._value
+    first, second = alike(as_tensor_variable(x)._value, as_tensor_variable(y)._value)
     if isinstance(axes, (list, tuple)):
         pairs = [[n - 1 for n in (a if isinstance(a, (list, tuple)) else [a])] for a in axes]
         axes = (tuple(pairs[0]), tuple(pairs[1]))
@@ -253,7 +253,7 @@ class Unique:
 
 def matmul(x1: Any, x2: Any, dtype: Any = None) -> Variable:
     """The product of matrices, and of stacks of them."""
-    found = wrapped(F.matmul(as_tensor_variable(x1)._value, as_tensor_variable(x2)._value))
+    found = lifted(F.matmul)(as_tensor_variable(x1), as_tensor_variable(x2))
     return found if dtype is None else cast(found, dtype)
 
 

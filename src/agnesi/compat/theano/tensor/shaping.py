@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api import symbolic
 from agnesi.compat.theano.tensor.creation import _shape, arange, as_tensor_variable
-from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
+from agnesi.compat.theano.variable import Sizes, Variable, alike, bare, floats, lifted, wrapped
 from agnesi.core.support.errors import at
 
 
@@ -119,7 +119,7 @@ def join(axis: Any, *tensors: Any) -> Variable:
     """Tensors one behind the other along an axis; the axis comes first."""
     with floats():
         parts = [as_tensor_variable(t)._value for t in tensors]
-        return wrapped(F.concatenate(parts, axis=int(np.asarray(bare(axis)))))
+        return wrapped(F.concatenate(list(alike(*parts)), axis=int(np.asarray(bare(axis)))))
 
 
 def concatenate(tensor_list: Any, axis: int = 0) -> Variable:
