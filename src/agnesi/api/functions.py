@@ -178,7 +178,6 @@ from agnesi.ops.indexing.join import chunk as chunk
 from agnesi.ops.indexing.join import concat as concat
 from agnesi.ops.indexing.join import dstack as dstack
 from agnesi.ops.indexing.join import hstack as hstack
-from agnesi.ops.indexing.join import pad as pad
 from agnesi.ops.indexing.join import roll as roll
 from agnesi.ops.indexing.join import split as split
 from agnesi.ops.indexing.join import stack as stack
@@ -201,6 +200,7 @@ from agnesi.ops.neural.losses import nll_loss as nll_loss
 from agnesi.ops.neural.softmax import log_softmax as log_softmax
 from agnesi.ops.neural.softmax import logsumexp as logsumexp
 from agnesi.ops.neural.softmax import softmax as softmax
+from agnesi.ops.numerics.padding import pad as pad
 from agnesi.ops.numerics.pytorch import add as add
 from agnesi.ops.numerics.pytorch import addmm as addmm
 from agnesi.ops.numerics.pytorch import cdist as cdist

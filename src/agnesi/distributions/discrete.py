@@ -15,6 +15,7 @@ from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.neural.likelihoods import entr
 
 
 class _Chance(Distribution):
@@ -152,7 +153,17 @@ class Binomial(_Chance):
         return self.total_count * self.probs * (1 - self.probs)
 
     def log_prob(self, value: Any) -> Tensor:
-        value, n = self._value(value), self.total_count
+        return self._log_mass(self._value(value))
+
+    def entropy(self) -> Tensor:
+        n = self.total_count
+        counts = F.arange(F.astype(F.max(n, initial=0), "int64") + 1)
+        value = F.reshape(F.astype(counts, self._type), (-1, *(1,) * len(self._batch_shape)))
+        mass = F.exp(self._log_mass(F.minimum(value, n)))
+        return F.sum(F.where(value <= n, entr(mass), 0), axis=0)
+
+    def _log_mass(self, value: Tensor) -> Tensor:
+        n = self.total_count
         ways = F.lgamma(n + 1) - F.lgamma(value + 1) - F.lgamma(n - value + 1)
         if self._logits_given:
             return ways + value * self.logits - n * F.softplus(self.logits)

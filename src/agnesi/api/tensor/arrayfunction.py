@@ -22,7 +22,7 @@ from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
-from agnesi.ops.indexing.join import PAD_MODES
+from agnesi.ops.numerics.padding import PAD_MODES
 
 _ROOMS = {"numpy": "agnesi", "numpy.linalg": "agnesi.api.linalg", "numpy.fft": "agnesi.api.fft"}
 #: Names of NumPy's parameters that have another one here, and those that change no value.

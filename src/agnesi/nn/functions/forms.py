@@ -260,7 +260,7 @@ def pad(input: TensorLike, pad: Sequence[int], mode: str = "constant", value: An
     x = cut(x, pairs)
     borders = [(max(a, 0), max(b, 0)) for a, b in pairs]
     for (before, behind), n in zip(borders, x.shape, strict=True):
-        most = n - (mode == "reflect") if isinstance(n, int) else math.inf
+        most = max(n - (mode == "reflect"), 0) if isinstance(n, int) else math.inf
         if mode in ("reflect", "circular") and max(before, behind) > most:
             raise ShapeError(f"mode {mode!r} takes widths of {most} at most on an axis of {n}, not "
                              f"({before}, {behind}); ag.pad goes through the elements repeatedly")

@@ -81,12 +81,10 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
 
     :param input: Labels from 0.
     :type input: array_like of int
-    :param num_classes: The size of the new axis; by default one more than the largest label, which
-        must be known then: not inside of ``jit``.
+    :param num_classes: The size of the new axis; by default one more than the largest label.
     :returns: int64, of the shape of ``input`` with one more axis.
     :raises DTypeError: If labels are not integers.
-    :raises ValueError: If a label is out of its range, or the number of classes is neither given
-        nor known.
+    :raises ValueError: If a label is out of its range.
     :see: nn.CrossEntropyLoss, eye
 
     >>> ag.nn.functional.one_hot(ag.tensor([2, 0]))
@@ -107,12 +105,12 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
         if values.size and not 0 <= values.min() <= values.max() < num_classes:
             raise ValueError(at(f"one_hot({typed(labels)}): labels go from {values.min()} to "
                                 f"{values.max()}, not from 0 to {num_classes - 1}"))
-    elif num_classes == -1:
-        raise ValueError(at(f"one_hot({typed(labels)}): the largest label is not known before the "
-                            "run; give num_classes"))
     else:
-        labels = F.ensure(labels, (labels >= 0) & (labels < num_classes),
-                          f"one_hot({typed(labels)}): labels must go from 0 to {num_classes - 1}")
+        classes: Any = F.max(labels, initial=-1) + 1 if num_classes == -1 else num_classes
+        most = "" if num_classes == -1 else f" to {num_classes - 1}"
+        labels = F.ensure(labels, (labels >= 0) & (labels < classes),
+                          f"one_hot({typed(labels)}): labels must go from 0{most}")
+        return F.astype(labels[..., None] == F.arange(classes), "int64")
     return F.astype(labels[..., None] == F.arange(num_classes), "int64")
 
 

@@ -53,8 +53,8 @@ def tri(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike = None, *,
     tensor([[1., 0., 0.],
             [1., 1., 0.]])
     """
-    columns = n if m is None else m
-    inside = less_equal(reshape(arange(columns), (1, columns)), reshape(arange(n), (n, 1)) + k)
+    rows, columns = arange(n), arange(n if m is None else m)
+    inside = less_equal(columns, reshape(rows, (rows.shape[0], 1)) + k)
     return cast(inside, float_dtype(dtype))
 
 

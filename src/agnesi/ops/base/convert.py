@@ -130,7 +130,7 @@ def is_number(x: Tensor) -> bool:
 def floating(x: Any) -> Tensor:
     """A tensor of floating or complex numbers: others become floats."""
     x = as_tensor(x)
-    return of_default(x) if x.weak and x.dtype.kind in "fc" else cast(x, dtypes.floating(x.dtype))
+    return cast(x, dtypes.floating(x.dtype))
 
 
 def of_default(x: Tensor) -> Tensor:
@@ -191,7 +191,9 @@ class Size(Op):
 def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
     """A tensor from a tensor, array, number, size or nested list, without a copy where possible."""
     if isinstance(x, Tensor):
-        return x if dtype is None else cast(x, dtype)
+        if dtype is None:
+            return strong(x) if type(x) is not Tensor and x.weak else x
+        return cast(x, dtype)
     if isinstance(x, Dim):
         node = Node(Size(x), (), (), dtypes.int64, weak=True)
         return symbol(node) if dtype is None else apply(Cast(dtype), symbol(node))
@@ -422,6 +424,8 @@ def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
 
 def beside(x: Any, other: Any) -> Tensor:
     """An operand as a tensor; a list of Python floats gives way to the dtype of another one."""
+    if isinstance(x, Tensor):
+        return x
     if not isinstance(other, Tensor) or not is_written(x) or _holds_tensor(x):
         return as_tensor(x)
     array = as_array(x)
@@ -460,7 +464,7 @@ def common(*xs: Any) -> tuple[Tensor, ...]:
     if not tensors:
         tensors = [as_tensor(xs[0])]
     tensors.sort(key=lambda x: isinstance(x, (list, tuple)))
-    first = as_tensor(tensors[0])
+    first = beside(tensors[0], None)
     for x in tensors[1:]:
         first, _ = pair(first, x)
     for x in xs:

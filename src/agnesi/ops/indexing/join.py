@@ -284,11 +284,10 @@ def unstack(x: TensorLike, /, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 #: How ``pad`` fills borders.
-PAD_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
 # -- borders ------------------------------------------------------------------------------------
-def _widths(pad_width: Any, ndim: int) -> list[tuple[Any, Any]]:
+def border_widths(pad_width: Any, ndim: int) -> list[tuple[Any, Any]]:
     """Border before and behind each axis, from NumPy's forms: n, (n,), (a, b), ((a, b), ...)."""
     try:
         given = np.asarray(_told(pad_width))
@@ -313,31 +312,10 @@ def _told(widths: Any) -> Any:
     return size_of(widths, "a width") if unknown else widths
 
 
-@public
-def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: Any = 0, *,
-        out: Tensor | None = None) -> Tensor:
-    """With a border around it.
-
-    :param x: Of any shape.
-    :param pad_width: Elements to put before and behind each axis; not negative.
-    :type pad_width: int, (before, after), or one such pair for each axis
-    :param mode: What the border holds: ``constant_values``, the nearest element, or the elements
-        mirrored without ("reflect") or with the edge ("symmetric"), or from the other end ("wrap").
-    :type mode: {"constant", "edge", "reflect", "symmetric", "wrap"}
-    :param constant_values: What the border of mode "constant" holds; corners belong to the later
-        axis.
-    :type constant_values: number, (before, after), or one such pair for each axis
-    :returns: Of the dtype of ``x``, longer by ``before + after`` on each axis.
-    :raises ValueError: If there is no such mode, or a width is negative.
-    :see: concat, nn.functional.pad
-
-    >>> ag.pad(ag.tensor([1, 2, 3]), 2, "reflect")
-    tensor([3, 2, 1, 2, 3, 2, 1])
-    """
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
+    """``x`` with borders of numbers, or of its own elements."""
     x = as_tensor(x)
-    widths = _widths(pad_width, x.ndim)
-    if mode not in PAD_MODES:
-        raise ValueError(f"mode {mode!r} is none of {', '.join(PAD_MODES)}")
+    widths = border_widths(pad_width, x.ndim)
     if mode == "constant":
         return _with_constants(x, widths, constant_values)
     for axis, (before, after) in enumerate(widths):

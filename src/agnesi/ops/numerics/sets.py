@@ -18,23 +18,26 @@ from agnesi.core.ir.dims import product
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import ShapeError, TraceError
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.nonzeros import first_places, nonzero
+from agnesi.ops.base import reduce
 from agnesi.ops.base.chosen import Chosen, places_of
-from agnesi.ops.base.compare import equal, greater, logical_and, logical_not, logical_or
+from agnesi.ops.base.compare import equal, greater, logical_and, logical_not, logical_or, not_equal
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import filled
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.movement import matrix_transpose, moveaxis, reshape
 from agnesi.ops.base.scans import Shift
 from agnesi.ops.base.select import where
+from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.index import take
-from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.join import concat, roll
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.order import comparable
+from agnesi.ops.sorting.partitions import lexsort
 from agnesi.ops.sorting.sort import argsort, searchsorted, sort
 
 
@@ -88,8 +91,8 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
     :type fill_value: number, optional
     :returns: All NaN are one.  Gradients go to the element that is found first.
     :rtype: Tensor, or tuple of Tensor
-    :raises TraceError: With ``axis`` for several axes in compiled code; without ``size`` in the
-        body of a loop, unless the elements are reduced there.
+    :raises TraceError: Without ``size`` in the body of a loop, unless the elements are reduced
+        there.
     :raises ValueError: If ``size`` is given with an axis.
     :raises ShapeError: If slices shall be told apart that have no elements.
     :see: unique_all, unique_values, unique_counts, isin, union1d
@@ -108,10 +111,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
     if axis is not None:
         axis = shapes.axis_of(axis, x.ndim)
     if not is_known(x):
-        if axis is not None and x.ndim > 1:
-            raise TraceError("the different slices along an axis are not compiled; give elements a "
-                             "number each, and take those that are different")
-        found = _found(x, asked)
+        found = _found(x, asked) if axis is None or x.ndim < 2 else _slices(x, axis, asked)
         return found if len(found) > 1 else found[0]
     data: Any = x.array
     if not (any(asked) or x._requires_grad):
@@ -127,19 +127,39 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
 def _found(x: Tensor, asked: tuple[bool, ...], equal_nan: bool = True) -> tuple[Tensor, ...]:
     """The different elements, and what else is asked for, from the elements in order."""
     flat = reshape(x, (product(x.shape),))
-    n = flat.shape[0]
     order: Any = argsort(flat) if asked[0] or asked[1] else None
     ordered = sort(flat) if order is None else take(flat, order)
     starts = _starts(ordered, equal_nan)
+    place, rest = _told(order, starts, x.shape, asked)
+    return take(ordered, place), *rest
+
+
+def _slices(x: Tensor, axis: int, asked: tuple[bool, ...]) -> tuple[Tensor, ...]:
+    """The different slices along an axis, and what else is asked for, from the slices in order."""
+    n = x.shape[axis]
+    first = moveaxis(x, axis, 0)
+    width = product(first.shape[1:])
+    rows = filled((n, 1), 0, dtypes.int64) if width == 0 else reshape(first, (n, width))
+    order = lexsort(flip(matrix_transpose(rows), 0))
+    ordered = take(rows, order, 0)
+    differ = reduce.any(not_equal(ordered, roll(ordered, 1, 0)), axis=1)
+    place, rest = _told(order, logical_or(differ, equal(arange(n), 0)), (n,), asked)
+    return take(x, take(order, place), axis), *rest
+
+
+def _told(order: Any, starts: Tensor, shape: Any, asked: tuple[bool, ...]
+          ) -> tuple[Tensor, list[Tensor]]:
+    """Where different ones begin in order, and what is asked for about them."""
+    n = starts.shape[0]
     place = places_of(starts)
     last = equal(arange(n), as_tensor(n) - 1)
     more = (
         lambda: take(order, place),
-        lambda: reshape(index_put(filled((n,), 0, dtypes.int64), order, _numbers(starts)), x.shape),
+        lambda: reshape(index_put(filled((n,), 0, dtypes.int64), order, _numbers(starts)), shape),
         lambda: apply(Chosen(place.shape[0]),
                       logical_or(last, apply(Shift(0, True), starts))) - place + 1,
     )
-    return take(ordered, place), *(make() for w, make in zip(asked, more, strict=True) if w)
+    return place, [make() for w, make in zip(asked, more, strict=True) if w]
 
 
 def _numbers(starts: Tensor) -> Tensor:

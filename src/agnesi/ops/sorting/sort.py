@@ -233,6 +233,14 @@ class TopIndices(Op):
         kth = n - self.k if self.largest else self.k - 1
         part = np.argpartition(x, kth, axis=-1) if self.k else np.zeros_like(x, np.int64)
         found = np.sort(part[..., n - self.k:] if self.largest else part[..., : self.k], axis=-1)
+        if self.k:
+            bound = np.take_along_axis(x, part[..., kth:kth + 1], -1)
+            fit = x >= bound if self.largest else x <= bound
+            if np.count_nonzero(fit) > found.size:  # the first of those that equal the last one
+                equal = x == bound
+                more = self.k - np.count_nonzero(fit & ~equal, axis=-1, keepdims=True)
+                fit &= ~equal | (np.cumsum(equal, axis=-1) <= more)
+                found = np.nonzero(fit)[-1].reshape(found.shape)
         inner = last(np.take_along_axis(x, found, -1))
         return np.take_along_axis(found, inner, -1)
 

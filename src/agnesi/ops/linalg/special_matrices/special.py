@@ -159,7 +159,7 @@ def hilbert(n: int) -> Tensor:
     """
     i = arange(n, dtype=dtypes.config.float_dtype)
     one = number(1.0, dtypes.config.float_dtype)
-    return arith.divide(one, arith.add(arith.add(reshape(i, (n, 1)), i), 1))
+    return arith.divide(one, arith.add(arith.add(reshape(i, (i.shape[0], 1)), i), 1))
 
 
 @public

@@ -1,0 +1,107 @@
+"""Borders: of numbers, of an array's own elements, or of statistics of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import arith, reduce, select
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.slices import flip
+from agnesi.ops.indexing import join
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.numerics.quantiles import median
+
+_STATISTICS: dict[str, Callable[..., Tensor]] = {
+    "maximum": reduce.max, "mean": reduce.mean, "median": median, "minimum": reduce.min}
+PAD_MODES = ("constant", "edge", "empty", "linear_ramp", "maximum", "mean", "median", "minimum",
+             "reflect", "symmetric", "wrap")
+
+
+@public
+def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: Any = 0, *,
+        end_values: Any = 0, stat_length: Any = None, out: Tensor | None = None) -> Tensor:
+    """With a border around it.
+
+    :param x: Of any shape.
+    :param pad_width: Elements to put before and behind each axis; not negative.
+    :type pad_width: int, (before, after), or one such pair for each axis
+    :param mode: What the border holds: ``constant_values``, zeros ("empty"), the nearest element,
+        numbers that go from it to ``end_values`` in equal steps, a statistic of the elements of the
+        line, or the elements mirrored without ("reflect") or with the edge ("symmetric"), or from
+        the other end ("wrap").
+    :type mode: {"constant", "edge", "empty", "linear_ramp", "maximum", "mean", "median", "minimum",
+        "reflect", "symmetric", "wrap"}
+    :param constant_values: What the border of mode "constant" holds; corners belong to the later
+        axis.
+    :type constant_values: number, (before, after), or one such pair for each axis
+    :param end_values: What the border of mode "linear_ramp" ends with.
+    :type end_values: number, (before, after), or one such pair for each axis
+    :param stat_length: Of how many elements at that end statistics are taken; by default of all.
+    :type stat_length: int, (before, after), or one such pair for each axis, optional
+    :returns: Of the dtype of ``x``, longer by ``before + after`` on each axis.
+    :raises ValueError: If there is no such mode, or a width is negative.
+    :see: concat, nn.functional.pad
+
+    >>> ag.pad(ag.tensor([1, 2, 3]), 2, "reflect")
+    tensor([3, 2, 1, 2, 3, 2, 1])
+    """
+    if mode not in PAD_MODES:
+        raise ValueError(f"mode {mode!r} is none of {', '.join(PAD_MODES)}")
+    x = as_tensor(x)
+    if mode == "linear_ramp":
+        return _extended(x, pad_width, end_values, _ramp)
+    if mode in _STATISTICS:
+        lengths = 0 if stat_length is None else stat_length
+        if stat_length is not None and (np.asarray(lengths) < 1).any():
+            raise ValueError(f"stat_length must be at least 1, not {stat_length}")
+        return _extended(x, pad_width, lengths, lambda *end: _statistic(_STATISTICS[mode], *end))
+    return join.pad(x, pad_width, "constant" if mode == "empty" else mode,
+                    0 if mode == "empty" else constant_values)
+
+
+def _extended(x: Tensor, pad_width: Any, settings: Any, border: Callable[..., Tensor]) -> Tensor:
+    """Borders axis by axis: ``border`` makes one before the first elements of an axis."""
+    ends = np.broadcast_to(np.asarray(settings), (x.ndim, 2)).tolist()
+    for axis, (before, after) in enumerate(join.border_widths(pad_width, x.ndim)):
+        if x.shape[axis] == 0 and (before or after):
+            raise ShapeError(f"axis {axis} has no elements from which a border could be computed")
+        first = border(x, axis, before, ends[axis][0])
+        last = flip(border(flip(x, axis), axis, after, ends[axis][1]), axis)
+        x = join.concat([first, x, last], axis)
+    return x
+
+
+def _part(x: Tensor, axis: int, stop: Any) -> Tensor:
+    return x[(*[slice(None)] * axis, slice(0, stop))]
+
+
+def _ramp(x: Tensor, axis: int, width: Any, end: Any) -> Tensor:
+    """Numbers from ``end`` in equal steps to the first element, which is not among them."""
+    wide = dtypes.floating(x.dtype) if x.dtype.kind in "fcV" else dtypes.float64
+    steps = arith.divide(cast(arange(width), wide), max(width, 1))
+    steps = reshape(steps, (width, *[1] * (x.ndim - axis - 1)))
+    last = cast(_part(x, axis, 1), wide)
+    found = arith.add(arith.multiply(arith.subtract(last, end), steps), end)
+    return cast(found if x.dtype.kind in "fcV" else select.floor(found), x.dtype)
+
+
+def _statistic(function: Callable[..., Tensor], x: Tensor, axis: int, width: Any, length: int
+               ) -> Tensor:
+    """A statistic of the first elements, of all where ``length`` is 0."""
+    chunk = _part(x, axis, length) if length else x
+    if x.dtype.kind in "biu" and function in (reduce.mean, median):
+        chunk = cast(chunk, dtypes.float64)
+    found = function(chunk, axis=axis, keepdims=True)
+    if found.dtype.kind == "f" and x.dtype.kind in "biu":
+        found = select.round(found)
+    return broadcast_to(cast(found, x.dtype), (*x.shape[:axis], width, *x.shape[axis + 1:]))
