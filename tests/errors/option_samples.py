@@ -46,6 +46,8 @@ NEEDED: dict[str, Any] = {
     "parts": [], "low": 0.0, "high": 1.0, "experts": [nn.Linear(4, 4)], "exponent": 2.0,
     "event_dim": 0, "draw": lambda generator, count: np.zeros(count, int), "count": 4,
     "generator": ag.random.Generator(0),
+    "base_transform": distributions.transforms.ExpTransform(), "cov_factor": np.ones((2, 1)),
+    "cov_diag": [1.0, 1.0], "total_count": 3, "data_source": [1, 2, 3],
     "in_shape": (4,), "out_shape": (2, 2), "tseq": [],
     "distribution": distributions.Normal(0.0, 1.0),
     **dict.fromkeys("loc scale rate df df1 df2 alpha temperature concentration concentration0 "
@@ -55,6 +57,11 @@ OTHERS: dict[str, dict[str, Any]] = {
     "LKJCholesky": {"dim": 3}, "RelaxedOneHotCategorical": {"probs": [0.5, 0.5]},
     "Categorical": {"probs": [0.5, 0.5]}, "OneHotCategorical": {"probs": [0.5, 0.5]},
     "Multinomial": {"probs": [0.5, 0.5]}, "Dirichlet": {"concentration": [1.0, 2.0]},
+    "OneHotCategoricalStraightThrough": {"probs": [0.5, 0.5]},
+    "ContinuousBernoulli": {"probs": 0.5}, "RelaxedBernoulli": {"probs": 0.5},
+    "NegativeBinomial": {"probs": 0.5},
+    "LowRankMultivariateNormal": {"loc": [0.0, 0.0]}, "Wishart": {
+        "df": 3.0, "covariance_matrix": np.eye(2)},
     "Bernoulli": {"probs": 0.5}, "Binomial": {"probs": 0.5}, "Geometric": {"probs": 0.5},
     "MultivariateNormal": {"loc": [0.0, 0.0], "scale_tril": np.eye(2)},
     "OneCycleLR": {"total_steps": 10}, "FractionalMaxPool2d": {"output_size": 2},
@@ -70,7 +77,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 LEFT_OUT = frozenset("""Container Module ModuleDict ModuleList ParameterDict ParameterList Optimizer
     ParameterGroup Scheduler LRScheduler Metric Graph ImageFolder CSVLogger JSONLogger RateTest
     ModelCheckpoint TensorBoardLogger Transform Sequential RNNBase RNNCellBase Distribution
-    Callback RemovableHandle Summary Line TensorDataset Blocks""".split())
+    Callback RemovableHandle Summary Line TensorDataset Blocks Parameter""".split())
 
 
 def classes() -> dict[str, type]:

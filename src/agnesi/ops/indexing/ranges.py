@@ -267,7 +267,7 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
             raise TypeError(f"{name} must be a number, not {typed(end)}")
     if any(map(_is_tensor, (start, stop))):
         return _along(axis, cast(_spaced(_end(start), _end(stop), num, endpoint), kind))
-    return made(Linspace(float(start), float(stop), num, endpoint, kind), num)
+    return _along(axis, made(Linspace(float(start), float(stop), num, endpoint, kind), num))
 
 
 def _is_tensor(end: Any) -> bool:
@@ -276,7 +276,7 @@ def _is_tensor(end: Any) -> bool:
 
 
 def _along(axis: int, rows: Tensor) -> Tensor:
-    return rows if axis == 0 else moveaxis(rows, 0, axis)
+    return rows if type(axis) is int and axis == 0 else moveaxis(rows, 0, axis)
 
 
 def _spaced(first: Tensor, last: Tensor, num: int, endpoint: bool) -> Tensor:
@@ -333,7 +333,7 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
         return _along(axis, cast(power(base, exponents), kind))
     start, stop, base = float(start), float(stop), float(base)
     values = np.logspace(start, stop, num, endpoint, base, kind)
-    return constant(values, values.dtype) if is_tracing() else wrap(values)
+    return _along(axis, constant(values, values.dtype) if is_tracing() else wrap(values))
 
 
 @public

@@ -64,7 +64,7 @@ OPERATIONS = _table(
     "indexing.overlay Overlay",
     "indexing.ranges Arange Eye Linspace",
     "indexing.scatter IndexAdd IndexPut",
-    "linalg.cholesky Cholesky",
+    "linalg.cholesky Cholesky Potrf",
     "linalg.det Cofactors Det SlogDet",
     "linalg.spectral.eig Eig Eigenvalues",
     "linalg.spectral.eigh EigenvaluesH Eigh",
