@@ -50,6 +50,7 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
     :type stat_length: int, (before, after), or one such pair for each axis, optional
     :returns: Of the dtype of ``x``, longer by ``before + after`` on each axis.
     :raises ValueError: If there is no such mode, or a width is negative.
+    :raises ShapeError: If a border would be computed from no elements.
     :see: concat, nn.functional.pad
 
     >>> ag.pad(ag.tensor([1, 2, 3]), 2, "reflect")
