@@ -17,7 +17,8 @@ import agnesi.compat.theano.tensor as T
 @pytest.mark.parametrize(("module", "name"), [
     ("sandbox.cuda", "cuda_enabled"), ("sandbox.linalg.ops", "matrix_inverse"),
     ("sandbox.neighbours", "images2neibs"), ("misc.pkl_utils", "dump"),
-    ("gof.fg", "MissingInputError"), ("configparser", "change_flags"), ("compile.pfunc", "Param"),
+    ("gof.fg", "MissingInputError"), ("configdefaults", "config"),
+    ("configparser", "change_flags"), ("compile.pfunc", "Param"),
     ("compile.profiling", "ProfileStats"), ("tensor.nnet.sigm", "sigmoid"),
     ("tensor.nnet.nnet", "softmax"), ("updates", "OrderedUpdates"),
     ("sparse.basic", "csr_matrix"), ("scalar.basic", "upcast"), ("gpuarray", "pygpu_activated"),

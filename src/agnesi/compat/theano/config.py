@@ -56,6 +56,8 @@ class _Section:
         name = f"{self._name}{key}"
         if name == "floatX":
             return ours.symbolic_float
+        if name == "config":  # of theano.configdefaults and theano.configparser, which it is, too
+            return self
         if any(known.startswith(f"{name}.") for known in (*_DEFAULTS, *_OTHERS)) or (
                 name in _SECTIONS):
             return _Section(f"{name}.")
