@@ -170,6 +170,8 @@ def test_shared_memory_is_for_its_user_alone(tmp_path):
     with pytest.raises(ValueError, match="rank must be 0 to 1"):
         dist.shutdown()
         dist.init(2, 2, path)
+    with pytest.raises(dist.CollectiveError, match=r"is gone.*does not come back after shutdown"):
+        dist.init(0, 2, path)
 
 
 def test_a_group_of_one_needs_nobody():

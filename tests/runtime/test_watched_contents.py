@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 import numpy as np
 import pytest
 
-from agnesi.compiler.tracing.contents import Contents, Elements
+from agnesi.compiler.tracing.containers.contents import Contents, Elements
 from agnesi.runtime.support import still_seen
 from agnesi.runtime.watched import Watched
 

@@ -31,7 +31,7 @@ from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.tracing.argument_facts import assumed, told
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
-from agnesi.compiler.tracing.contents import Part
+from agnesi.compiler.tracing.containers.nests import Part, StandIns
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
@@ -190,18 +190,19 @@ class Version:
         reads = self._reads(symbols)
         given = self.argument_tree.build(symbols)
         args, keywords = given
+        stand_ins = StandIns(self.hidden.values())
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
         drawn, known = states(), settings()
         try:
             with taking(reads):
-                self._meet(reads, symbols)
+                self._meet(reads, symbols, stand_ins)
                 self.outputs, self.tree = flatten(
-                    call_user(self.owner.function, args, keywords, "jit"))
+                    call_user(self.owner.function, args, keywords, "jit"), reads.knows)
             self.outputs = list(map(reads.parts.lent.array_of, self.outputs))
             reads.settle()
-            refuse_symbols(reads)
+            refuse_symbols(reads, stand_ins.changed())
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
             self.effects.refuse_new(self.outputs, self.tree, reads)
             self.effects.undo()
@@ -228,8 +229,10 @@ class Version:
         wholes = {k[0] for k in parts} - {k[0] for k in parts if k not in known}
         return Reads(known | wholes, self.owner.versions.deferral)
 
-    def _meet(self, reads: Reads, arguments: Sequence[Any]) -> None:
+    def _meet(self, reads: Reads, arguments: Sequence[Any], stand_ins: StandIns) -> None:
         """Show what the function can reach to what takes down its reads."""
+        for container in stand_ins.containers():
+            reads.pass_over(container)
         reads.meet(self.owner.function, self.owner.name)
         for value, path in zip(arguments, self.argument_tree.paths("arguments"), strict=False):
             reads.meet(value, path)
@@ -522,11 +525,9 @@ class Version:
 
     def _present(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """The leaves, with numbers that are hidden behind the arguments as they are now."""
-        known = leaves[: self.argument_tree.leaves]
-        now = [p.now() for p in self.hidden.values()]
-        rest = leaves[len(known) + len(now):]
-        same = all(type(a) is type(b) for a, b in zip(now, leaves[len(known):], strict=False))
-        return [*known, *now, *rest] if same else leaves
+        count, now = self.argument_tree.leaves, [p.now() for p in self.hidden.values()]
+        same = all(type(a) is type(b) for a, b in zip(now, leaves[count:], strict=False))
+        return [*leaves[:count], *now, *leaves[count + len(now):]] if same else leaves
 
     def __call__(self, leaves: Sequence[Any], given: Any = None) -> Any:
         """Run on the leaves of the arguments ``given``, whatever their memory looks like.

@@ -24,7 +24,7 @@ from agnesi.compiler.specialization.signatures import (
 )
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.tracing.argument_facts import IN_SIGNATURES, facts_of
-from agnesi.compiler.tracing.contents import varying
+from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.effects import KeptSymbolError
 from agnesi.compiler.tracing.leaves import Constant, is_small

@@ -8,12 +8,11 @@ way (names, attributes, elements of containers), and what it changed.
   one (``begun`` in ``autodiff/recording.py``).
 - What it reads besides its arguments are places (``places.py``): bytecode tells names of modules
   and of enclosing functions (``bytecode.py``), hooks in classes tell attributes (``hooks.py``),
-  containers that it finds count as read (``reads.py``, ``things.py``, ``contents.py``).  Bytecode
-  also tells what code does with a container (``container_uses.py``): single entries and elements
-  that it replaces are places of their own, and a list to which it only appends may hold
-  anything (``parts.py``).
-- A NumPy array of which code assigns elements is a tensor over its memory meanwhile
-  (``lent_arrays.py``).
+  containers that it finds count as read (``reads.py``, ``things.py``).  Bytecode also tells what
+  code does with a container (``containers``): single entries and elements that it replaces are
+  places of their own, as are the parts of nests that it puts in the place of others, and a list to
+  which it only appends may hold anything.  A NumPy array of which code assigns elements is a
+  tensor over its memory meanwhile.
 - What it asks of arguments besides their values (names, whether two are the same) is noted and
   assumed by its code (``argument_facts.py``); elements of arrays that Python reads are compared.
 - What it asks of the process (settings, folders, the clock) and of objects of libraries' is asked

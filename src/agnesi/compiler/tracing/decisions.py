@@ -72,7 +72,7 @@ INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return
 class Deferral:
     """Whether a function's computed numbers are results (``numbers.py``), or values by which Python
     decides, and whether a trace had such; whether arrays that it changes are tensors meanwhile
-    (``lent_arrays.py``), and whether there were some."""
+    (``containers/lent_arrays.py``), and whether there were some."""
 
     def __init__(self) -> None:
         self.allowed, self.used = True, False

@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Entered, Keys, Length, Part
+from agnesi.compiler.tracing.argument_facts import containers
+from agnesi.compiler.tracing.containers.contents import (
+    Answer,
+    Appended,
+    Contents,
+    Entered,
+    Keys,
+    Length,
+)
+from agnesi.compiler.tracing.containers.nests import Part
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import (
     MISSING,
@@ -53,11 +62,13 @@ class KeptSymbolError(Exception):
 class _Result:
     """Stands for a computed tensor, or for a number that is computed of Python's numbers alone."""
 
-    def __init__(self, symbol: Tensor) -> None:
+    def __init__(self, symbol: Tensor, index: int) -> None:
         self.is_number = symbol.weak and not symbol.shape
+        self.index = index
 
-    def of(self, found: Tensor) -> Any:
+    def of(self, results: Sequence[Tensor]) -> Any:
         """Return the record of a call's result."""
+        found = results[self.index]
         return found.array.item() if self.is_number else found
 
 
@@ -69,23 +80,25 @@ class _Given:
 
 
 class Written:
-    """A place and what the function put there: a nest with places of results in it."""
+    """A place and what the function put there: a nest with places of results in it.
 
-    def __init__(self, place: Place, value: Any) -> None:
+    Containers that were there before the trace are put there themselves: they are leaves.
+    """
+
+    def __init__(self, place: Place, value: Any, knows: Callable[[Any], bool]) -> None:
         self.place = place
         self.before = place.value
         self.value = value
         self.leaves: list[Any] = []
         self.tree: Tree | None = None
         if value is not MISSING:
-            self.leaves, self.tree = flatten(value)
+            self.leaves, self.tree = flatten(value, knows)
 
-    @property
-    def symbols(self) -> list[Tensor]:
-        """The computed tensors in it."""
-        return [v for v in self.leaves if _is_symbol(v)]
+    def containers(self) -> list[Any]:
+        """The new containers in it."""
+        return [] if self.tree is None else containers(self.tree, self.value)
 
-    def write(self, found: Iterator[Any], given: Sequence[Any]) -> None:
+    def write(self, found: Sequence[Any], given: Sequence[Any]) -> None:
         """Put the value there, with results of a call and leaves of its arguments."""
         if self.tree is None:
             self.place.put(MISSING)
@@ -106,19 +119,19 @@ class Hidden:
         """Return whether the function has put something else there."""
         return self.place.now() is not self.symbol
 
-    def written(self) -> Written:
+    def written(self, knows: Callable[[Any], bool]) -> Written:
         """Return what has been written."""
-        return Written(self.place, self.place.now())
+        return Written(self.place, self.place.now(), knows)
 
     def undo(self) -> None:
         """Restore what the place held before the trace."""
-        self.place.put(self.place.value)
+        self.place.undo(self.place.value)
 
 
 class Effects:
     """All that a trace put somewhere, and the leaves of arguments that it replaced.
 
-    :ivar tensors: What has to be computed for it, in the order in which ``write`` takes it.
+    :ivar tensors: What has to be computed for it, each once, in whatever places it is put.
     :ivar obstacle: What cannot be repeated, for the user; empty where all can.
     """
 
@@ -127,8 +140,8 @@ class Effects:
         places = [*reads.places.values(), *reads.given.values()]
         #: What each call says.
         self.said = reads.said
-        self.written = _in_order(_written(places))
-        self.written += [h.written() for h in hidden if h.is_written()]
+        self.written = _in_order(_written(places, reads.knows))
+        self.written += [h.written(reads.knows) for h in hidden if h.is_written()]
         now, structure = flatten(given)
         self.tree = tree
         self.arguments = {}
@@ -161,14 +174,20 @@ class Effects:
             elif isinstance(w.place, Length) or (
                     isinstance(w.place, Part) and w.value is MISSING):
                 self.obstacle = f"it changes {w.place.path}"
+        held = [id(c) for w in self.written for c in w.containers()]
+        held += map(id, containers(structure, given))
+        if len({*held}) < len(held):
+            self.obstacle = "it puts one container in two places, or keeps one of an argument"
         for array in reads.arrays.values():
             if not array.holds():
                 self.obstacle = f"it changes {array.path}, an array"
                 array.undo(array.value)
-        self.tensors = [] if self.obstacle else [v for v in values if _is_symbol(v)]
+        made = {id(v): v for v in values if _is_symbol(v)}
+        self.tensors = [] if self.obstacle else list(made.values())
+        results = {key: _Result(v, i) for i, (key, v) in enumerate(made.items())}
         for w in self.written:
-            w.leaves = list(map(_put_down, w.leaves))
-        self.arguments = {i: _put_down(v) for i, v in self.arguments.items()}
+            w.leaves = [results.get(id(v), v) for v in w.leaves]
+        self.arguments = {i: results.get(id(v), v) for i, v in self.arguments.items()}
 
     def refuse_new(self, results: Iterable[Any], nest: Tree, reads: Reads) -> None:
         """Note a result that each call has to make anew, as dicts with tensors as keys."""
@@ -205,10 +224,9 @@ class Effects:
         for w in reversed(self.written):
             w.place.undo(w.before)
 
-    def write(self, found: Iterable[Any], given: Any, leaves: Sequence[Any]) -> None:
+    def write(self, results: Sequence[Any], given: Any, leaves: Sequence[Any]) -> None:
         """Repeat it, with the results of a call; ``given`` are the user's arguments, and ``leaves``
         those with what is hidden behind them."""
-        results = iter(found)
         for w in self.written:
             w.write(results, leaves)
         for i, value in self.arguments.items():
@@ -225,15 +243,18 @@ def undone(reads: Reads) -> None:
     for place in reads.places.values():
         if isinstance(place, State):
             place.restored()
-    for w in _written([*reads.places.values(), *reads.given.values()]):
+    for w in _written([*reads.places.values(), *reads.given.values()], reads.knows):
         w.place.undo(w.before)
 
 
-def refuse_symbols(reads: Reads) -> None:
+def refuse_symbols(reads: Reads, changed: str) -> None:
     """Raise where code looked at all that a container holds, and that is computed, or an argument.
 
+    :param changed: The path of a container that it both changed and replaced by another one.
     :raises KeptSymbolError: If so.
     """
+    if changed:
+        raise KeptSymbolError(f"it changes {changed}, which is another one at each call")
     for place in reads.places.values():
         if isinstance(place, Contents) and _shows_symbol(place.value):
             raise KeptSymbolError(f"it looks at all of {place.path}, which it changes")
@@ -244,22 +265,22 @@ def _shows_symbol(items: Iterable[Any]) -> bool:
     return any(map(_is_symbol, (v for i in items for v in (i if type(i) is tuple else (i,)))))
 
 
-def _written(places: Iterable[Place]) -> Iterator[Written]:
+def _written(places: Iterable[Place], knows: Callable[[Any], bool]) -> Iterator[Written]:
     for place in places:
         if isinstance(place, (Answer, Fact, Keys)):
             continue
         now = place.now()
         if isinstance(place, (Definition, Function)):
             if not place.holds():
-                yield Written(place, None)
+                yield Written(place, None, knows)
         elif isinstance(place, Appended):
             if len(now) > len(place.value):
-                yield Written(place, now[len(place.value):])
+                yield Written(place, now[len(place.value):], knows)
         elif isinstance(place, Entered):
             if (new := place.new()):
-                yield Written(place, new)
+                yield Written(place, new, knows)
         elif now is not place.value and not same(now, place.value):
-            yield Written(place, now)
+            yield Written(place, now, knows)
 
 
 def _in_order(written: Iterable[Written]) -> list[Written]:
@@ -297,14 +318,10 @@ def _begins(x: Tensor) -> bool:
     return made or (x.node is not None and x.array is None and not x.node.requires_grad)
 
 
-def _taken(value: Any, found: Iterator[Any], given: Sequence[Any]) -> Any:
+def _taken(value: Any, found: Sequence[Any], given: Sequence[Any]) -> Any:
     if type(value) is _Result:
-        return value.of(next(found))
+        return value.of(found)
     return given[value.index] if type(value) is _Given else value
-
-
-def _put_down(value: Any) -> Any:
-    return _Result(value) if _is_symbol(value) else value
 
 
 def _is_simple(tree: Tree) -> bool:

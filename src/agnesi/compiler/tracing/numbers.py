@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
-from agnesi.compiler.tracing.lent_arrays import LentArray, stored_at
+from agnesi.compiler.tracing.containers.lent_arrays import LentArray, stored_at
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.process.said import print_, warn
 from agnesi.core.arguments import missing_key

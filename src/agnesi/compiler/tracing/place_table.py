@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.container_uses import Uses
-from agnesi.compiler.tracing.contents import (
+from agnesi.compiler.tracing.containers.contents import (
     Compared,
     Elements,
     Objects,
     Remembered,
     owner_of,
 )
-from agnesi.compiler.tracing.lent_arrays import reads_elements
+from agnesi.compiler.tracing.containers.lent_arrays import reads_elements
+from agnesi.compiler.tracing.containers.uses import Uses
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.things import taking_elements

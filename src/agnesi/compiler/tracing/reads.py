@@ -33,17 +33,17 @@ from agnesi.compiler.tracing.bytecode import (
     globals_of,
     makes_text,
 )
-from agnesi.compiler.tracing.container_uses import READ_WHOLE, uses_at, uses_of
-from agnesi.compiler.tracing.contents import (
+from agnesi.compiler.tracing.containers.contents import (
     Answer,
     Appended,
     Contents,
     Context,
     Raw,
 )
+from agnesi.compiler.tracing.containers.parts import Parts
+from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
 from agnesi.compiler.tracing.module_reads import ModuleReads
 from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
-from agnesi.compiler.tracing.parts import Parts
 from agnesi.compiler.tracing.places import (
     MISSING,
     PLAIN,
@@ -85,6 +85,8 @@ from agnesi.core.tensor import Tensor
 _MAX_NAME_LETTERS = 200
 #: Exact types of values that are nothing but themselves: there is nothing to look into.
 _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
+#: Containers that code makes by displays and comprehensions.
+_MADE = (list, dict, set)
 _MEMBER = type(vars(Tensor)["array"])
 #: Names that Python has, which nobody takes away.
 _BUILTINS = frozenset(dir(builtins))
@@ -144,6 +146,11 @@ class Reads(ModuleReads):
                 stack += reversed(self._waiting)
         finally:
             self._waiting = None
+
+    def pass_over(self, container: Any) -> None:
+        """Never look into a container, whose parts the trace has as arguments."""
+        self._met[id(container)] = container
+        self.parts.passed_over.add(id(container))
 
     def _look(self, value: Any, path: str) -> None:
         """Look into a thing itself, if that is new."""
@@ -332,7 +339,8 @@ class Reads(ModuleReads):
             if library:
                 self.meet(place.value, name)
             else:
-                self.parts.use(place.value, name, functools.partial(uses_of, code, name), place)
+                self.parts.use(place.value, name, functools.partial(
+                    uses_of, code, name, function.__globals__), place)
         self.meet(getattr(function, "__wrapped__", None), path)
         if library:
             return
@@ -371,8 +379,8 @@ class Reads(ModuleReads):
         if isinstance(value, ModuleType):
             self._module(value, name, code)
         if value is not MISSING and id(value) not in STAND_INS:
-            self.parts.use(
-                value, name, lambda: READ_WHOLE if by_text else uses_of(code, name), place)
+            self.parts.use(value, name, lambda: READ_WHOLE if by_text else uses_of(
+                code, name, names), place)
 
     # -- what objects tell ------------------------------------------------------------------
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:
@@ -391,10 +399,21 @@ class Reads(ModuleReads):
         path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
         reader, known = sys._getframe(2), len(self._paths)
         place = self.places.get((id(owner), name)) or self.given.get((id(owner), name))
+        if type(value) in _MADE and self._is_put(owner, name, value, place):
+            self.pass_over(value)
+            return value
         value = self.parts.use(value, path, lambda: uses_at(reader, name))
         if id(owner) not in self._paths or (place is not None and place.value is not value):
             self.note_new(known)
         return value
+
+    def _is_put(self, owner: Any, name: str, value: Any, place: Any) -> bool:
+        """Return whether code of the trace has put a container there: a new one, for all that it
+        has from elsewhere was met."""
+        if attributes(owner).get(name) is not value or id(value) in self._met:
+            return False
+        put = (id(owner), name) in self.hidden if place is None else place.value is not value
+        return put and value not in self.parts
 
     def _is_known(self, value: Any) -> bool:
         """Return whether a thing was looked into, and another read of it tells nothing new."""

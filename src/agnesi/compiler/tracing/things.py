@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.contents import NAMESPACES
+from agnesi.compiler.tracing.containers.contents import NAMESPACES
 from agnesi.core.support.exports import module_of
 from agnesi.core.tensor import Tensor
 

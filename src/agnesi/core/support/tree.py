@@ -267,12 +267,13 @@ def register(
     _REGISTRY[kind] = (take, lambda about, children: build(about[1], children))
 
 
-def flatten(nest: Any) -> tuple[list[Any], Tree]:
+def flatten(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Tree]:
     """The leaves of a nest, in order, and its shape.
 
     :param nest: Lists, tuples, dicts, dataclasses and registered classes around leaves.
     :type nest: object
-    :returns leaves: In order; dicts by their sorted keys.
+    :param is_leaf: Of a container, whether it is a leaf, too.
+    :returns leaves: In order; those of dicts in the order of entries.
     :rtype: list
     :returns shape: Its ``build(leaves)`` makes such a nest again.
     :rtype: Tree
@@ -294,7 +295,8 @@ def flatten(nest: Any) -> tuple[list[Any], Tree]:
         for value in rest:
             kind = type(value)
             entry = _REGISTRY.get(kind)
-            if entry is None and (entry := _REGISTRY.get(_family(kind))) is None:
+            if (entry is None and (entry := _REGISTRY.get(_family(kind))) is None) or (
+                    is_leaf is not None and is_leaf(value)):
                 leaves.append(value)
                 trees.append(_LEAF)
                 continue
@@ -345,21 +347,23 @@ def children(nest: Any) -> list[Any] | None:
     return None if entry is None else list(entry[0](nest)[0])
 
 
-def leaves(nest: Any) -> list[Any]:
+def leaves(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """All that is no container, in order.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
     :type nest: object
+    :param is_leaf: Of a container, whether it is a leaf, too.
     :returns: The leaves.
     :see: tree.flatten, tree.map
 
     >>> ag.tree.leaves({"w": 1.0, "b": (2.0, [3.0])})
     [1.0, 2.0, 3.0]
     """
-    return flatten(nest)[0]
+    return flatten(nest, is_leaf)[0]
 
 
-def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
+def map_leaves(function: Callable[..., Any], nest: Any, *others: Any,
+               is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it).
 
     :param function: Of a leaf of each nest.
@@ -367,6 +371,7 @@ def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
     :type nest: object
     :param *others: Nests of the same shape.
     :type *others: object
+    :param is_leaf: Of a container, whether it is a leaf, too.
     :returns: A nest of that shape.
     :rtype: object
     :raises ValueError: If the nests differ.
@@ -375,10 +380,10 @@ def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
     >>> ag.tree.map(lambda a, b: a + b, {"w": 1, "b": 2}, {"w": 10, "b": 20})
     {'w': 11, 'b': 22}
     """
-    leaves, shape = flatten(nest)
+    leaves, shape = flatten(nest, is_leaf)
     columns = [leaves]
     for other in others:
-        more, its_shape = flatten(other)
+        more, its_shape = flatten(other, is_leaf)
         if its_shape != shape:
             mine, theirs = (", ".join(s.paths("nest")) or "nothing" for s in (shape, its_shape))
             raise ValueError(f"tree.map: the nests differ: {mine}, but {theirs}")

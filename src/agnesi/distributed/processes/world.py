@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 from agnesi.core.integers import is_integer
 from agnesi.core.options import Rule
 from agnesi.core.support.config import inherited
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import CollectiveError, at, typed
 from agnesi.distributed.processes import memory
 from agnesi.distributed.processes.group import TIMEOUT, Group
 from agnesi.distributed.processes.outside import Outside, checked
@@ -45,7 +45,7 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
         do not fit.
     :raises TypeError: If ``rank`` is a text, as the name of a backend.
     :raises PermissionError: If the memory belongs to another user.
-    :raises CollectiveError: If others do not come in time.
+    :raises CollectiveError: If others do not come in time, or the group's memory is gone.
     :see: distributed.rank, distributed.world_size, distributed.shutdown
 
     >>> from agnesi import distributed as dist
@@ -74,7 +74,15 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
     assert rank is not None and size is not None and path is not None
     if not 0 <= rank < size:
         raise ValueError(at(f"init: rank must be 0 to {size - 1} of {size} processes, not {rank}"))
-    group = Group(rank, size, memory.open_segment(path, size), timeout)
+    try:
+        segment = memory.open_segment(path, size)
+    except FileNotFoundError:
+        raise CollectiveError(at(
+            f"init: {path}, the shared memory of the group, is gone, for all processes had come: "
+            "one that has joined stays until it ends, and does not come back after shutdown(). "
+            "Leave the group once, at the end; make_group(size) makes another's memory"
+        )) from None
+    group = Group(rank, size, segment, timeout)
     _joined(group)
     group.barrier("init")
     if rank == 0:

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, ModuleType, UnionType
 from typing import Any, NamedTuple
 
-from agnesi.compiler.tracing.contents import Answer, Printing
+from agnesi.compiler.tracing.containers.contents import Answer, Printing
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Place
 from agnesi.core.support.config import STATE

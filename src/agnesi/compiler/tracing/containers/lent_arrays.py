@@ -2,7 +2,7 @@
 
 ``losses[i] = loss`` for an array of a module, a function around or an object is a change of state
 that the code repeats.  Which arrays are changed element by element tells the bytecode
-(``container_uses``); code that does anything else with one is given the array itself.
+(``uses.py``); code that does anything else with one is given the array itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.container_uses import SLICE, Named, Uses, What
+from agnesi.compiler.tracing.containers.uses import SLICE, Named, Uses, What
 from agnesi.compiler.tracing.places import Place
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
@@ -116,10 +116,10 @@ def reads_elements(uses: Uses) -> bool | None:
     """Return whether code reads elements of an array itself; None where it hands the array on, or
     a view of it, to what may use its memory.
 
-    >>> from agnesi.compiler.tracing.container_uses import uses_of
+    >>> from agnesi.compiler.tracing.containers.uses import uses_of
     >>> def f(x):
     ...     return table[3] * x, table.shape
-    >>> reads_elements(uses_of(f.__code__, "table"))
+    >>> reads_elements(uses_of(f.__code__, "table", {}))
     True
     """
     ways = [[key.name if isinstance(key, Named) else key for key in keys] for keys, what in uses

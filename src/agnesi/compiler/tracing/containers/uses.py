@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -18,6 +18,12 @@ from agnesi.compiler.tracing.bytecode import codes, instructions
 
 _METHODS = ("LOAD_METHOD", "LOAD_ATTR")
 _APPENDING = ("append", "extend")
+#: Builtins that take the elements of what they are given, in order, and methods of dicts that give
+#: their entries.
+_ITERATING = frozenset("all any enumerate filter list map max min reversed set sorted sum tuple "
+                       "zip".split())
+_COUNTING_OR_ITERATING = {"len", *_ITERATING}
+_ENTRIES = ("items", "keys", "values")
 _LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
 #: Whether ``LOAD_ATTR`` is also how methods are loaded that are called, which its flag tells.
 _FLAGGED = sys.version_info >= (3, 12)
@@ -52,9 +58,12 @@ class Named(NamedTuple):
 
 
 class What(Enum):
-    """What is done with a part; one that is changed (``h[k] += 1``) is read and put."""
+    """What is done with a part; one that is changed (``h[k] += 1``) is read and put.
 
-    READ, APPEND, PUT, CHANGE = range(4)
+    Builtins ask for the number of elements (``len``), or take all of them (``zip``, ``enumerate``).
+    """
+
+    READ, APPEND, PUT, CHANGE, COUNT, ITERATE = range(6)
 
 
 class Use(NamedTuple):
@@ -69,24 +78,40 @@ Uses = frozenset[Use]
 READ_WHOLE: Uses = frozenset((Use((), What.READ),))
 
 
-@functools.lru_cache(maxsize=4096)
-def uses_of(code: CodeType, name: str) -> Uses:
-    """Return the uses of a variable by code, and by functions that are made in it.
+def uses_of(code: CodeType, name: str, names: Mapping[str, Any]) -> Uses:
+    """Return the uses of a variable by code among these global names, and by functions that are
+    made in it.
 
-    >>> from agnesi.compiler.tracing.container_uses import uses_of
+    >>> from agnesi.compiler.tracing.containers.uses import uses_of
     >>> def f(x):
     ...     h["loss"].append(x)
     ...     h["last"] = x
-    ...     return h["n"] + 1
-    >>> sorted((use.what.name, use.keys) for use in uses_of(f.__code__, "h"))
-    [('APPEND', ('loss',)), ('PUT', ('last',)), ('READ', ('n',))]
+    ...     return h["n"] + len(h)
+    >>> sorted((use.what.name, use.keys) for use in uses_of(f.__code__, "h", {}))
+    [('APPEND', ('loss',)), ('COUNT', ()), ('PUT', ('last',)), ('READ', ('n',))]
     """
-    return frozenset(use for inner in codes(code) for use in _uses(inner, name))
+    return _by_builtins(_all_uses(code, name), names)
 
 
 def uses_at(frame: FrameType, name: str) -> Uses:
     """Return the uses of an attribute of that name by the code of a frame, which is loading it."""
-    return _loads(frame.f_code, frame.f_lasti, name)
+    return _by_builtins(_loads(frame.f_code, frame.f_lasti, name), frame.f_globals)
+
+
+def _by_builtins(uses: Uses, names: Mapping[str, Any]) -> Uses:
+    """Return uses, of which those by builtins are reads where a global name may be another's."""
+    return uses if names.keys().isdisjoint(_COUNTING_OR_ITERATING) else as_reads(uses)
+
+
+@functools.lru_cache(maxsize=4096)
+def _all_uses(code: CodeType, name: str) -> Uses:
+    return frozenset(use for inner in codes(code) for use in _uses(inner, name))
+
+
+def as_reads(uses: Uses) -> Uses:
+    """Return uses without what builtins do: they count as reads of all."""
+    return frozenset(Use(keys, What.READ) if what in (What.COUNT, What.ITERATE) else Use(keys, what)
+                     for keys, what in uses)
 
 
 def of_part(uses: Iterable[Use], key: Any) -> Uses:
@@ -131,10 +156,16 @@ def _chain(code: CodeType, found: Sequence[dis.Instruction], n: int, keys: tuple
     """The uses of what is on top of the stack before an instruction."""
     while n < len(found):
         first = found[n]
+        entries = _gives_entries(found[n:n + 2])
+        behind = n + 2 * entries
+        done = _called(found, behind)
+        if done is What.ITERATE or (done is not None and not entries):
+            yield Use(keys, done)
+            return
         if first.opname in _METHODS and first.argval in _APPENDING:
             yield Use(keys, What.APPEND)
             return
-        if first.opname in ("GET_ITER", "UNPACK_SEQUENCE"):
+        if first.opname == "UNPACK_SEQUENCE" or found[behind].opname == "GET_ITER":
             yield Use((*keys, ANY), What.READ)
             return
         if first.opname == "STORE_FAST":
@@ -185,6 +216,37 @@ def _step(found: Sequence[dis.Instruction], n: int) -> tuple[Any, int, What | No
             break
         above += gives - takes
     return None, n, None
+
+
+def _gives_entries(found: Sequence[dis.Instruction]) -> bool:
+    """Return whether code calls ``items()``, ``keys()`` or ``values()``."""
+    return found[0].opname in _METHODS and found[0].argval in _ENTRIES and (
+        [(i.opname, i.arg) for i in found[1:]] == [("CALL", 0)])
+
+
+def _called(found: Sequence[dis.Instruction], n: int) -> What | None:
+    """What a builtin does that is given what is on top of the stack; None if that is no argument
+    of one."""
+    above = 0
+    for k in range(n, len(found)):
+        takes, gives = _effect(found[k])
+        if takes > above:
+            break
+        above += gives - takes
+    else:
+        return None
+    if found[k].opname != "CALL" or above >= (found[k].arg or 0):
+        return None
+    wanted = (found[k].arg or 0) - above  # values from the first argument to this one
+    while n > 1 and wanted > 0:
+        n -= 1
+        takes, gives = _effect(found[n])
+        wanted += takes - gives
+    callee = found[n - 1]
+    if wanted or callee.opname != "LOAD_GLOBAL":
+        return None
+    return What.COUNT if callee.argval == "len" else (
+        What.ITERATE if callee.argval in _ITERATING else None)
 
 
 def _makes_lists(found: Sequence[dis.Instruction]) -> bool:

@@ -9,7 +9,6 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from copy import copy
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,19 +17,13 @@ import numpy as np
 from agnesi.compiler.tracing.places import (
     MISSING,
     PLAIN,
-    Attribute,
-    Cell,
-    Name,
     Place,
-    Slot,
-    WeaklyHeld,
     attributes,
     describe_value,
     same,
 )
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.forks import unforked
-from agnesi.core.tensor import Tensor
 from agnesi.runtime.watched import Entries, Items, dict_pointer
 from agnesi.runtime.watched_contents import container_words, elements_words
 
@@ -165,37 +158,6 @@ class Item(Place):
         return f"({same_one} or {super().condition(name)})"
 
 
-class Part(Place):
-    """An element of a tuple that another place holds, which may hold another such tuple later."""
-
-    __slots__ = ("index", "whole")
-
-    def __init__(self, whole: Place, index: int) -> None:
-        self.whole = whole
-        self.index = index
-        super().__init__(f"{whole.path}[{index}]", whole.value[index])
-
-    @property
-    def holder(self) -> Any:
-        return self.whole.holder
-
-    def now(self) -> Any:
-        held = self.whole.now()
-        return held[self.index] if _is_such(held, self.whole.value) else MISSING
-
-    def put(self, value: Any) -> None:
-        before, held = self.whole.value, self.whole.now()
-        parts = list(held if _is_such(held, before) else before)
-        parts[self.index] = value
-        kept = all(a is b for a, b in zip(parts, before, strict=True))
-        self.whole.put(before if kept else tuple.__new__(type(before), parts))
-
-
-def _is_such(held: Any, before: Any) -> bool:
-    """Return whether a value is a tuple as another one was."""
-    return type(held) is type(before) and len(held) == len(before)
-
-
 class Length(Place):
     """The number of elements of a list in which code computes indices."""
 
@@ -217,7 +179,7 @@ class Length(Place):
 
 
 class Keys(Place):
-    """The keys of a dict of which code computes some."""
+    """The keys of a dict, in order, of which code computes some or takes all."""
 
     __slots__ = ("mapping",)
 
@@ -226,16 +188,16 @@ class Keys(Place):
         super().__init__(path, self.now())
 
     def now(self) -> Any:
-        return frozenset(self.mapping)
+        return tuple(self.mapping)
 
     def holds(self) -> bool:
-        return bool(self.mapping.keys() == self.value)
+        return bool(self.now() == self.value)
 
     def condition(self, name: Callable[[Any], str]) -> str:
-        return f"{name(self.mapping)}.keys() == {name(self.value)}"
+        return f"(*{name(self.mapping)},) == {name(self.value)}"
 
     def change(self) -> str:
-        return f"{self.path} has other keys"
+        return f"{self.path} has other keys, or in another order"
 
 
 class Entered(Contents):
@@ -458,25 +420,3 @@ class Answer(Place):
 
     def change(self) -> str:
         return f"the tensors and modules in {self.path} are others"
-
-
-def varying(key: Any, place: Place, now: Any) -> dict[Any, Place]:
-    """Return what holds numbers or tensors, which the code can take at run time, by its key: a
-    place, or the elements of a tuple that it holds; nothing where not all are such."""
-    kinds = (Attribute, Slot, Name, Cell, Item)
-    if isinstance(place, WeaklyHeld) or not isinstance(place, kinds):
-        return {}
-    before = place.value
-    if not isinstance(now, tuple):
-        return {key: copy(place)} if _is_alike(before, now) else {}
-    plain = type(now) is tuple or hasattr(now, "_fields")
-    if not (plain and _is_such(now, before) and all(map(_is_alike, before, now))):
-        return {}
-    whole = copy(place)
-    return {(key, i): Part(whole, i) for i in range(len(now))}
-
-
-def _is_alike(before: Any, now: Any) -> bool:
-    """Return whether a number or tensor stands where one of its type was."""
-    return type(now) is type(before) and (
-        type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None))

@@ -13,13 +13,31 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.container_uses import ANY, Named, Use, Uses, What, of_part, only
-from agnesi.compiler.tracing.contents import Appended, Contents, Entered, Item, Keys, Length
-from agnesi.compiler.tracing.lent_arrays import Lent
+from agnesi.compiler.tracing.containers.contents import (
+    Appended,
+    Contents,
+    Entered,
+    Item,
+    Keys,
+    Length,
+)
+from agnesi.compiler.tracing.containers.lent_arrays import Lent
+from agnesi.compiler.tracing.containers.uses import (
+    ANY,
+    Named,
+    Use,
+    Uses,
+    What,
+    as_reads,
+    of_part,
+    only,
+)
 from agnesi.compiler.tracing.places import MISSING, Name, Place
 
 #: Elements or entries that are looked at one by one, where code computes which.
 _MAX_PARTS = 256
+#: The use of a container whose number of elements is asked for.
+_COUNTED = Use((), What.COUNT)
 #: Types of keys that are nothing but their values.
 _PLAIN_KEYS = (str, int, bool, float, bytes, type(None))
 
@@ -36,6 +54,8 @@ class Parts:
         self.lent = Lent(lending)
         #: By identity: the name, and what they held before the trace.
         self._known: dict[int, tuple[str, tuple[Any, ...]]] = {}
+        #: Those that are never looked into, by identity.
+        self.passed_over: set[int] = set()
         #: Those whose keys the code computes.
         self._made: list[tuple[str, dict[Any, Any], dict[Any, Any]]] = []
 
@@ -47,13 +67,16 @@ class Parts:
         """Look into something as far as code uses it, which ``uses`` tells; return what code is
         given, which is put into the ``place`` that it reads."""
         if type(value) is np.ndarray:
-            self._reads.note_uses(value, uses())
-            given = self.lent.take(value, uses())
+            by_code = as_reads(uses())
+            self._reads.note_uses(value, by_code)
+            given = self.lent.take(value, by_code)
             if given is not value:
                 self._reads.name(value, path)
                 if place is not None:
                     self.lent.put(place, given)
                 return given
+        if id(value) in self.passed_over:
+            return value
         if _mapping(value) is None and not _grows(value):
             self._reads.meet(value, path)
         else:
@@ -62,6 +85,8 @@ class Parts:
 
     def _use(self, value: Any, path: str, uses: Uses) -> None:
         mapping, reads = _mapping(value), self._reads
+        uses = frozenset(Use((ANY,), What.READ) if use == ((), What.ITERATE) else use
+                         for use in uses)
         if isinstance(value, defaultdict):
             reads.meet(value.default_factory, f"the factory of {path}")
         if _grows(value) and only(uses, What.APPEND):
@@ -98,8 +123,8 @@ class Parts:
         """
         size = len(value)
         by_index = size <= _MAX_PARTS and all(
-            keys and (keys[0] is ANY or (type(keys[0]) is int and -size <= keys[0] < size))
-            for keys, _ in uses)
+            use == _COUNTED or (use.keys and (use.keys[0] is ANY or (
+                type(use.keys[0]) is int and -size <= use.keys[0] < size))) for use in uses)
         return by_index and (self._are_hidden(value) or _are_changed(uses) or any(
             float in map(type, value if use.keys[0] is ANY else [value[use.keys[0]]])
             for use in uses if _looks(use)))
@@ -114,7 +139,7 @@ class Parts:
         if value not in self:
             self._known[id(value)] = path, tuple(enumerate(value))
             reads.name(value, path)
-        if any(keys[0] is ANY or keys[0] < 0 for keys, _ in uses):
+        if any(not keys or keys[0] is ANY or keys[0] < 0 for keys, _ in uses):
             reads.place((id(value), "length"), lambda: Length(path, value))
         varies = self._are_hidden(value) or _are_changed(uses)
         for i, inner in self._known[id(value)][1]:
@@ -130,14 +155,15 @@ class Parts:
             self._known[id(value)] = path, tuple(mapping.items())
             self._reads.name(value, path)
         before = dict(self._known[id(value)][1])
-        plain = {key.name if isinstance(key, Named) else key for (key, *_), _ in uses}
+        plain = {key.name if isinstance(key, Named) else key
+                 for keys, _ in uses for key in keys[:1]}
         if ANY in plain:
             plain = {*plain, *before} - {ANY}
             self._made.append((path, mapping, before))
         for key in plain:
             self._entry(mapping, key, before.get(key, MISSING), f"{path}[{key!r}]",
                         of_part(uses, key))
-        if any(_looks(use) and use.keys[0] is ANY for use in uses):
+        if any(use == _COUNTED or (_looks(use) and use.keys[0] is ANY) for use in uses):
             self._reads.place((id(mapping), "keys"), lambda: Keys(path, mapping))
         elif any(keys == (ANY,) for keys, _ in uses):
             self._reads.place((id(mapping), "entered"), lambda: Entered(path, mapping, dict.items))
@@ -192,7 +218,7 @@ def _are_changed(uses: Uses) -> bool:
 
 def _looks(use: Use) -> bool:
     """Return whether a use reads an element or entry itself."""
-    return len(use.keys) == 1 and use.what in (What.READ, What.CHANGE)
+    return len(use.keys) == 1 and use.what not in (What.PUT, What.APPEND)
 
 
 def _grows(value: Any) -> bool:
@@ -219,6 +245,8 @@ def _are_of_parts(value: Any, mapping: dict[Any, Any], uses: Uses) -> bool:
     looked_up = len(mapping) <= _MAX_PARTS and _are_changed(uses)
     for use in uses:
         keys = use.keys
+        if use == _COUNTED and not named:
+            continue
         if not keys or isinstance(keys[0], Named) is not named:
             return False
         if keys[0] is ANY and not (_all_plain(mapping) and (looked_up or not _looks(use))):
