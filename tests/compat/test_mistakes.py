@@ -12,7 +12,7 @@ from agnesi.compat import torch7 as torch
 from agnesi.compat.autograd import grad
 from agnesi.compat.autograd import numpy as anp
 from agnesi.compat.theano import tensor as T
-from agnesi.compat.torch7 import nn
+from agnesi.compat.torch7 import nn, optim
 from agnesi.core.support.errors import GradientError, ShapeError
 from tests.errors.lambdas import check
 
@@ -30,6 +30,12 @@ class Replacing(theano.gof.Op):
 x, w = T.dvector("x"), theano.shared(np.ones(3), name="w")
 ones = torch.ones
 CASES: list[Any] = [
+    (lambda: optim.sgd(lambda x: (0.0, ones(3)), ones(3), {"learningrate": 0.1}), TypeError,
+     "sgd: there is no option 'learningrate'; did you mean 'learningRate'?"),
+    (lambda: optim.lbfgs(lambda x: (0.0, ones(3)), ones(3), {"max_iter": 5}), TypeError,
+     "lbfgs: there is no option 'max_iter'; did you mean 'maxIter'?"),
+    (lambda: optim.de(lambda x: 0.0, ones(3), [5]), TypeError, "de: options are a dict like "
+     "{'learningRate': 0.1}, not [5]"),
     (lambda: torch.linspace(0, 1, 2.5), TypeError, "linspace(0, 1, 2.5): 'float' object cannot be "
      "interpreted as an integer; it is called as linspace(a, b, n=100)"),
     (lambda: nn.BCECriterion().forward(ones(3), ones(4)), ShapeError, "BCECriterion.forward("

@@ -167,6 +167,9 @@ def test_wrong_batches_are_refused():
         (metrics.MeanSquaredError(), ([1.0], [[1.0]]), ag.ShapeError, "one shape"),
         (metrics.AUROC(), ([[1.0]], [1]), ag.ShapeError, "targets are a vector"),
         (metrics.Perplexity(), (np.ones((2, 3)), [1]), ag.ShapeError, "must agree"),
+        (metrics.Accuracy(), ([1, 2], [0.5, 1.2]), ValueError, r"whole numbers.*float32\[2\]"),
+        (metrics.Accuracy(top_k=2), (np.ones((1, 3)), [0.5]), ValueError, "whole numbers"),
+        (metrics.F1Score(2), ([1, 1], [0.5, 1.0]), ValueError, "whole numbers, not fractions"),
         (metrics.ConfusionMatrix(2), ([1, 2], [1, 1]), ValueError, "none of 2 classes"),
         (metrics.ConfusionMatrix(2), ([1, 1], [1, -1]), ValueError, "none of 2 classes"),
     ]:

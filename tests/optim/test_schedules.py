@@ -128,6 +128,7 @@ def test_a_schedule_never_compiles_again() -> None:
 @pytest.mark.parametrize(("make", "text"), [
     (lambda o: M.MultiStepLR(o, [5, 2]), "rise"),
     (lambda o: M.LinearLR(o, total_iters=0), "total_iters"),
+    (lambda o: M.LinearLR(o, start_factor=0), "start_factor must be above 0"),
     (lambda o: M.CyclicLR(o, 0.1, 1.0, mode="square"), "square"),
     (lambda o: M.OneCycleLR(o, 1.0), "total_steps"),
     (lambda o: M.SequentialLR(o, [M.ExponentialLR(o, 0.9)], [3]), "milestones"),

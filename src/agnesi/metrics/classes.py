@@ -18,7 +18,7 @@ from agnesi.ops.base.creation import asarray
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import expand_dims, moveaxis
 from agnesi.ops.base.reduce import sum as total
-from agnesi.ops.base.select import minimum, where
+from agnesi.ops.base.select import floor, minimum, where
 from agnesi.ops.indexing.diagonal import diagonal
 from agnesi.ops.indexing.index import take_along_axis
 from agnesi.ops.indexing.ranges import arange
@@ -40,7 +40,16 @@ def labels(metric: Metric, predictions: Any, targets: Any, threshold: float = 0.
                             "with one axis more, the second, for classes"))
     elif p.dtype.kind in "fV":
         p = greater(p, threshold)
-    return cast(p, _COUNT).reshape((-1,)), cast(t, _COUNT).reshape((-1,))
+    return cast(p, _COUNT).reshape((-1,)), _whole(metric, t).reshape((-1,))
+
+
+def _whole(metric: Metric, t: Any) -> Any:
+    """The targets as integers, after a check that those of a floating dtype are whole numbers."""
+    if t.dtype.kind in "fV":
+        t = ensure(t, equal(t, floor(t)).all(), (
+            f"{type(metric).__name__}: targets are labels, whole numbers, not fractions "
+            f"({typed(t)}); MeanSquaredError and MeanAbsoluteError measure numbers"))
+    return cast(t, _COUNT)
 
 
 class Accuracy(Metric):
@@ -98,6 +107,7 @@ class Accuracy(Metric):
         if scores.ndim != targets.ndim + 1 or scores.shape[:-1] != targets.shape:
             raise ShapeError(at(f"Accuracy with top_k={self.top_k} takes scores of shape (samples, "
                                 f"classes, ...), not {typed(scores)}, for {typed(targets)}"))
+        targets = _whole(self, targets)
         known = targets if self.ignore_index is None else where(
             equal(targets, self.ignore_index), 0, targets)
         own = take_along_axis(scores, expand_dims(known, -1), axis=-1)

@@ -141,8 +141,10 @@ class LinearLR(Scheduler):
     def __init__(self, optimizer: Optimizer, start_factor: Share = 1 / 3,
                  end_factor: Share = 1.0, total_iters: Size = 5, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
-        self.start_factor = at_least(self, "start_factor", start_factor, 0.0)
-        self.end_factor = at_least(self, "end_factor", end_factor, 0.0)
+        if start_factor == 0:
+            raise ValueError(at("LinearLR: start_factor must be above 0: with 0 the first epoch "
+                                "trains nothing; 1e-3 starts low"))
+        self.start_factor, self.end_factor = start_factor, end_factor
         self.total_iters = at_least(self, "total_iters", total_iters, 1)
         self.begin()
 

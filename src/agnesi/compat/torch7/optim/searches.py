@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.torch7.maths import RANDOM, new
+from agnesi.compat.torch7.optim.options import table
 from agnesi.optim.flat.search import Point, cubic_minimum, strong_wolfe
 
 __all__ = ["FistaLS", "checkgrad", "cmaes", "de", "lswolfe", "polyinterp"]
@@ -107,7 +108,7 @@ def FistaLS(f: Callable[..., Any], g: Callable[[Any], float], pl: Callable[[Any,
 def de(opfunc: Any, x: Any, config: Any = None, state: Any = None) -> tuple[Any, list[float]]:
     """Differential evolution: the best place, and all values (``popsize``, ``scaleFactor``,
     ``crossoverRate``, ``maxFEs``, ``minRegion``, ``maxRegion``)."""
-    config = config or {}
+    config = table(config)
     n, source = x.nElement(), RANDOM[0]
     size, most = config.get("popsize", 10 * n), config.get("maxFEs", 1000 * n)
     people = source.uniform(config.get("minRegion", -30), config.get("maxRegion", 30), (size, n))
@@ -136,7 +137,7 @@ def cmaes(opfunc: Any, x: Any, config: Any = None, state: Any = None
     """The covariance matrix adaptation strategy: the best place, the best value of each
     generation, and how many places were evaluated (``sigma``, ``maxEval``, ``ftarget``,
     ``popsize``)."""
-    config = config or {}
+    config = table(config)
     n = x.nElement()
     mean, sigma = np.array(x.array, float).reshape(-1), config.get("sigma", 0.5)
     size = config.get("popsize") or 4 + int(3 * math.log(n))

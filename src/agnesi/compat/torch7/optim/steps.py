@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.torch7.counting import typed_view
+from agnesi.compat.torch7.optim.options import table
 from agnesi.core.support.errors import ShapeError, at, call_user, typed
 from agnesi.optim import flat
 
@@ -25,7 +26,7 @@ def evaluated(feval: Feval, x: Any) -> tuple[Any, Any]:
 
 
 def _begun(feval: Feval, x: Any, config: Any, state: Any) -> tuple[float, Any, Any, Any]:
-    config = {} if config is None else config
+    config = table(config)
     state = config if state is None else state
     loss, gradient = evaluated(feval, x)
     if gradient.array.shape != x.array.shape:
@@ -161,7 +162,7 @@ def adamax(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Resul
 def nag(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
     """A step of Nesterov's: along the gradient at where momentum leads (``learningRate``,
     ``learningRateDecay``, ``momentum``, ``learningRates``)."""
-    config = {} if config is None else config
+    config = table(config)
     state = config if state is None else state
     momentum = config.get("momentum", 0.9)
     if momentum <= 0:
@@ -204,7 +205,6 @@ def _whole(minimise: Callable[..., Any], feval: Feval, x: Any, config: Any,
         loss, g = evaluated(feval, x)
         return float(loss), np.array(g.array, dtype=float).reshape(-1)
 
-    config = {} if config is None else config
     found = minimise(values, x.array.reshape(-1).astype(float), **options)
     np.copyto(x.array, found.x.reshape(x.array.shape))
     config["funcEval"] = found.evaluations
@@ -213,13 +213,15 @@ def _whole(minimise: Callable[..., Any], feval: Feval, x: Any, config: Any,
 
 def cg(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
     """Conjugate gradients to the end: x, and the losses on the way (``maxIter``)."""
-    options = {"max_iter": (config or {}).get("maxIter", 200)}
+    config = table(config)
+    options = {"max_iter": config.get("maxIter", 200)}
     return _whole(flat.cg, feval, x, config, options)
 
 
 def lbfgs(feval: Feval, x: Any, config: Any = None, state: Any = None) -> Result:
     """L-BFGS to the end: x, and the losses (``maxIter``, ``nCorrection``, ``tolFun``)."""
-    given = config or {}
-    options = {"max_iter": given.get("maxIter", 200), "history_size": given.get("nCorrection", 100),
-               "tolerance_grad": given.get("tolFun", 1e-7)}
+    config = table(config)
+    options = {"max_iter": config.get("maxIter", 200),
+               "history_size": config.get("nCorrection", 100),
+               "tolerance_grad": config.get("tolFun", 1e-7)}
     return _whole(flat.lbfgs, feval, x, config, options)
