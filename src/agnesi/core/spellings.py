@@ -176,16 +176,28 @@ def _is_pytorchs(frame: Any) -> bool:
 
 def warn_of(name: str, keyworded: bool = False) -> None:
     """Say once that the answer is NumPy's, in a program of PyTorch's words."""
-    frame: Any = sys._getframe(1)
-    if keyworded or name in _SAID:
-        return
+    if not keyworded and _is_to_be_said(name):
+        _, here, there = WATCHED[name]
+        warn(f"{name} {here}, as in NumPy; PyTorch's {there}")
+
+
+def warn_of_number(dtype: np.dtype) -> None:
+    """Likewise of a NumPy number of float64, which beside narrower floats is no Python number."""
+    if _is_to_be_said("numpy.float64"):
+        warn(f"numbers of NumPy's float64 make float64 of {dtype.name}, as in NumPy; in PyTorch "
+             "they are like Python's: write float(...), or math.sqrt")
+
+
+def _is_to_be_said(name: str) -> bool:
+    frame: Any = sys._getframe(2)
+    if name in _SAID:
+        return False
     while frame.f_back is not None and ours(frame.f_code.co_filename):
         frame = frame.f_back
     if not _is_pytorchs(frame):
-        return
+        return False
     _SAID.add(name)
-    _, here, there = WATCHED[name]
-    warn(f"{name} {here}, as in NumPy; PyTorch's {there}")
+    return True
 
 
 def watched(function: Any, name: str) -> Any:

@@ -282,6 +282,21 @@ def test_numpys_answers_warn_where_we_are_imported_as_torch(
     assert [str(w.message).split()[0] for w in recwarn.list] == ["std", "max", "repeat"]
 
 
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_numbers_of_numpys_are_no_python_numbers_as_is_told_once(
+    run: Any, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    x, narrow = ag.ones(3), ag.ones(3, dtype="float16")
+    run(lambda x: x * np.float64(2))(x)
+    monkeypatch.setattr(spellings, "_SAID", set())
+    monkeypatch.setitem(globals(), "torch", ag)
+    run(lambda x: (x * 2.0, x * np.float32(2), x.double() * np.float64(2), x.int() * np.sqrt(2)))(x)
+    assert not recwarn.list
+    assert run(lambda x: np.sqrt(2.0) * x)(narrow).dtype == "float64"
+    assert run(lambda x: x / np.sqrt(2.0))(x).dtype == "float64"
+    assert ["float64 of float16, as in NumPy" in str(w.message) for w in recwarn.list] == [True]
+
+
 def test_lists_and_ranges_stand_for_arrays() -> None:
     x = ag.zeros((3, 4))
     x[range(3), ag.tensor([2, 0, 1])] = ag.tensor([5.0, 6.0, 7.0])

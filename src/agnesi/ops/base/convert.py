@@ -14,6 +14,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
+from agnesi.core.spellings import warn_of_number
 from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
@@ -24,6 +25,7 @@ from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor, symbol, wrap
 
 _FLOATS = (np.dtype("float32"), np.dtype("float64"))
+_NARROW = (np.dtype("float32"), np.dtype("float16"))
 SCALARS = (bool, int, float, complex)
 #: What is said of masked arrays.
 MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
@@ -426,6 +428,8 @@ def beside(x: Any, other: Any) -> Tensor:
     """An operand as a tensor; a list of Python floats gives way to the dtype of another one."""
     if isinstance(x, Tensor):
         return x
+    if type(x) is np.float64 and isinstance(other, Tensor) and other.dtype in _NARROW:
+        warn_of_number(other.dtype)
     if not isinstance(other, Tensor) or not is_written(x) or _holds_tensor(x):
         return as_tensor(x)
     array = as_array(x)
