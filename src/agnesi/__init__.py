@@ -103,10 +103,12 @@ if TYPE_CHECKING:
     from agnesi.api.mapping import apply_along_axis as apply_along_axis
     from agnesi.api.mapping import apply_over_axes as apply_over_axes
     from agnesi.api.mapping import vectorize as vectorize
+    from agnesi.api.random import get_rng_state as get_rng_state
     from agnesi.api.random import manual_seed as manual_seed
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
     from agnesi.api.random import randn as randn
+    from agnesi.api.random import set_rng_state as set_rng_state
     from agnesi.api.sparse.coordinates import sparse_coo_tensor as sparse_coo_tensor
     from agnesi.api.sparse.functions import spmm as spmm
     from agnesi.api.sparse.pytorch import sparse_csc_tensor as sparse_csc_tensor
@@ -209,6 +211,7 @@ _LATE = {
     "load": "agnesi.saving.graphs:load",
     "linalg": "agnesi.api.linalg",
     "linearize": "agnesi.autodiff.jacobians:linearize",
+    "get_rng_state": "agnesi.api.random:get_rng_state",
     "manual_seed": "agnesi.api.random:manual_seed",
     "memory_stats": "agnesi.compiler.control:memory_stats",
     "metrics": "agnesi.metrics",
@@ -226,6 +229,7 @@ _LATE = {
     "rewrite": "agnesi.rewrite",
     "save": "agnesi.saving.graphs:save",
     "saving": "agnesi.saving",
+    "set_rng_state": "agnesi.api.random:set_rng_state",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "sparse": "agnesi.api.sparse",
     "sparse_coo_tensor": "agnesi.api.sparse.coordinates:sparse_coo_tensor",

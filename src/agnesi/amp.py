@@ -24,6 +24,7 @@ from agnesi.core.support.dtypes import as_dtype as _as_dtype
 from agnesi.core.support.dtypes import is_inexact as _is_inexact
 from agnesi.core.support.errors import DTypeError as _DTypeError
 from agnesi.core.support.errors import at as _at
+from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.errors import typed as _typed
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
@@ -211,3 +212,4 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
+_tell_missing(__name__)

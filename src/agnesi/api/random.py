@@ -80,6 +80,9 @@ from agnesi.ops.random.random import randint as randint
 from agnesi.ops.random.random import shuffle as shuffle
 from agnesi.ops.random.random import standard as _standard
 from agnesi.ops.random.random import unit as _unit
+from agnesi.ops.random.states import fork_rng as fork_rng
+from agnesi.ops.random.states import get_rng_state as get_rng_state
+from agnesi.ops.random.states import set_rng_state as set_rng_state
 
 #: NumPy's name for making a generator.
 default_rng = Generator

@@ -73,6 +73,72 @@ def manual_seed_all(seed: int) -> None:
     manual_seed(seed)
 
 
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors on a GPU take.
+
+    :param device: Which one.
+    :type device: object, optional
+    :returns: 0.
+    :see: device
+
+    >>> ag.cuda.memory_allocated()
+    0
+    """
+    return 0
+
+
+max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Forget the most that tensors on a GPU have taken: there are none.
+
+    :param device: Which one.
+    :type device: object, optional
+    :see: device
+
+    >>> ag.cuda.reset_peak_memory_stats()
+    """
+
+
+def is_bf16_supported() -> bool:
+    """Return whether a GPU computes in bfloat16: there is none.
+
+    :returns: False.
+    :see: device
+
+    >>> ag.cuda.is_bf16_supported()
+    False
+    """
+    return False
+
+
+is_initialized = is_bf16_supported
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of all GPUs' generators.
+
+    :returns: Empty.
+    :see: random.get_rng_state
+
+    >>> ag.cuda.get_rng_state_all()
+    []
+    """
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Set the states of all GPUs' generators: there are none.
+
+    :param new_states: As :func:`get_rng_state_all` gave them.
+    :type new_states: list
+    :see: random.set_rng_state
+
+    >>> ag.cuda.set_rng_state_all([])
+    """
+
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:

@@ -169,3 +169,22 @@ def test_workers_of_a_seeded_program_differ_and_are_the_same_in_each_run():
     ]
     assert runs[0] == runs[1]
     assert len(set(runs[0].replace("[", " ").replace("]", " ").replace(",", " ").split())) == 6
+
+
+def test_states_are_taken_and_given_back_and_kept_for_a_block():
+    state = ag.get_rng_state()
+    assert state.dtype == "uint8"
+    draw = ag.jit(lambda: ag.rand(3))
+    first, second = ag.rand(3), draw()
+    ag.set_rng_state(state)
+    with ag.random.fork_rng(devices=[]):
+        ag.random.manual_seed(5)
+        assert ag.rand(3).tolist() != first.tolist()
+    assert draw().tolist() == first.tolist() and ag.rand(3).tolist() == second.tolist()
+    ag.set_rng_state(state)
+    with ag.random.fork_rng(enabled=False):
+        ag.rand(3)
+    assert ag.rand(3).tolist() == second.tolist()
+    ag.cuda.set_rng_state_all(ag.cuda.get_rng_state_all())
+    with pytest.raises(ValueError, match="must be uint32"):
+        ag.set_rng_state(ag.ones(3))

@@ -35,6 +35,9 @@ _TEXTS = {
     "module 'agnesi.data'": "modules.DATASETS",
     "Trainer": "modules.TRAINER", "KVStore": "distributed.STORE", "Group": "distributed.GROUP",
     "DataParallel": "distributed.PARALLEL", "Workers": "distributed.WORKERS",
+    "module 'agnesi.cuda'": "modules.CUDA", "module 'agnesi.amp'": "modules.AMP",
+    "module 'agnesi.cuda.amp'": "modules.AMP",
+    "module 'agnesi.distributions.constraints'": "modules.CONSTRAINTS",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
 }
 #: Which forms of names tell something where no text does.

@@ -152,3 +152,23 @@ predict_on_batch predict_proba : `trainer.predict(x)`
 load load_checkpoint resume : `trainer.load_state_dict(state)`
 save_checkpoint save_model : `trainer.save(path)`
 """
+
+CUDA = """
+current_device get_device_name get_device_properties get_device_capability set_device device_of
+    Event Stream ExternalStream stream current_stream default_stream set_stream nvtx CUDAGraph graph
+    graphs memory memory_stats memory_summary mem_get_info ipc_collect get_arch_list init
+    set_per_process_memory_fraction utilization temperature power_draw comm nccl profiler
+    OutOfMemoryError : nothing: there is one device, the CPU, as `ag.cuda.is_available()` tells
+"""
+
+AMP = """
+custom_fwd custom_bwd : nothing: there are no regions of fewer bits, so `ag.autograd.Function` needs
+    no word about them
+is_autocast_available amp_definitely_not_available : `ag.cuda.is_available()`
+"""
+
+CONSTRAINTS = """
+dependent dependent_property is_dependent : `ag.distributions.constraints.real` or another one: a
+    plain property gives what depends on the parameters
+cat stack multinomial MixtureSameFamilyConstraint : `ag.distributions.constraints.independent`
+"""

@@ -94,9 +94,9 @@ unsafe_split(x, 2) | x.split(2)
 unsafe_split_with_sizes(x, [1, 2]) | x.split([1, 2])
 to_dlpack : `ag.from_dlpack` of the other library: tensors speak DLPack
 typename : `type(x).__name__`
-get_rng_state set_rng_state initial_seed seed default_generator thread_safe_generator fork_rng :
-    `ag.random.default_generator()`, whose `state_dict()` and `load_state_dict(state)` save it;
+initial_seed seed default_generator thread_safe_generator : `ag.random.default_generator()`;
     `ag.manual_seed(0)`
+fork_rng : `ag.random.fork_rng`
 get_num_interop_threads set_num_interop_threads init_num_threads : `ag.set_num_threads(2)`
 get_default_device set_default_device get_device get_device_module Stream Event : nothing: there is
     one device, the CPU
