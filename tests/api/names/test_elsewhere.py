@@ -28,7 +28,8 @@ OWNERS: dict[str, Any] = {
     "module 'agnesi.optim.lr_scheduler'": optim.lr_scheduler,
     "module 'agnesi.symbolic'": symbolic,
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
-        "autograd", "data", "distributed", "distributions", "fft", "func", "image", "linalg",
+        "amp", "autograd", "cuda", "cuda.amp", "data", "distributed", "distributions",
+        "distributions.constraints", "fft", "func", "image", "linalg",
         "metrics", "nn.parallel", "nn.utils", "special", "testing", "utils", "utils.data")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
