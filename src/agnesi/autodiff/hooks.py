@@ -6,6 +6,7 @@ of a computed value by its node.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Collection
 from typing import Any
@@ -74,16 +75,16 @@ class Hooked:
                 f"the gradient of {typed(x)} is computed by a compiled function that knows "
                 "nothing of this hook; register it before the first call"))
         if id(x) not in self.leaves:
-            leaves, key = self.leaves, id(x)
-            self.leaves[key] = weakref.ref(x, lambda _: leaves.pop(key, None)), {}
+            key = id(x)
+            self.leaves[key] = weakref.ref(x, functools.partial(self.leaves.pop, key)), {}
         return self.leaves[id(x)][1]
 
     def compile(self, x: Tensor) -> None:
         """Note that a compiled function computes the gradient of a parameter; it looks itself
         whether hooks are others if there ever were some."""
-        compiled, key = self.compiled, id(x)
-        if key not in compiled and key not in self.leaves:
-            compiled[key] = weakref.ref(x, lambda _: compiled.pop(key, None))
+        key = id(x)
+        if key not in self.compiled and key not in self.leaves:
+            self.compiled[key] = weakref.ref(x, functools.partial(self.compiled.pop, key))
 
     def among(self, nodes: Collection[Node]) -> list[Node]:
         """Computed values that have hooks."""

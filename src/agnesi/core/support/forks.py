@@ -11,61 +11,93 @@ would never be over.
 from __future__ import annotations
 
 import _imp
+import contextlib
+import functools
 import gc
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable
+from typing import ClassVar
+
+from agnesi.core.support import finalizers  # noqa: F401 - what is raised around a fork
+from agnesi.core.support.undo import Block
 
 #: Seconds after which a fork goes ahead all the same.
 _MAX_WAIT_SECONDS = 30.0
-#: Seconds between two looks at the modules.
+#: Seconds between two looks at who is inside.
 _POLL_SECONDS = 2e-4
 _MAX_COLLECTOR_WAIT_SECONDS = (
     1.0  # the same for the collector, whose finalizers may themselves wait for the fork
 )
-_changed = threading.Condition(threading.Lock())
-_inside: dict[int, int] = {}
-_collecting = 0  # the thread in which Python's collector is at work
-_forks = 0  # threads that wait to fork: nobody goes inside before they have
+# A handler of signals may raise an exception between any two lines: all changes below can be made
+# twice, and whoever owns the lock or the import lock twice gives them back as often.
+_lock = threading.RLock()
+_inside: dict[int, int] = {}  # the threads of sections, by the number of the object
+_forking: set[int] = set()  # threads that wait to fork: nobody goes inside before they have
+_struck: list[BaseException] = []  # what was raised while they did
 
 
-@contextmanager
-def unforked() -> Iterator[None]:
+class unforked(contextlib.ContextDecorator, Block):  # noqa: N801 - used like a function
     """A section, or a decorated function, during which no other thread forks this process."""
-    me = threading.get_ident()
-    with _changed:
-        if me not in _inside:
-            _changed.wait_for(lambda: not _forks, _MAX_WAIT_SECONDS)
-        _inside[me] = _inside.get(me, 0) + 1
-    try:
-        yield
-    finally:
-        with _changed:
-            _inside[me] -= 1
-            if not _inside[me]:
-                del _inside[me]
-                _changed.notify_all()
+
+    def _recreate_cm(self) -> unforked:
+        return unforked()
+
+    def begin(self) -> None:
+        """Go inside when no thread waits to fork."""
+        me, end = threading.get_ident(), time.monotonic() + _MAX_WAIT_SECONDS
+        while True:
+            with _lock:
+                if not _forking or me in _inside.values() or time.monotonic() > end:
+                    _inside[id(self)] = me
+                    return
+            time.sleep(_POLL_SECONDS)
+
+    def end(self) -> None:
+        """Leave."""
+        with _lock:
+            _inside.pop(id(self), None)
 
 
 def _before() -> None:
-    """Wait until other threads are outside, and let none in until the fork is over."""
-    global _forks
-    end = time.monotonic() + _MAX_WAIT_SECONDS
-    me = threading.get_ident()
-    _changed.acquire()
-    _forks += 1
-    _changed.wait_for(lambda: not _inside.keys() - {me}, _MAX_WAIT_SECONDS)
-    _imp.acquire_lock()
-    soon = min(end, time.monotonic() + _MAX_COLLECTOR_WAIT_SECONDS)
-    while (_importing() and time.monotonic() < end) or (
-        _collecting not in (0, me) and time.monotonic() < soon
-    ):
-        _imp.release_lock()
-        time.sleep(_POLL_SECONDS)
+    """Wait until other threads are outside, and let none in until the fork is over.
+
+    What a handler of signals raises comes after it: no exception keeps Python from the fork.
+    """
+    while True:
+        try:
+            _wait()
+            return
+        except BaseException as error:
+            _struck.append(error)
+
+
+def _wait() -> None:
+    me, begun = threading.get_ident(), time.monotonic()
+    _forking.add(me)
+    while True:
+        _lock.acquire()
         _imp.acquire_lock()
+        waited = time.monotonic() - begun
+        if waited > _MAX_WAIT_SECONDS or not (
+            {*_inside.values()} - {me} or _importing()
+            or (waited < _MAX_COLLECTOR_WAIT_SECONDS
+                and _Collector.threads.get(_collector, 0) not in (0, me))
+        ):
+            return
+        _let_go()
+        time.sleep(_POLL_SECONDS)
+
+
+def _let_go() -> None:
+    """Give the locks back."""
+    for release in (_imp.release_lock, _lock.release):
+        with contextlib.suppress(RuntimeError):  # it is not ours any more
+            while True:
+                release()
 
 
 def _importing() -> bool:
@@ -77,31 +109,44 @@ def _importing() -> bool:
     )
 
 
-def _note(phase: str, info: object) -> None:
-    """Python's collector begins or ends; other threads run meanwhile where finalizers let them."""
-    global _collecting
-    _collecting = threading.get_ident() if phase == "start" else 0
+class _Collector:
+    """Notes the thread in which Python's collector is at work; finalizers let others run meanwhile.
+
+    The collector does so between any two lines of a program, and exceptions in what it calls are
+    lost.  So no line of Python runs here, before which a signal might be handled: an attribute
+    named after the phase is read, which reads an entry, made as it is missing, or takes it out.
+    """
+
+    threads: ClassVar[defaultdict[_Collector, int]] = defaultdict(threading.get_ident)
+    start = property(threads.__getitem__)
+    stop = property(threads.pop)
 
 
-gc.callbacks.append(_note)
+_collector = _Collector()
+_Collector.threads[_collector] = 0  # what is under way now stops, but has not been seen to start
+gc.callbacks.append(functools.partial(getattr, _collector))
 
 
 def _in_parent() -> None:
-    global _forks
-    _imp.release_lock()
-    _forks -= 1
-    _changed.notify_all()
-    _changed.release()
+    _forking.discard(threading.get_ident())
+    _let_go()
+    if _struck:
+        error = _struck.pop()
+        _struck.clear()
+        raise error  # to be told, and a KeyboardInterrupt to be raised again
 
 
 def _in_child() -> None:
-    global _changed, _collecting, _forks
-    _imp.release_lock()
+    global _lock
+    _let_go()
+    _lock = threading.RLock()
+    _forking.clear()
+    _struck.clear()
     me = threading.get_ident()
-    _collecting = me if _collecting == me else 0
-    for thread in _inside.keys() - {me}:
-        del _inside[thread]
-    _changed, _forks = threading.Condition(threading.Lock()), 0
+    for key in [key for key, thread in _inside.items() if thread != me]:
+        del _inside[key]
+    if _Collector.threads.get(_collector) != me:
+        _Collector.threads.pop(_collector, None)
 
 
 def at_fork(before: Callable[[], object] | None = None,

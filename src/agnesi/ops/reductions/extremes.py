@@ -11,6 +11,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.public import apply_to
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import aside
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -51,7 +52,8 @@ class _Extreme(Scan):
     def chosen(self, y: Tensor, x: Tensor) -> Tensor:
         """For each element of the result, which one of the operand it is: the latest."""
         if is_known(x) and is_known(y):
-            return wrap(_latest(y.array, x.array, self.axis, self.reverse))
+            array: Any = x.array
+            return wrap(aside(8 * array.size, _latest, y.array, array, self.axis, self.reverse))
         n = x.shape[self.axis]
         row = reshape(arange(n), (n, *(1,) * (x.ndim - self.axis - 1)))
         same = x == y

@@ -1,0 +1,44 @@
+"""A KeyboardInterrupt that strikes where Python cannot raise it is raised right afterwards.
+
+Python calls finalizers, callbacks of weak references and those around a fork between any two lines
+of a program, and drops what they raise, an exception of a handler of signals too: it only tells
+``sys.unraisablehook``.  Where that happened to code of this library, Python is to handle the signal
+once more, as soon as it is back in the program.
+"""
+
+from __future__ import annotations
+
+import _thread
+import operator
+import sys
+import threading
+from typing import Any
+
+_told_before = sys.unraisablehook
+
+
+class _Again:
+    """``now`` lets Python handle a Ctrl-C, but not before the hook is left: no line is run here."""
+
+    interrupt = staticmethod(_thread.interrupt_main)
+    now = property(operator.methodcaller("interrupt"))
+
+
+_again = _Again()
+
+
+def hook(told: Any) -> None:
+    """Have the interrupt handled once more; tell all else as before."""
+    trace = told.exc_traceback
+    if (
+        isinstance(told.exc_value, KeyboardInterrupt) and trace is not None
+        and trace.tb_frame.f_globals.get("__name__", "").startswith("agnesi.")
+        and threading.current_thread() is threading.main_thread()
+    ):
+        del told, trace
+        _again.now  # noqa: B018 - nothing comes between this and the end
+    else:
+        _told_before(told)
+
+
+sys.unraisablehook = hook

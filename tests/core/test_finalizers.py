@@ -1,0 +1,120 @@
+"""An interrupt in a finalizer, or around a fork, is raised in the program; no lock stays taken."""
+
+import os
+import sys
+import threading
+import weakref
+
+import pytest
+
+import agnesi as ag
+from agnesi.core.support import finalizers, forks
+from agnesi.core.support.undo import Block
+from agnesi.runtime.entry import Scratch
+
+
+@pytest.fixture(autouse=True)
+def hook(monkeypatch):
+    """The library's hook: pytest has one of its own."""
+    monkeypatch.setattr(sys, "unraisablehook", finalizers.hook)
+
+
+def interrupting(code):
+    """What to trace a program with, so that the first call of ``code`` is interrupted."""
+    def trace(frame, event, argument):
+        if frame.f_code is code:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+    return trace
+
+
+@pytest.mark.parametrize("kind", [Block, Scratch])
+def test_an_interrupt_in_a_finalizer_is_raised_after_it(kind):
+    before, x = sys.gettrace(), kind.__new__(kind)
+    sys.settrace(interrupting(kind.__del__.__code__))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            del x
+            len(())
+    finally:
+        sys.settrace(before)
+
+
+def test_other_errors_are_told_as_before(monkeypatch):
+    told = []
+    monkeypatch.setattr(finalizers, "_told_before", lambda what: told.append(what.exc_type))
+
+    class Theirs:
+        def __init__(self, error):
+            self.error = error
+
+        def __del__(self):
+            raise self.error
+
+    Theirs(KeyboardInterrupt())
+    Theirs(ValueError())
+    assert told == [KeyboardInterrupt, ValueError]
+
+
+def test_what_the_collector_and_weak_references_call_runs_no_line_of_python():
+    import gc
+    import types
+
+    x = ag.ones(2, requires_grad=True)
+    x.register_hook(lambda g: g)
+    for called in (*gc.callbacks, *(r.__callback__ for r in weakref.getweakrefs(x))):
+        ours = getattr(called, "__module__", None) or ""
+        assert not (isinstance(called, types.FunctionType) and ours.startswith("agnesi")), called
+
+
+def test_the_collector_is_seen_at_work():
+    import gc
+
+    seen = []
+
+    class Cycle:
+        def __del__(self):
+            seen.append(forks._Collector.threads.get(forks._collector))
+
+    x = Cycle()
+    x.itself = x
+    del x
+    gc.collect()
+    assert seen == [threading.get_ident()]
+    assert forks._collector not in forks._Collector.threads
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("line", range(12))
+def test_an_interrupt_while_a_fork_waits_leaves_no_lock(line):
+    """At each line of it; the fork waits on, and the interrupt comes afterwards."""
+    before, count = sys.gettrace(), [0]
+
+    def trace(frame, event, argument):
+        if frame.f_code is not forks._wait.__code__:
+            return None
+        count[0] += event == "line"
+        if count[0] == line + 1:
+            count[0] += 1
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    struck = False
+    try:
+        if os.fork() == 0:
+            os._exit(0)
+        len(())
+    except KeyboardInterrupt:
+        struck = True
+    finally:
+        sys.settrace(before)
+    assert struck is (count[0] > line)
+    os.waitpid(-1, 0)
+    taken = []
+    other = threading.Thread(target=lambda: taken.append(forks._lock.acquire(timeout=10)
+                                                         and forks._lock.release()))
+    other.start()
+    other.join()
+    assert taken == [None] and not forks._forking
