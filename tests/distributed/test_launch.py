@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from agnesi import distributed as dist
 from agnesi.__main__ import main
 from agnesi.distributed.processes import launch as launching
@@ -47,3 +49,39 @@ def _segments() -> set[str]:
 def test_a_command_that_names_python_is_run_as_it_is(capfd):
     code = main(["launch", "-n", "1", sys.executable, "-c", "print('ran')"])
     assert code is None and "[0] ran" in capfd.readouterr().out
+
+
+CHILD = """
+import subprocess, sys
+import pytest
+
+from agnesi import distributed as dist
+if len(sys.argv) > 1:
+    print("child", dist.rank(), dist.world_size())
+else:
+    dist.init(timeout=20)
+    subprocess.run([sys.executable, __file__, "child"], check=True, timeout=30)
+    print("rank", dist.rank(), dist.world_size(), float(dist.all_reduce(1.0)))
+"""
+
+
+def test_what_a_rank_starts_is_no_rank(tmp_path, capfd):
+    program = tmp_path / "program.py"
+    program.write_text(CHILD)
+    assert dist.launch([sys.executable, str(program)], 2) == 0
+    out = capfd.readouterr().out
+    assert out.count("child 0 1") == 2
+    assert "rank 0 2 2.0" in out and "rank 1 2 2.0" in out
+
+
+@pytest.mark.parametrize("variables, text", [
+    ({"AGNESI_RANK": "0"}, "the variable AGNESI_WORLD_SIZE, which a launcher sets, is ''"),
+    ({"PMI_SIZE": "many"}, "the variable PMI_SIZE, which a launcher sets, is 'many'"),
+    ({"AGNESI_RANK": "0", "AGNESI_WORLD_SIZE": "2", "AGNESI_GROUP": "/none"},
+     "/none, the shared memory of the group, is gone")])
+def test_wrong_variables_are_named(monkeypatch, variables, text):
+    dist.shutdown()
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises((ValueError, dist.CollectiveError), match=text):
+        dist.init()

@@ -94,7 +94,8 @@ def restart_count() -> int:
     >>> dist.restart_count()
     0
     """
-    return int(inherited().get(RESTART, "0"))
+    text = inherited().get(RESTART, "0")
+    return int(text) if text.isdecimal() else 0
 
 
 def _say(text: str) -> None:
@@ -128,6 +129,7 @@ class _Job:
             for rank in range(size):
                 variables = {**preset, **more, world.RANK: str(rank), world.SIZE: str(size),
                              world.PATH: path, RESTART: str(attempt), "PYTHONUNBUFFERED": "1"}
+                variables.pop(world.MEMBER, None)
                 process = subprocess.Popen(list(command), env=variables, stdout=subprocess.PIPE,
                                            stderr=subprocess.PIPE)
                 self.processes.append(process)

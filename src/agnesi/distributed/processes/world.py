@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 from typing import Annotated, Any, TypeAlias
 
 from agnesi.core.integers import is_integer
@@ -17,6 +18,8 @@ from agnesi.distributed.processes.outside import Outside, checked
 RANK, SIZE, PATH = "AGNESI_RANK", "AGNESI_WORLD_SIZE", "AGNESI_GROUP"
 #: What starters of MPI programs set for a process: how many there are.
 _MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
+#: The process that joined by these variables, which those that it starts get from it, too.
+MEMBER = "AGNESI_MEMBER"
 _world: list[Group] = []
 
 
@@ -31,7 +34,8 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
     """Join the group of all processes of this program.
 
     Without arguments, what ``agnesi launch`` or ``mpiexec`` set for the process says which one it
-    is; a process that nobody launched is a group of one.  A second call gives the same group.
+    is; a process that nobody launched, or that such a one has started, is a group of one.  A second
+    call gives the same group.
 
     :param rank, size: The number of this process and how many there are, from a launcher of one's
         own.
@@ -42,7 +46,7 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
         which takes another message.  Those that share memory always do.
     :returns: With ``rank`` and ``size``.
     :raises ValueError: If some of ``rank``, ``size`` and ``path`` are given and others are not, or
-        do not fit.
+        do not fit, or the variables of a launcher do not.
     :raises TypeError: If ``rank`` is a text, as the name of a backend.
     :raises PermissionError: If the memory belongs to another user.
     :raises CollectiveError: If others do not come in time, or the group's memory is gone.
@@ -57,17 +61,20 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
         return _world[0]
     if not isinstance(timeout, (int, float)) or timeout <= 0:
         raise ValueError(at(f"init: timeout must be a number of seconds, not {timeout!r}"))
-    found = inherited()
-    given = (rank, size, path)
-    if given == (None, None, None) and RANK in found:
-        rank, size, path = int(found[RANK]), int(found[SIZE]), found[PATH]
-    elif given == (None, None, None):
-        if any(int(found.get(name) or 1) > 1 for name in _MPI):
+    if (rank, size, path) == (None, None, None):
+        found = inherited()
+        if found.get(MEMBER, str(os.getpid())) != str(os.getpid()):
+            return _joined(Group(0, 1, None, timeout))
+        if RANK in found:
+            rank, size = _number(found, RANK), _number(found, SIZE)
+            path = found.get(PATH, "")
+        elif any(_number(found, name, 1) > 1 for name in _MPI):
             from importlib import import_module
 
             mpi = import_module("agnesi.distributed.processes.mpi")
-            return _joined(mpi.world_group(timeout, check))
-        return _joined(Group(0, 1, None, timeout))
+            return _launched(mpi.world_group(timeout, check))
+        else:
+            return _joined(Group(0, 1, None, timeout))
     if not (is_integer(rank) and is_integer(size) and isinstance(path, str)):
         raise ValueError(at("init: rank, size and path belong together, or leave all out; not "
                             f"{typed(rank)}, {typed(size)} and {typed(path)}"))
@@ -82,12 +89,26 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
             "one that has joined stays until it ends, and does not come back after shutdown(). "
             "Leave the group once, at the end; make_group(size) makes another's memory"
         )) from None
-    group = Group(rank, size, segment, timeout)
-    _joined(group)
+    group = _launched(Group(rank, size, segment, timeout))
     group.barrier("init")
     if rank == 0:
         group.segment.unlink()
     return group
+
+
+def _number(found: dict[str, str], name: str, default: int | None = None) -> int:
+    """The number that a launcher's variable has."""
+    text = found.get(name, "") or ("" if default is None else str(default))
+    if not text.isdecimal():
+        raise ValueError(at(f"init: the variable {name}, which a launcher sets, is {text!r} and no "
+                            "number"))
+    return int(text)
+
+
+def _launched(group: Group) -> Group:
+    """Join, as a process whose own processes are no members."""
+    os.environ[MEMBER] = str(os.getpid())
+    return _joined(group)
 
 
 def _joined(group: Group) -> Group:
