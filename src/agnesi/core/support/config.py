@@ -416,6 +416,11 @@ def inherited(**changes: str) -> dict[str, str]:
     return {**os.environ, **changes}
 
 
+def bequeath(name: str, value: str) -> None:
+    """Let processes that this one starts, by whatever means, find a variable."""
+    os.environ[name] = value
+
+
 def first_mode(**changes: Any) -> Mode:
     """The mode within a block that is in no other one."""
     mode = _FIRST.copy()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 from agnesi.core.integers import is_integer
 from agnesi.core.options import Rule
-from agnesi.core.support.config import inherited
+from agnesi.core.support.config import bequeath, inherited
 from agnesi.core.support.errors import CollectiveError, at, typed
 from agnesi.distributed.processes import memory
 from agnesi.distributed.processes.group import TIMEOUT, Group
@@ -107,7 +107,7 @@ def _number(found: dict[str, str], name: str, default: int | None = None) -> int
 
 def _launched(group: Group) -> Group:
     """Join, as a process whose own processes are no members."""
-    os.environ[MEMBER] = str(os.getpid())
+    bequeath(MEMBER, str(os.getpid()))
     return _joined(group)
 
 
