@@ -378,8 +378,9 @@ def jit(
 
     What it reads besides, of its module, of functions around, of objects, lists and dicts, is
     looked at again before each call, natively: a change makes another version, which
-    :meth:`Jit.explain` tells the cause of.  What keeps changing is given as an argument or kept in
-    a tensor that is changed in place; else the function runs eagerly before long, with a warning.
+    :meth:`Jit.explain` tells the cause of.  Numbers and tensors that keep changing are run-time
+    values from then on, in lists, tuples and dicts, too.  Other things that do are given as
+    arguments; else the function runs eagerly before long, with a warning.
     Modules of libraries, and what they keep, are taken for granted.  What it puts into objects,
     lists and dicts is put there by each call; so are elements of NumPy's arrays that are assigned
     (``losses[i] = loss``).  An entry of a dict (``h["n"]``) counts alone where code uses no more of

@@ -1,5 +1,7 @@
 """Containers that jitted code replaces, goes through or puts somewhere: all is as it is eagerly."""
 
+import collections
+
 import pytest
 
 import agnesi as ag
@@ -47,6 +49,43 @@ def _put_at_each_key(o, x):
     return max(v.sum() for v in o.state.values())
 
 
+def _queue(o, x):
+    o.hs.append(o.hs.pop(0) + x)
+    return o.hs[0]
+
+
+def _window(o, x):
+    o.window.append(x.sum().item())
+    return x * sum(o.window) / len(o.window)
+
+
+def _slice(o, x):
+    o.numbers[:] = [*o.numbers[1:], x.sum().item()]
+    return x * o.numbers[0]
+
+
+def _popped_and_entered(o, x):
+    n = o.options.pop("n")
+    o.options["n"] = n + x.sum().item()
+    return x * n
+
+
+def _begun_once(o, x):
+    state = o.states.setdefault(o.key, {})
+    if not state:
+        state["step"], state["m"] = 0, ag.zeros_like(x)
+    state["step"] += 1
+    state["m"] = state["m"] * 0.5 + x
+    return state["m"] * state["step"]
+
+
+def _other_structures(o, x):
+    o.both = None if o.both is None else {k: (v + x, n + 1) for k, (v, n) in o.both.items()}
+    if o.both is not None and o.both["a"][1] == 5:
+        o.both = None
+    return x if o.both is None else o.both["a"][0]
+
+
 def _in_two_places(o, x):
     o.first = o.second = o.first + x
     return o.first if o.first is o.second else o.second * 2
@@ -54,7 +93,8 @@ def _in_two_places(o, x):
 
 @pytest.mark.parametrize("change", [
     _listed, _entered, _nested, _replaced_numbers, _changed_before, _put_at_each,
-    _put_at_each_key, _in_two_places])
+    _put_at_each_key, _queue, _window, _slice, _popped_and_entered, _begun_once,
+    _other_structures, _in_two_places])
 def test_containers_that_are_replaced_or_gone_through(change):
     found = []
     for wrap in (lambda f: f, ag.jit):
@@ -63,11 +103,14 @@ def test_containers_that_are_replaced_or_gone_through(change):
         o.state = {"w": ag.zeros(2), "b": ag.ones(2)}
         o.both = {"b": (ag.ones(2), 1), "a": (ag.zeros(2), 0)}
         o.first = o.second = ag.zeros(2)
+        o.window, o.options = collections.deque([0.0] * 3, maxlen=3), {"name": "a", "n": 0.0}
+        o.states, o.key = {}, ag.ones(1)
         step = wrap(lambda x, o=o: change(o, x))
         old = o.hs
         found.append([step(ag.ones(2) * i).tolist() for i in range(8)])
         found[-1] += [[t.tolist() for t in held] for held in (old, o.hs, o.state.values())]
-        found[-1] += [o.both["b"][1], list(o.state), o.hs is old, o.first is o.second]
+        found[-1] += [o.both and o.both["b"][1], list(o.state), o.hs is old, o.first is o.second,
+                      list(o.window), o.options, [list(s) for s in o.states.values()]]
     assert found[0] == found[1]
     assert len(step.specialisations) <= (13 if change is _changed_before else 6)
 

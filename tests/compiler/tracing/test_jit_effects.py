@@ -501,7 +501,7 @@ def test_a_list_of_computed_tensors_that_grows_and_is_looked_at_runs_eagerly():
     assert found == [step(ag.ones(2)).tolist() for _ in range(9)]
 
 
-def test_a_tuple_that_becomes_something_else_runs_eagerly():
+def test_a_tuple_that_becomes_something_else():
     holder = types.SimpleNamespace(state=(ag.zeros(2), 0))
 
     def step(x):

@@ -119,10 +119,6 @@ class Hidden:
         """Return whether the function has put something else there."""
         return self.place.now() is not self.symbol
 
-    def written(self, knows: Callable[[Any], bool]) -> Written:
-        """Return what has been written."""
-        return Written(self.place, self.place.now(), knows)
-
     def undo(self) -> None:
         """Restore what the place held before the trace."""
         self.place.undo(self.place.value)
@@ -141,7 +137,7 @@ class Effects:
         #: What each call says.
         self.said = reads.said
         self.written = _in_order(_written(places, reads.knows))
-        self.written += [h.written(reads.knows) for h in hidden if h.is_written()]
+        self.written += _of_hidden(hidden, reads.knows)
         now, structure = flatten(given)
         self.tree = tree
         self.arguments = {}
@@ -171,8 +167,7 @@ class Effects:
         for w in self.written:
             if isinstance(w.place, (Definition, Function, Kind)):
                 self.obstacle = f"it changes a class or a function: {w.place.change()}"
-            elif isinstance(w.place, Length) or (
-                    isinstance(w.place, Part) and w.value is MISSING):
+            elif isinstance(w.place, Length):
                 self.obstacle = f"it changes {w.place.path}"
         held = [id(c) for w in self.written for c in w.containers()]
         held += map(id, containers(structure, given))
@@ -281,6 +276,16 @@ def _written(places: Iterable[Place], knows: Callable[[Any], bool]) -> Iterator[
                 yield Written(place, new, knows)
         elif now is not place.value and not same(now, place.value):
             yield Written(place, now, knows)
+
+
+def _of_hidden(hidden: Iterable[Hidden], knows: Callable[[Any], bool]) -> Iterator[Written]:
+    """What was put into places whose values are arguments; into whole nests where parts of them
+    became others, or where there is another nest."""
+    places = [h.place for h in hidden if h.is_written()]
+    wholes = {id(p.whole): p.whole for p in places if isinstance(p, Part) and p.now() is MISSING}
+    for place in (*wholes.values(), *places):
+        if not (isinstance(place, Part) and id(place.whole) in wholes):
+            yield Written(place, place.now(), knows)
 
 
 def _in_order(written: Iterable[Written]) -> list[Written]:

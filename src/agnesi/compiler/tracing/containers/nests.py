@@ -1,17 +1,19 @@
-"""Parts of what a place holds where code puts another one there: tuples, lists and dicts.
+"""Parts of lists, dicts and tuples that change from call to call, and are arguments of the code.
 
 A recurrent state (``self.h = h, c``) or the values of an optimizer (``self.v = {k: ... for k in
-self.v}``) are other objects after each call, of one structure.  The numbers and tensors in them are
-arguments of the code; the containers are made anew for each trace, and for what it puts there.
+self.v}``) are other objects after each call, of one structure; a queue (``q.append(q.popleft() +
+x)``) or a dict of counts stays one object that holds others.  What changes in them are numbers and
+tensors; all else is compared.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from copy import copy
 from typing import Any
 
-from agnesi.compiler.tracing.containers.contents import Item
+from agnesi.compiler.tracing.containers.contents import Appended, Contents, Entered, Item
 from agnesi.compiler.tracing.places import (
     MISSING,
     Attribute,
@@ -20,41 +22,56 @@ from agnesi.compiler.tracing.places import (
     Place,
     Slot,
     WeaklyHeld,
+    same,
 )
 from agnesi.core.tensor import Tensor
 
 #: Numbers and tensors in one nest that are arguments of the code.
 _MAX_LEAVES = 64
-#: A step into a container: its structure, and the key of what it leads to.
-_Step = tuple[Any, Any]
+#: Containers in each other that are looked into.
+_MAX_DEPTH = 6
+#: Containers whose content varies while they stay the same.
+_CHANGED = (list, dict, deque, defaultdict, OrderedDict)
+#: Stands for a number or tensor that is another one at each call.
+_VARIES = object()
+_Way = tuple[Any, ...]
 
 
 class Part(Place):
     """A number or tensor in a nest that another place holds, which may hold another such nest
-    later."""
+    later.
 
-    __slots__ = ("way", "whole")
+    :param like: The nest, with ``_VARIES`` for the parts that vary.
+    :param way: The keys that lead to the part.
+    """
 
-    def __init__(self, whole: Place, way: tuple[_Step, ...], value: Any) -> None:
+    __slots__ = ("like", "way", "whole")
+
+    def __init__(self, whole: Place, like: Any, way: _Way, value: Any) -> None:
         self.whole = whole
+        self.like = like
         self.way = way
-        super().__init__(whole.path + "".join(f"[{key!r}]" for _, key in way), value)
+        super().__init__(whole.path + "".join(f"[{key!r}]" for key in way), value)
 
     @property
     def holder(self) -> Any:
         return self.whole.holder
 
     def now(self) -> Any:
-        held = self.whole.now()
-        for structure, key in self.way:
-            if _structure(held) != structure:
-                return MISSING
+        held = _nest(self.whole, self.whole.now())
+        if not _fits(held, self.like):
+            return MISSING
+        for key in self.way:
             held = held[key]
         return held
 
     def put(self, value: Any) -> None:
-        held = self.whole.now() if self.now() is not MISSING else self.whole.value
-        self.whole.put(_with(held, self.way, value))
+        now = _nest(self.whole, self.whole.now())
+        held = now if _fits(now, self.like) else _nest(self.whole, self.whole.value)
+        new = _with(held, self.way, value)
+        if isinstance(self.whole, Contents):
+            new = tuple(new.items() if type(new) is dict else new)
+        self.whole.put(new)
 
     def undo(self, before: Any) -> None:
         self.whole.put(self.whole.value)
@@ -75,78 +92,114 @@ class StandIns:
     def containers(self) -> Iterator[Any]:
         """The lists and dicts that stand for others, from when all parts hold symbols on."""
         for whole in self._wholes:
-            for held in _containers(whole.now()):
-                self._made.append((whole.path, held, copy(held)))
-                yield held
+            before, now = (_nest(whole, v) for v in (whole.value, whole.now()))
+            for held in _new_containers(before, now):
+                if held is not now or not isinstance(whole, Contents):
+                    self._made.append((whole.path, held, copy(held)))
+                    yield held
 
     def changed(self) -> str:
         """The path of a nest that code has changed itself, instead of putting another one there;
         empty if there is none."""
         return next((path for path, held, before in self._made
-                     if _structure(held) != _structure(before) or any(
+                     if not _have_one_shape(held, before) or any(
                          held[key] is not before[key] for key in _keys(held))), "")
 
 
 def varying(key: Any, place: Place, now: Any) -> dict[Any, Place]:
     """Return what holds numbers or tensors, which the code can take at run time, by its key: a
-    place, or the parts of a nest that it holds; nothing where not all are such."""
+    place, or the parts of a nest that it holds; nothing where others have changed, too."""
     kinds = (Attribute, Slot, Name, Cell, Item)
-    if isinstance(place, WeaklyHeld) or not isinstance(place, kinds):
+    content = isinstance(place, Contents) and type(place.container) in _CHANGED and (
+        place.owner is None and not isinstance(place, (Appended, Entered)))
+    if isinstance(place, WeaklyHeld) or not (content or isinstance(place, kinds)):
         return {}
-    if _is_leaf(now):
-        return {key: copy(place)} if _is_alike(place.value, now) else {}
-    leaves, before = dict(_leaves(now)), dict(_leaves(place.value))
-    if leaves.keys() != before.keys() or not 0 < len(leaves) <= _MAX_LEAVES or not all(
-            _is_alike(before[way], v) for way, v in leaves.items()):
+    before, now = _nest(place, place.value), _nest(place, now)
+    if not _is_nest(now):
+        return {key: copy(place)} if _is_alike(before, now) else {}
+    leaves: list[tuple[_Way, Any]] = []
+    like = _template(before, now, (), leaves)
+    if like is MISSING or not 0 < len(leaves) <= _MAX_LEAVES:
         return {}
     whole = copy(place)
-    return {(key, way): Part(whole, way, v) for way, v in leaves.items()}
+    return {(key, way): Part(whole, like, way, v) for way, v in leaves}
 
 
-def _structure(held: Any) -> Any:
-    """Return what two nests have in common whose parts may differ; None for what is none."""
-    if type(held) in (list, tuple) or (isinstance(held, tuple) and hasattr(held, "_fields")):
-        return type(held), len(held)
-    return (dict, *held) if type(held) is dict else None
+def _nest(place: Place, held: Any) -> Any:
+    """Return what a place holds as a nest; a dict's content is that of its entries."""
+    if not isinstance(place, Contents):
+        return held
+    return dict(held) if isinstance(place.container, dict) else held
 
 
-def _is_leaf(held: Any) -> bool:
-    return _structure(held) is None
+def _template(before: Any, now: Any, way: _Way, leaves: list[tuple[_Way, Any]]) -> Any:
+    """Return what two nests have in common, or ``MISSING``; where they differ in numbers and
+    tensors, these are ``leaves``."""
+    if same(before, now):
+        return now
+    if _is_alike(before, now):
+        leaves.append((way, now))
+        return _VARIES
+    if not _have_one_shape(before, now) or len(way) > _MAX_DEPTH:
+        return MISSING
+    parts = [(k, _template(before[k], now[k], (*way, k), leaves)) for k in _keys(now)]
+    if any(part is MISSING for _, part in parts):
+        return MISSING
+    return _built(now, dict(parts))
+
+
+def _fits(held: Any, like: Any) -> bool:
+    """Return whether a nest is like another one, apart from what varies."""
+    if held is like or like is _VARIES:
+        return True
+    if not _is_nest(like):
+        return same(held, like)
+    return _have_one_shape(held, like) and all(
+        [_fits(held[key], like[key]) for key in _keys(like)])
+
+
+def _have_one_shape(a: Any, b: Any) -> bool:
+    """Return whether two containers differ in what they hold at most."""
+    if type(a) is not type(b) or not _is_nest(a) or len(a) != len(b):
+        return False
+    return type(a) is not dict or all(map(same, a, b))
+
+
+def _is_nest(held: Any) -> bool:
+    return type(held) in (list, tuple, dict) or (
+        isinstance(held, tuple) and hasattr(held, "_fields"))
 
 
 def _keys(held: Any) -> Iterable[Any]:
+    """The keys of a container, in order."""
     return held if type(held) is dict else range(len(held))
 
 
-def _leaves(held: Any, way: tuple[_Step, ...] = ()) -> Iterator[tuple[tuple[_Step, ...], Any]]:
-    """The parts of a nest that are no containers, with the ways to them."""
-    structure = _structure(held)
-    if structure is None:
-        yield way, held
+def _new_containers(before: Any, now: Any) -> Iterator[Any]:
+    """The lists and dicts of a nest that are no parts of the one before."""
+    if now is before or not _is_nest(now):
         return
-    for key in _keys(held):
-        yield from _leaves(held[key], (*way, (structure, key)))
+    for key in _keys(now):
+        yield from _new_containers(before[key], now[key])
+    if not isinstance(now, tuple):
+        yield now
 
 
-def _containers(held: Any) -> Iterator[Any]:
-    """The lists and dicts of a nest."""
-    if not _is_leaf(held):
-        for key in _keys(held):
-            yield from _containers(held[key])
-        if not isinstance(held, tuple):
-            yield held
-
-
-def _with(held: Any, way: tuple[_Step, ...], value: Any) -> Any:
+def _with(held: Any, way: _Way, value: Any) -> Any:
     """Return a nest with another part; all containers on the way to it are new ones."""
     if not way:
         return value
-    (_, key), *rest = way
-    part = _with(held[key], tuple(rest), value)
-    if type(held) is dict:
-        return {**held, key: part}
-    parts = [*held[:key], part, *held[key + 1:]]
-    return parts if type(held) is list else tuple.__new__(type(held), parts)
+    key, *rest = way
+    parts = {k: held[k] for k in _keys(held)}
+    return _built(held, {**parts, key: _with(held[key], tuple(rest), value)})
+
+
+def _built(like: Any, parts: dict[Any, Any]) -> Any:
+    """Return a container of a kind."""
+    if type(like) is dict:
+        return parts
+    return list(parts.values()) if type(like) is list else tuple.__new__(
+        type(like), parts.values())
 
 
 def _is_alike(before: Any, now: Any) -> bool:
