@@ -21,10 +21,13 @@ RUN = {
     "compiler/binding/call_adapter.py: exec": "a text made here, of numbers and names of keywords",
     "compiler/compilation/copies.py: pickle.loads": "bytes in a pickle that the user loads",
     "compat/chainer/serializers.py: np.load": "arrays of a file, with allow_pickle=False",
+    "compat/theano/misc.py: pickle.load": "the file that a program for Theano hands it",
     "compiler/csource.py: subprocess": "the system's C compiler, on a text that the user gave",
     "compiler/csource.py: subprocess.run": "the same",
     "distributed/processes/launch.py: subprocess": "the program that the user launches",
     "distributed/processes/launch.py: subprocess.Popen": "the program that the user launches",
+    "distributed/processes/workers.py: pickle.loads":
+        "a function and its arguments, from the process that started this one",
     "data/messages.py: pickle.loads": "a batch from a worker process of this process's own",
     "data/worker.py: pickle.loads": "an error from such a worker",
     "core/support/record.py: compile": "a constructor, of a class's fields",

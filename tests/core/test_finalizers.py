@@ -1,6 +1,7 @@
 """An interrupt in a finalizer, or around a fork, is raised in the program; no lock stays taken."""
 
 import os
+import signal
 import sys
 import threading
 import weakref
@@ -15,8 +16,12 @@ from agnesi.runtime.entry import Scratch
 
 @pytest.fixture(autouse=True)
 def hook(monkeypatch):
-    """The library's hook: pytest has one of its own."""
+    """The library's hook: pytest has one of its own; and Python's handler, which a process that a
+    shell started in the background has not."""
     monkeypatch.setattr(sys, "unraisablehook", finalizers.hook)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupting(code):
