@@ -25,6 +25,13 @@ EMPTY = ("there is no batch: the data are empty, or a generator that was read to
          "list or a DataLoader")
 
 CASES = [
+    (lambda: ag.polyint(V, -1), ValueError,
+     "polyint(float32[3], -1): the order of the integral must not be negative: -1"),
+    (lambda: ag.polyint(V, 3, [1.0, 2.0]), ag.ShapeError, "polyint(float32[3], 3, [1.0, 2.0]): 3 "
+     "integrals have 3 constants, or one for all, not 2"),
+    (lambda: ag.repeat_interleave(V, 2, output_size=5), ValueError,
+     "repeat_interleave(float32[3], 2): output_size is 5, but the counts give 6 elements"),
+    (lambda: ag.vander(V, -1), ValueError, "vander(float32[3], -1): n must be at least 0, not -1"),
     (lambda: TRAINER.fit((X, Y), epochs=-1), ValueError,
      "Trainer.fit: epochs must be at least 0, not -1"),
     (lambda: TRAINER.fit(X, epochs=1), TypeError, f"Trainer.fit: {BATCH} float32[6, 4]; {MAKE}"),

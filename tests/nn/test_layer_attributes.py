@@ -111,3 +111,24 @@ def test_loading_tells_which_names_did_not_fit() -> None:
     for kind in (KeyError, RuntimeError):
         with pytest.raises(kind, match="missing"):
             layer.load_state_dict({"weight": whole["weight"]})
+
+
+@pytest.mark.parametrize(("layer", "name"), [
+    (lambda: nn.TransformerEncoderLayer(8, 2, 16), "nhead"),
+    (lambda: nn.TransformerEncoderLayer(8, 2, 16), "dim_feedforward"),
+    (lambda: nn.Transformer(8, 2, 1, 1, 16), "num_encoder_layers"),
+    (lambda: nn.Linear(2, 3), "dtype"),
+])
+def test_an_option_that_a_layer_does_not_keep_cannot_be_set_later(layer: Any, name: str) -> None:
+    with pytest.raises(AttributeError, match=f"{name} was used when the layer was made"):
+        setattr(layer(), name, 4)
+
+
+def test_subclasses_have_attributes_of_any_name() -> None:
+    class Mine(nn.TransformerEncoderLayer):
+        def __init__(self) -> None:
+            super().__init__(8, 2, 16)
+
+    mine = Mine()
+    mine.nhead = 4  # type: ignore[assignment]
+    assert mine.nhead == 4

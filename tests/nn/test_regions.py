@@ -194,3 +194,19 @@ def test_another_forward_of_a_class_inside_is_noticed(monkeypatch: pytest.Monkey
         m.setattr(nn.Linear, "forward", lambda self, x: x * 9)
         assert [model(x).tolist() for _ in range(3)] == [[[9.0, 9.0]]] * 3
     assert [model(x).tolist() for _ in range(3)] == [before] * 3
+
+
+def test_work_that_takes_long_is_compiled_at_the_first_call() -> None:
+    """Without the large values in between that eager code would make."""
+    runs = []
+
+    def distances(a: ag.Tensor, b: ag.Tensor) -> ag.Tensor:
+        runs.append(a.shape)
+        return ag.norm(a[:, None] - b[None], axis=-1)
+
+    region = regions.Regions(distances)
+    a = ag.tensor(np.random.default_rng(0).normal(size=(300, 800)))
+    for _ in range(2):
+        found = region((a, a + 1), {})
+    assert len(runs) == 1  # the trace
+    np.testing.assert_allclose(found[3, 4], np.linalg.norm(a.numpy()[3] - a.numpy()[4] - 1))

@@ -8,6 +8,7 @@ forward one is kept between them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any
@@ -38,6 +39,9 @@ _PRICE = 1_000_000
 GAIN = 15_000
 #: Types of operands that a function keeps regions for, and calls with such before one is traced.
 _KEPT, BEFORE = 64, 3
+#: Nanoseconds of eager work for which a region is compiled at the first call; and the product of
+#: the numbers of elements of operands from which on that may be so.
+_AT_ONCE, _LARGE = 200_000_000, 1e8
 
 
 class Regions:
@@ -76,6 +80,10 @@ class Regions:
         """The region for types that were there so often before, if that is often enough."""
         if calls >= BEFORE:
             return self._made(key, leaves)
+        if not calls and math.prod(float(x.size) for x in leaves if type(x) is Tensor) >= _LARGE:
+            made = self._made(key, leaves)
+            if made is not None and made.work >= _AT_ONCE:
+                return made
         if len(self._found) >= _KEPT and not calls:
             self._found.clear()
         self._found[key] = calls + 1

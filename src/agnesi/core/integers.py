@@ -25,10 +25,10 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
     return number
 
 
-def known_integer(value: Any, name: str) -> int:
+def known_integer(value: Any, name: str, least: int | None = None) -> int:
     """A whole number that tells more than a size does, such as an axis: an int, which Python asks
     for where an integer scalar of a program tells it."""
-    check_integer(value, name)
+    check_integer(value, name, least)
     return operator.index(value)
 
 

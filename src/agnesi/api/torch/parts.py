@@ -105,11 +105,15 @@ def narrow_copy(x: TensorLike, axis: int, start: int, length: int, *, out: Tenso
        ">>> ag.repeat_interleave(ag.tensor([1, 2]), 2)\ntensor([1, 1, 2, 2])",
        "ValueError | If the counts do not fit.", axis="int, optional | An axis; without one, of "
        "the flat elements.", repeats="int or sequence of int | How often each element comes.",
-       output_size="int, optional | Taken from PyTorch's calls, and not needed.")
+       output_size="int, optional | How many there will be; not needed.")
 def repeat_interleave(x: TensorLike, repeats: Any, axis: int | None = None, *,
                       output_size: int | None = None, out: Tensor | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flat elements."""
-    return repeat(x, repeats, axis)
+    found = repeat(x, repeats, axis)
+    size = found.shape[0 if axis is None else axis]
+    if None is not output_size != size and isinstance(size, int):
+        raise ValueError(f"output_size is {output_size}, but the counts give {size} elements")
+    return found
 
 
 @torch("Tensor | A vector; in compiled code only "

@@ -24,6 +24,7 @@ from agnesi.nn.base.lookups import Lookups, check_name
 from agnesi.nn.base.owned import (
     begins,
     by_place,
+    check_new,
     check_replaced,
     followed,
     in_our_words,
@@ -160,6 +161,8 @@ class Module(Hooked, Lookups):
             raise refused(self, name, before, value)
         if before is not self and self._made:
             check_replaced(self, name, before, value)
+        elif self._made and before is self and name != "requires_grad":
+            check_new(self, name, value)
         elif name == "requires_grad":
             warn(f"{type(self).__name__}.requires_grad = {value} changes no parameter: "
                  f"module.requires_grad_({value}) does")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import weakref
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from agnesi.core.spellings import in_our_words as translated
 from agnesi.core.spellings import on_host
 from agnesi.core.support.errors import PACKAGE, at, ours
 from agnesi.core.tensor import Tensor
-from agnesi.nn.base.fixed import check_fixed
+from agnesi.nn.base.fixed import check_fixed, fixed
 
 #: Reads what a module notes here; a trace that takes down which attributes are read need not know.
 _noted = object.__getattribute__
@@ -190,6 +191,21 @@ def check_replaced(module: Any, name: str, held: Any, value: Any) -> None:
     elif hasattr(held, "_owned") and not isinstance(value, (list, tuple, dict)):
         raise TypeError(at(f"{kind.__name__}.{name} is a layer, {typed(held)}, and cannot become "
                            f"{typed(value)}: assign a module, or None"))
+
+
+def check_new(module: Any, name: str, value: Any) -> None:
+    """Refuse an option of a layer of ours which its parts were made by, and which is not kept."""
+    kind: Any = type(module)
+    if kind.__module__.startswith(PACKAGE) and name in _options(kind) and not hasattr(kind, name):
+        fixed(module, name, value)
+
+
+@functools.lru_cache(maxsize=512)
+def _options(kind: type) -> frozenset[str]:
+    """The names of what the constructor of a class takes."""
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return frozenset(p.name for p in inspect.signature(kind).parameters.values()
+                     if p.kind in named)
 
 
 def refuse_mode(module: Any, mode: Any) -> None:

@@ -256,7 +256,7 @@ def vander(x: TensorLike, n: int | None = None, increasing: bool = False, *,
     x = as_tensor(x)
     if x.ndim != 1:
         raise ShapeError(f"the operand must be a vector, not of shape {x.shape}")
-    count = x.shape[0] if n is None else known_integer(n, "n")
+    count = x.shape[0] if n is None else known_integer(n, "n", 0)
     if x.dtype.kind in "biu":
         x = cast(x, dtypes.int64)
     if not count:

@@ -189,7 +189,8 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None 
     :param k: Constants of integration, one for all or one for each integral.
     :type k: number or array_like
     :returns: Coefficients, ``m`` more.
-    :raises ShapeError: If ``p`` is no vector.
+    :raises ShapeError: If ``p`` is no vector, or there are fewer constants than integrals.
+    :raises ValueError: If ``m`` is negative.
     :see: polyder, polyval, trapezoid
 
     >>> ag.polyint([2.0, 2.0], k=3)
@@ -197,6 +198,11 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None 
     """
     p = _floating(_vector(p))
     constants = reshape(as_tensor(k), (-1,))
+    if operator.index(m) < 0:
+        raise ValueError(f"the order of the integral must not be negative: {m}")
+    if 1 != constants.shape[0] < m:
+        raise ShapeError(f"{m} integrals have {m} constants, or one for all, not "
+                         f"{constants.shape[0]}")
     for i in range(operator.index(m)):
         n = p.shape[0]
         constant = constants[min(i, constants.shape[0] - 1)]

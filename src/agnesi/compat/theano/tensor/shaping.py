@@ -174,7 +174,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
     return lifted(F.roll)(x, shift, axis=axis)
 
 
-def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Variable:
+def take(a: Any, indices: Any, axis: Any = None, mode: str | None = "raise") -> Variable:
     """Elements at indices along an axis; of the flattened tensor for None."""
     a, indices = as_tensor_variable(a), as_tensor_variable(indices)
     a, axis = (a.flatten(), 0) if axis is None else (a, axis)

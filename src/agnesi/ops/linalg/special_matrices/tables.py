@@ -12,6 +12,7 @@ from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.roots import roots
 from agnesi.core.tensor import Tensor
@@ -24,6 +25,8 @@ from agnesi.ops.indexing.ranges import eye
 from agnesi.ops.linalg.base import smaller
 from agnesi.ops.linalg.special_matrices.special import toeplitz, vector
 
+#: For one root of unity.
+_ROOT_NANOSECONDS = 100
 Kind = Literal["symmetric", "lower", "upper"]
 
 
@@ -50,7 +53,8 @@ def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
         raise ValueError(f"scale must be None, 'sqrtn' or 'n', not {scale!r}")
     places = np.arange(n)
     divisor = {None: 1.0, "sqrtn": math.sqrt(n), "n": n}[scale]
-    return _made(roots(n, places[:, None] * places) / divisor, True)
+    return _made(aside(_ROOT_NANOSECONDS * n * n, lambda: roots(
+        n, places[:, None] * places) / divisor), True)
 
 
 @public
