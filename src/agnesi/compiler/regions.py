@@ -41,7 +41,7 @@ GAIN = 15_000
 _KEPT, BEFORE = 64, 3
 #: Nanoseconds of eager work for which a region is compiled at the first call; and the product of
 #: the numbers of elements of operands from which on that may be so.
-_AT_ONCE, _LARGE = 200_000_000, 1e8
+_AT_ONCE_NANOSECONDS, _PRODUCT_OF_SIZES = 200_000_000, 1e8
 
 
 class Regions:
@@ -80,9 +80,9 @@ class Regions:
         """The region for types that were there so often before, if that is often enough."""
         if calls >= BEFORE:
             return self._made(key, leaves)
-        if not calls and math.prod(float(x.size) for x in leaves if type(x) is Tensor) >= _LARGE:
+        if not calls and math.prod(float(x.size) for x in leaves if type(x) is Tensor) >= _PRODUCT_OF_SIZES:
             made = self._made(key, leaves)
-            if made is not None and made.work >= _AT_ONCE:
+            if made is not None and made.work >= _AT_ONCE_NANOSECONDS:
                 return made
         if len(self._found) >= _KEPT and not calls:
             self._found.clear()
