@@ -80,7 +80,8 @@ class Regions:
         """The region for types that were there so often before, if that is often enough."""
         if calls >= BEFORE:
             return self._made(key, leaves)
-        if not calls and math.prod(float(x.size) for x in leaves if type(x) is Tensor) >= _PRODUCT_OF_SIZES:
+        sizes = [float(x.size) for x in leaves if type(x) is Tensor]
+        if not calls and math.prod(sizes) >= _PRODUCT_OF_SIZES:
             made = self._made(key, leaves)
             if made is not None and made.work >= _AT_ONCE_NANOSECONDS:
                 return made
