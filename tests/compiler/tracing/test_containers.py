@@ -180,3 +180,31 @@ def test_dicts_are_gone_through_in_their_order():
             found.append((list(entries), compiled(ag.ones(1)).ravel().tolist()))
         results.append(found)
     assert results[0] == results[1]
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+def test_a_list_that_is_replaced_and_kept_is_one():
+    o = Plain()
+    o.hs, o.other = [ag.zeros(2), ag.ones(2)], None
+
+    @ag.jit
+    def step(x):
+        o.hs = [h + x for h in o.hs]
+        if x.shape[0] == 2:
+            o.other = o.hs
+        return o.hs[0]
+
+    for n in (1, 1, 1, 1, 2, 1, 2, 2):
+        step(ag.ones(n))
+        assert (o.other is o.hs) is (n == 2)
+
+
+def test_objects_of_classes_that_code_without_a_name_made():
+    names: dict = {}
+    exec("class K:\n    def add(self, x):\n        self.kept.append(x)\n        self.n += 1\n", names)
+    k = names["K"]()
+    k.kept, k.n = [], 0
+    step = ag.jit(lambda x: k.add(x))
+    for i in range(4):
+        step(ag.ones(2) * i)
+    assert [v.tolist() for v in k.kept] == [[i, i] for i in range(4)] and k.n == 4

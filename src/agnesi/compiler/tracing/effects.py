@@ -169,7 +169,10 @@ class Effects:
                 self.obstacle = f"it changes a class or a function: {w.place.change()}"
             elif isinstance(w.place, Length):
                 self.obstacle = f"it changes {w.place.path}"
-        held = [id(c) for w in self.written for c in w.containers()]
+        nests = {id(h.place.whole): h.place.whole for h in hidden if isinstance(h.place, Part)}
+        held = [id(c) for w in (*self.written, *[
+            Written(whole, whole.now(), reads.knows) for whole in nests.values()
+            if all(w.place is not whole for w in self.written)]) for c in w.containers()]
         held += map(id, containers(structure, given))
         if len({*held}) < len(held):
             self.obstacle = "it puts one container in two places, or keeps one of an argument"

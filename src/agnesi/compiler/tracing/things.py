@@ -90,6 +90,10 @@ def inside(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((None, v) for v in list(value))
 
 
+#: The flag of classes that are made at run time.
+_HEAP_TYPE = 1 << 9
+
+
 def tells(kind: type) -> bool:
     """Return whether a class is the user's, or one of ours whose objects users build."""
     return not issubclass(kind, (BaseException, type, Tensor)) and is_users(kind)
@@ -98,6 +102,8 @@ def tells(kind: type) -> bool:
 def is_users(kind: type) -> bool:
     """Return whether a class, perhaps one of exceptions or of classes, is the user's."""
     module = module_of(kind)
+    if module == "builtins":  # where code without a name made it, too
+        return bool(kind.__flags__ & _HEAP_TYPE)
     return module.startswith(_OWN_OBJECTS) or module.partition(".")[0] not in _LIBRARIES
 
 
