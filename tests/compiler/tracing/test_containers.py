@@ -201,7 +201,8 @@ def test_a_list_that_is_replaced_and_kept_is_one():
 
 def test_objects_of_classes_that_code_without_a_name_made():
     names: dict = {}
-    exec("class K:\n    def add(self, x):\n        self.kept.append(x)\n        self.n += 1\n", names)
+    text = "class K:\n    def add(self, x):\n        self.kept.append(x)\n        self.n += 1\n"
+    exec(text, names)
     k = names["K"]()
     k.kept, k.n = [], 0
     step = ag.jit(lambda x: k.add(x))
