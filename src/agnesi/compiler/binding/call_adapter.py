@@ -181,8 +181,9 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         text.write("    while True:")
         text.otherwise, text.indent = "break", " " * 8
     for place in hidden:
-        leaves.append(text.name())
-        text.write(f"{leaves[-1]} = {text.name(place.now)}()")
+        names = [text.name() for _ in range(place.width)]
+        leaves += names
+        text.write(f"{', '.join(names)} = {text.name(place.now)}()")
     for leaf, value in zip(leaves, statics, strict=False):
         text.known(leaf, value)
     conditions = [place.condition(text.name) for place in unseen]

@@ -31,7 +31,7 @@ from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.tracing.argument_facts import assumed, told
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
-from agnesi.compiler.tracing.containers.nests import Part, StandIns
+from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
@@ -381,7 +381,7 @@ class Version:
         if known is not native:
             call = caller(self.argument_tree, self.statics, native, otherwise,
                           self._result_expression, self.recording, self.unseen,
-                          list(self.hidden.values()), self.locks, self.computed,
+                          together(self.hidden.values()), self.locks, self.computed,
                           self.assumed,
                           self.assumed.written(self.effects.places()))
             self._callers[otherwise] = native, call

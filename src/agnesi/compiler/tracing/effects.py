@@ -22,7 +22,7 @@ from agnesi.compiler.tracing.containers.contents import (
     Keys,
     Length,
 )
-from agnesi.compiler.tracing.containers.nests import Part
+from agnesi.compiler.tracing.containers.nests import Part, together
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import (
     MISSING,
@@ -286,9 +286,9 @@ def _of_hidden(hidden: Iterable[Hidden], knows: Callable[[Any], bool]) -> Iterat
     became others, or where there is another nest."""
     places = [h.place for h in hidden if h.is_written()]
     wholes = {id(p.whole): p.whole for p in places if isinstance(p, Part) and p.now() is MISSING}
-    for place in (*wholes.values(), *places):
-        if not (isinstance(place, Part) and id(place.whole) in wholes):
-            yield Written(place, place.now(), knows)
+    single = [p for p in places if not (isinstance(p, Part) and id(p.whole) in wholes)]
+    for place in (*wholes.values(), *together(single)):
+        yield Written(place, place.now(), knows)
 
 
 def _in_order(written: Iterable[Written]) -> list[Written]:

@@ -85,6 +85,8 @@ class Place:
 
     #: Whether code depends on what it held.
     counts = True
+    #: How many values it holds; ``now`` is a tuple of several.
+    width = 1
 
     def __init__(self, path: str, value: Any) -> None:
         self.path = path

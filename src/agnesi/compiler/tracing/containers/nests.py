@@ -37,44 +37,100 @@ _VARIES = object()
 _Way = tuple[Any, ...]
 
 
-class Part(Place):
-    """A number or tensor in a nest that another place holds, which may hold another such nest
-    later.
+class Nest:
+    """What a place holds, with parts that vary.
 
-    :param like: The nest, with ``_VARIES`` for the parts that vary.
-    :param way: The keys that lead to the part.
+    :param like: It, with ``_VARIES`` for the parts that vary.
     """
 
-    __slots__ = ("like", "way", "whole")
-
-    def __init__(self, whole: Place, like: Any, way: _Way, value: Any) -> None:
+    def __init__(self, whole: Place, like: Any) -> None:
         self.whole = whole
         self.like = like
-        self.way = way
-        super().__init__(whole.path + "".join(f"[{key!r}]" for key in way), value)
+
+    def take(self, ways: Iterable[_Way]) -> tuple[Any, ...]:
+        """Return the parts to which ways lead; ``MISSING`` where there is another nest."""
+        held = _nest(self.whole, self.whole.now())
+        if not _fits(held, self.like):
+            return tuple([MISSING for _ in ways])
+        return tuple([_at(held, way) for way in ways])
+
+    def put(self, ways: Iterable[_Way], values: Iterable[Any]) -> None:
+        """Put other parts there; all containers on the ways to them are new ones."""
+        held = _nest(self.whole, self.whole.now())
+        if not _fits(held, self.like):
+            held = _nest(self.whole, self.whole.value)
+        for way, value in zip(ways, values, strict=True):
+            held = _with(held, way, value)
+        if isinstance(self.whole, Contents):
+            held = tuple(held.items() if type(held) is dict else held)
+        self.whole.put(held)
+
+
+class Parts(Place):
+    """Numbers and tensors in a nest that another place holds, which may hold another such nest
+    later.
+
+    :param ways: The keys that lead to each.
+    """
+
+    __slots__ = ("nest", "ways")
+
+    def __init__(self, nest: Nest, ways: tuple[_Way, ...], value: Any) -> None:
+        self.nest = nest
+        self.ways = ways
+        super().__init__(f"parts of {nest.whole.path}", value)
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """How many they are."""
+        return len(self.ways)
 
     @property
     def holder(self) -> Any:
-        return self.whole.holder
+        return self.nest.whole.holder
 
     def now(self) -> Any:
-        held = _nest(self.whole, self.whole.now())
-        if not _fits(held, self.like):
-            return MISSING
-        for key in self.way:
-            held = held[key]
-        return held
+        return self.nest.take(self.ways)
 
     def put(self, value: Any) -> None:
-        now = _nest(self.whole, self.whole.now())
-        held = now if _fits(now, self.like) else _nest(self.whole, self.whole.value)
-        new = _with(held, self.way, value)
-        if isinstance(self.whole, Contents):
-            new = tuple(new.items() if type(new) is dict else new)
-        self.whole.put(new)
+        self.nest.put(self.ways, value)
 
     def undo(self, before: Any) -> None:
-        self.whole.put(self.whole.value)
+        self.nest.whole.put(self.nest.whole.value)
+
+
+class Part(Parts):
+    """One of them."""
+
+    __slots__ = ()
+
+    def __init__(self, nest: Nest, way: _Way, value: Any) -> None:
+        super().__init__(nest, (way,), value)
+        self.path = nest.whole.path + "".join(f"[{key!r}]" for key in way)
+
+    @property
+    def whole(self) -> Place:
+        """The place that holds the nest."""
+        return self.nest.whole
+
+    def now(self) -> Any:
+        return self.nest.take(self.ways)[0]
+
+    def put(self, value: Any) -> None:
+        self.nest.put(self.ways, (value,))
+
+
+def together(places: Iterable[Place]) -> list[Place]:
+    """Return places in order, of which neighbours that are parts of one nest are one."""
+    found: list[Place] = []
+    for place in places:
+        last = found[-1] if found else None
+        if isinstance(place, Part) and isinstance(last, Parts) and last.nest is place.nest:
+            before = last.value if type(last) is Parts else (last.value,)
+            found[-1] = Parts(place.nest, (*last.ways, *place.ways), (*before, place.value))
+        else:
+            found.append(place)
+    return found
 
 
 class StandIns:
@@ -121,8 +177,8 @@ def varying(key: Any, place: Place, now: Any) -> dict[Any, Place]:
     like = _template(before, now, (), leaves)
     if like is MISSING or not 0 < len(leaves) <= _MAX_LEAVES:
         return {}
-    whole = copy(place)
-    return {(key, way): Part(whole, like, way, v) for way, v in leaves}
+    nest = Nest(copy(place), like)
+    return {(key, way): Part(nest, way, v) for way, v in leaves}
 
 
 def _nest(place: Place, held: Any) -> Any:
@@ -183,6 +239,13 @@ def _new_containers(before: Any, now: Any) -> Iterator[Any]:
         yield from _new_containers(before[key], now[key])
     if not isinstance(now, tuple):
         yield now
+
+
+def _at(held: Any, way: _Way) -> Any:
+    """Return the part of a nest to which a way leads."""
+    for key in way:
+        held = held[key]
+    return held
 
 
 def _with(held: Any, way: _Way, value: Any) -> Any:
