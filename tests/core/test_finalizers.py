@@ -2,8 +2,10 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import pytest
@@ -110,7 +112,9 @@ def test_an_interrupt_while_a_fork_waits_leaves_no_lock(line):
     try:
         if os.fork() == 0:
             os._exit(0)
-        len(())
+        sys.settrace(before)
+        if count[0] > line:
+            time.sleep(5.0)
     except KeyboardInterrupt:
         struck = True
     finally:
@@ -123,3 +127,30 @@ def test_an_interrupt_while_a_fork_waits_leaves_no_lock(line):
     other.start()
     other.join()
     assert taken == [None] and not forks._forking
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_what_others_do_behind_a_fork_is_not_interrupted():
+    """They were registered later, as ``logging`` that is imported later and gives its lock back."""
+    program = """
+import os, signal, time
+import agnesi as ag
+from agnesi.core.support import forks
+done = []
+def behind():
+    for _ in range(1000):
+        len(())
+    done.append(1)
+os.register_at_fork(after_in_parent=behind)
+forks._struck.append(KeyboardInterrupt())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    if os.fork() == 0:
+        os._exit(0)
+    time.sleep(5.0)
+except KeyboardInterrupt:
+    print("interrupted", done)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                           timeout=60, check=True)
+    assert found.stdout == "interrupted [1]\n"

@@ -11,10 +11,12 @@ would never be over.
 from __future__ import annotations
 
 import _imp
+import _thread
 import contextlib
 import functools
 import gc
 import os
+import signal
 import sys
 import threading
 import time
@@ -133,7 +135,17 @@ def _in_parent() -> None:
     if _struck:
         error = _struck.pop()
         _struck.clear()
-        raise error  # to be told, and a KeyboardInterrupt to be raised again
+        if not isinstance(error, KeyboardInterrupt):
+            raise error  # to be told
+        _thread.start_new_thread(_interrupt_later, ())
+
+
+def _interrupt_later() -> None:
+    """Interrupt the main thread when the fork is over: what others do behind it, as ``logging``
+    that gives its lock back, must not be skipped."""
+    time.sleep(_POLL_SECONDS)
+    if callable(signal.getsignal(signal.SIGINT)):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _in_child() -> None:
