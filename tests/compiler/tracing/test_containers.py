@@ -1,6 +1,7 @@
 """Containers that jitted code replaces, goes through or puts somewhere: all is as it is eagerly."""
 
 import collections
+import types
 
 import pytest
 
@@ -209,3 +210,79 @@ def test_objects_of_classes_that_code_without_a_name_made():
     for i in range(4):
         step(ag.ones(2) * i)
     assert [v.tolist() for v in k.kept] == [[i, i] for i in range(4)] and k.n == 4
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+def test_a_call_that_fails_makes_an_entry_once():
+    entries = {}
+
+    @ag.jit
+    def step(x):
+        entries[len(entries)] = 1.0
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        step(ag.ones(1))
+    assert entries == {0: 1.0}
+
+
+def _by_another_name(o, a, x):
+    o.other[0] = 5.0
+    o.hs = [v + 1 for v in o.hs]
+
+
+def _as_an_argument(o, a, x):
+    a[0] = 5.0
+    o.hs = [v + 1 for v in o.hs]
+
+
+def _kept(o, a, x):
+    o.log.append(o.hs)
+    o.hs = [v + 1 for v in o.hs]
+
+
+def _swapped(o, a, x):
+    o.hs, o.other = o.other, o.hs
+    o.hs[0] = o.hs[0] + 1
+
+
+def _returned(o, a, x):
+    o.hs = [x.sum() * 2]
+    return o.hs
+
+
+def _new_things(o, a, x):
+    o.other = types.SimpleNamespace(a=x * 2)
+    o.log.append(set())
+    o.log[-1].add(len(o.log))
+    return KeyError(x)
+
+
+def _a_global(o, a, x):
+    global GLOBAL
+    GLOBAL = 5
+
+
+GLOBAL = None
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("change", [_by_another_name, _as_an_argument, _kept, _swapped, _returned,
+                                    _new_things, _a_global])
+def test_one_object_by_two_names(change):
+    global GLOBAL
+    found = []
+    for wrap in (lambda f: f, ag.jit):
+        o = Plain()
+        o.hs, o.other, o.log, GLOBAL = [1.0], [0.0], [], None
+        step, seen = wrap(lambda a, x, o=o: change(o, a, x)), []
+        for i in range(7):
+            if i in (3, 4) and change is not _new_things:
+                o.other = o.hs
+            returned = step(o.hs if change is _as_an_argument else [0.0], ag.ones(2))
+            names = {id(o.hs): "hs", id(o.other): "other"}
+            seen.append((str(o.hs), str(o.other), str(o.log), [names.get(id(v)) for v in o.log],
+                         names.get(id(returned)), o.hs is o.other, GLOBAL))
+            GLOBAL = None
+        found.append(seen)
+    assert found[0] == found[1]

@@ -29,7 +29,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
-from agnesi.compiler.tracing.argument_facts import assumed, told
+from agnesi.compiler.tracing.argument_facts import assumed, containers, told
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
@@ -198,13 +198,14 @@ class Version:
         try:
             with taking(reads):
                 self._meet(reads, symbols, stand_ins)
-                self.outputs, self.tree = flatten(
-                    call_user(self.owner.function, args, keywords, "jit"), reads.knows)
+                returned = call_user(self.owner.function, args, keywords, "jit")
+                self.outputs, self.tree = flatten(returned, reads.knows)
             self.outputs = list(map(reads.parts.lent.array_of, self.outputs))
             reads.settle()
             refuse_symbols(reads, stand_ins.changed())
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
             self.effects.refuse_new(self.outputs, self.tree, reads)
+            self.effects.refuse_shared(containers(self.tree, returned), reads, stand_ins)
             self.effects.undo()
         except BaseException as error:
             undone(reads)

@@ -41,6 +41,13 @@ def globals_of(code: CodeType) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=4096)
+def globals_put_by(code: CodeType) -> frozenset[str]:
+    """Names of its module that code assigns to, or deletes."""
+    return frozenset(i.argval for i in instructions(code)
+                     if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"))
+
+
+@functools.lru_cache(maxsize=4096)
 def globals_by_text(code: CodeType) -> frozenset[str] | None:
     """Names that code looks up in ``globals()``, or None where it computes some.
 

@@ -22,7 +22,7 @@ from agnesi.compiler.tracing.containers.contents import (
     Keys,
     Length,
 )
-from agnesi.compiler.tracing.containers.nests import Part, together
+from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import (
     MISSING,
@@ -160,7 +160,7 @@ class Effects:
             self.keeps = self.keeps or any(type(v) is _Given for v in w.leaves)
         values = [*(v for w in self.written for v in w.leaves), *self.arguments.values()]
         for value in values:
-            if tells(type(value)) and not reads.knows(value):
+            if _is_new(value, reads):
                 self.obstacle = f"it puts a new {type(value).__name__} somewhere"
             elif isinstance(value, Tensor) and value._requires_grad and _begins(value):
                 self.obstacle = "it puts a new tensor that requires a gradient somewhere"
@@ -170,12 +170,12 @@ class Effects:
             elif isinstance(w.place, Length):
                 self.obstacle = f"it changes {w.place.path}"
         nests = {id(h.place.whole): h.place.whole for h in hidden if isinstance(h.place, Part)}
-        held = [id(c) for w in (*self.written, *[
-            Written(whole, whole.now(), reads.knows) for whole in nests.values()
-            if all(w.place is not whole for w in self.written)]) for c in w.containers()]
-        held += map(id, containers(structure, given))
-        if len({*held}) < len(held):
-            self.obstacle = "it puts one container in two places, or keeps one of an argument"
+        #: Containers that it puts somewhere; and those, with all that hidden places hold and
+        #: arguments, of which none may be another's.
+        self.kept = [c for w in self.written for c in w.containers()]
+        self.apart = [*self.kept, *containers(structure, given), *(
+            c for whole in nests.values() if all(w.place is not whole for w in self.written)
+            for c in Written(whole, whole.now(), reads.knows).containers())]
         for array in reads.arrays.values():
             if not array.holds():
                 self.obstacle = f"it changes {array.path}, an array"
@@ -190,12 +190,24 @@ class Effects:
     def refuse_new(self, results: Iterable[Any], nest: Tree, reads: Reads) -> None:
         """Note a result that each call has to make anew, as dicts with tensors as keys."""
         for value in results:
-            if not (self.obstacle or isinstance(value, (Tensor, Extent)) or reads.knows(value)
-                    or _is_lasting(value)):
+            if not self.obstacle and _is_new(value, reads):
                 self.obstacle = f"it returns a new {type(value).__name__}"
         if not self.obstacle and any(isinstance(k, Tensor) for t in nest.walk()
                                      if t.kind is dict and t.extra for k in t.extra):
             self.obstacle = "it returns a dict with tensors as keys"
+
+    def refuse_shared(self, returned: Sequence[Any], reads: Reads, stand_ins: StandIns) -> None:
+        """Note a new container that is put in two places, or put somewhere and returned.
+
+        :raises KeptSymbolError: If a nest whose parts are arguments is known by another name.
+        """
+        held = [*self.apart, *returned]
+        if len(set(map(id, held))) < len(held):
+            self.obstacle = "it puts one container in two places, or keeps one of an argument"
+        path = stand_ins.known_otherwise(reads.is_met, [*self.kept, *returned])
+        if path or (stand_ins and self.arguments):
+            raise KeptSymbolError(f"it knows {path or 'an argument'}, which it replaces, by "
+                                  "another name")
 
     def __bool__(self) -> bool:
         return bool(self.written or self.arguments or self.obstacle)
@@ -235,6 +247,7 @@ class Effects:
 
 def undone(reads: Reads) -> None:
     """After a trace that failed: leave no symbols anywhere, and nothing that tracing did."""
+    reads.parts.settle()
     for array in reads.arrays.values():
         if not array.holds():
             array.undo(array.value)
@@ -304,6 +317,13 @@ def _in_order(written: Iterable[Written]) -> list[Written]:
         return orders[id(mapping)].get(w.place.name, 0)
 
     return sorted(written, key=rank)
+
+
+def _is_new(value: Any, reads: Reads) -> bool:
+    """Return whether each call has to make a thing anew."""
+    if isinstance(value, (Tensor, Extent, _Given)) or reads.knows(value):
+        return False
+    return tells(type(value)) or not _is_lasting(value)
 
 
 def _is_lasting(value: Any) -> bool:

@@ -31,6 +31,7 @@ from agnesi.compiler.tracing.bytecode import (
     compared_in,
     globals_by_text,
     globals_of,
+    globals_put_by,
     makes_text,
 )
 from agnesi.compiler.tracing.containers.contents import (
@@ -358,11 +359,18 @@ class Reads(ModuleReads):
             for name in globals_of(inner):
                 self._name(function.__globals__, name, inner)
             self._imported(function.__globals__, inner)
+            for name in globals_put_by(inner):
+                self._put(function.__globals__, name)
         if "globals" in code.co_names:
             names = function.__globals__
             told = globals_by_text(code)
             for name in [n for n in names if n[:2] != "__"] if told is None else told:
                 self._name(names, name, code, by_text=True)
+
+    def _put(self, names: dict[str, Any], name: str) -> None:
+        """A global name that code assigns to."""
+        value = names.get(name, MISSING)
+        self.place((id(names), name), lambda: Name(name, names, name, value), True)
 
     def _name(self, names: dict[str, Any], name: str, code: CodeType, by_text: bool = False
               ) -> None:

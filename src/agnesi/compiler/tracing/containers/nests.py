@@ -9,7 +9,7 @@ tensors; all else is compared.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any
 
@@ -143,23 +143,44 @@ class StandIns:
         self._wholes = list({id(p.whole): p.whole for p in parts if isinstance(p, Part)}.values())
         for whole in self._wholes:
             whole.value = whole.now()
-        self._made: list[tuple[str, Any, Any]] = []
+        #: By identity: what stands for a container, as it was made, the way to it, and its place.
+        self._made: dict[int, tuple[Any, Any, _Way, Place]] = {}
+        self._replaced: list[tuple[Any, str]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._wholes)
 
     def containers(self) -> Iterator[Any]:
         """The lists and dicts that stand for others, from when all parts hold symbols on."""
         for whole in self._wholes:
             before, now = (_nest(whole, v) for v in (whole.value, whole.now()))
-            for held in _new_containers(before, now):
-                if held is not now or not isinstance(whole, Contents):
-                    self._made.append((whole.path, held, copy(held)))
+            for held, way in _new_containers(before, now):
+                if way or not isinstance(whole, Contents):
+                    self._made[id(held)] = held, copy(held), way, whole
+                    self._replaced.append((_at(before, way), whole.path))
                     yield held
 
     def changed(self) -> str:
         """The path of a nest that code has changed itself, instead of putting another one there;
         empty if there is none."""
-        return next((path for path, held, before in self._made
+        return next((whole.path for held, before, _, whole in self._made.values()
                      if not _have_one_shape(held, before) or any(
                          held[key] is not before[key] for key in _keys(held))), "")
+
+    def known_otherwise(self, is_met: Callable[[Any], bool], kept: Iterable[Any]) -> str:
+        """The path of a nest that code also has by another name, or keeps elsewhere; empty if there
+        is none.
+
+        :param is_met: Whether code has a container.
+        :param kept: Containers that it puts somewhere or returns.
+        """
+        found = [path for held, path in self._replaced if is_met(held)]
+        found += [self._made[id(c)][-1].path for c in kept if id(c) in self._made]
+        for whole in self._wholes:
+            for held, way in _new_containers(None, _nest(whole, whole.now())):
+                if id(held) in self._made and self._made[id(held)][2:] != (way, whole):
+                    found.append(whole.path)
+        return found[0] if found else ""
 
 
 def varying(key: Any, place: Place, now: Any) -> dict[Any, Place]:
@@ -231,14 +252,14 @@ def _keys(held: Any) -> Iterable[Any]:
     return held if type(held) is dict else range(len(held))
 
 
-def _new_containers(before: Any, now: Any) -> Iterator[Any]:
-    """The lists and dicts of a nest that are no parts of the one before."""
-    if now is before or not _is_nest(now):
+def _new_containers(before: Any, now: Any, way: _Way = ()) -> Iterator[tuple[Any, _Way]]:
+    """The lists and dicts of a nest that are no parts of the one before, with the ways to them."""
+    if now is before or not _is_nest(now) or len(way) > _MAX_DEPTH:
         return
     for key in _keys(now):
-        yield from _new_containers(before[key], now[key])
+        yield from _new_containers(before[key] if _is_nest(before) else None, now[key], (*way, key))
     if not isinstance(now, tuple):
-        yield now
+        yield now, way
 
 
 def _at(held: Any, way: _Way) -> Any:
