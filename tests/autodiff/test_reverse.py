@@ -320,3 +320,16 @@ def test_functions_without_slope_have_the_derivative_zero(f):
     for other in (ag.stop_gradient(x) * y, (x > 0) * y, y):
         with pytest.raises(ag.GradientError, match="does not depend on"):
             ag.grad(other.sum(), x)
+
+
+def test_a_detached_tensor_keeps_its_value_where_the_other_changes_in_place():
+    def loss(w):
+        a = w * 1
+        d = a.detach()
+        found = (w * d).sum()
+        a *= 2
+        return found + a.sum() * 0
+
+    w = ag.tensor([1.0, 2.0])
+    for f in (ag.grad(loss), ag.jit(ag.grad(loss))):
+        assert f(w).tolist() == [1.0, 2.0]

@@ -88,6 +88,10 @@ def test_vectors_and_labels() -> None:
     with pytest.raises(ValueError, match="labels go from 0 to 5"):
         F.one_hot(ag.tensor([0, 5]), 3)
     assert ag.jit(F.one_hot)(ag.tensor([1, 2])).tolist() == [[0, 1, 0], [0, 0, 1]]
+    for dtype, last in (("int8", 127), ("uint8", 255)):
+        assert ag.jit(F.one_hot)(ag.tensor([last], dtype=dtype)).shape == (1, last + 1)
+    with pytest.raises(ValueError, match="must go from 0"):
+        ag.jit(F.one_hot)(ag.tensor([-1]))
 
 
 def test_draws_of_classes_are_differentiable() -> None:

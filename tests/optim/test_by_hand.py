@@ -146,3 +146,38 @@ def test_schedules_give_the_rates_of_all_groups(make: Any) -> None:
     assert rates.last_epoch == 3 and rates.get_last_lr() == [0.0125, 0.00625]
     rates.last_epoch = 1
     assert rates.get_lr() == [0.05, 0.025]
+
+
+def test_one_that_has_an_update_keeps_it_where_its_step_is_around_ours():
+    class Sign(optim.Optimizer):
+        def __init__(self, parameters, lr):
+            super().__init__(parameters, lr)
+
+        def update(self, p, g):
+            p.sub_(self.lr * ag.sign(g))
+
+        def step(self, closure=None):
+            return super().step()
+
+    w = nn.Parameter(ag.tensor([1.0, -2.0]))
+    (w * ag.tensor([-1.0, 1.0])).sum().backward()
+    Sign([w], 0.5).step()
+    assert w.tolist() == [1.5, -2.5]
+
+
+def test_schedules_of_ours_with_rates_of_their_own():
+    class Clamp(optim.lr_scheduler.ExponentialLR):
+        def get_lr(self):
+            return [max(b * self.gamma ** self.last_epoch, 0.1) for b in self.base_lrs]
+
+    optimizer = optim.SGD([nn.Parameter(ag.ones(1))], lr=0.8)
+    schedule, found = Clamp(optimizer, 0.5), []
+    for _ in range(5):
+        found.append(round(optimizer.param_groups[0]["lr"], 3))
+        schedule.step()
+    assert found == [0.8, 0.4, 0.2, 0.1, 0.1]
+    warm = optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2)
+    warm.step(0.5)
+    part = optimizer.param_groups[0]["lr"]
+    warm.step(0)
+    assert optimizer.param_groups[0]["lr"] > part > 0

@@ -15,8 +15,8 @@ from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.keywords import strict
 from agnesi.core.op import Op, typed
 from agnesi.core.public import explain_errors, public
-from agnesi.core.storage.leaves import argument
-from agnesi.core.storage.views import share
+from agnesi.core.storage.leaves import argument, node_of
+from agnesi.core.storage.views import register, share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
@@ -232,6 +232,7 @@ def detach(x: Tensor) -> Tensor:
     t = wrap(x.array)
     t._version = x._version
     t._name = x._name
+    register(t._version, node_of(t))  # whose value changes of x in place copy
     return t
 
 

@@ -79,7 +79,7 @@ def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Te
     x = as_tensor(x)
     _checked("all_reduce", x, op)
     if passes(group, "all_reduce"):
-        return x
+        return x.clone()
     group = world(group)
     if x.dtype.kind == "c" and op in ("sum", "mean"):
         return view_as_complex(_reduced(view_as_real(x), op, group))
@@ -208,7 +208,7 @@ def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tenso
     """
     x = as_tensor(x)
     if passes(group, "broadcast"):
-        return x
+        return x.clone()
     group = world(group)
     return collective("broadcast", x, group, "", _place(root, group.size, "root"))
 

@@ -80,7 +80,7 @@ class ByHand(Optimizer):
         numbers = {id(p): k for k, p in enumerate(self.parameters)}
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]}
                   for group in self.param_groups]
-        state = {numbers[id(p)]: dict(held) for p, held in self.state.items()}
+        state = {numbers.get(id(p), p): held for p, held in self.state.items()}
         return {"state": _copied(state) if copy else state, "param_groups": groups}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -93,16 +93,28 @@ class ByHand(Optimizer):
         if given != mine:
             raise ValueError(at(f"{name}: the state is of groups of {given} parameters, and there "
                                 f"are {mine}"))
-        parameters = self.parameters
-        self.state = defaultdict(dict, {
-            parameters[int(k)]: held for k, held in _copied(dict(state["state"])).items()})
+        owners = dict(enumerate(self.parameters))
+        found: Any = defaultdict(dict)
+        for k, held in _copied(dict(state["state"])).items():
+            p = owners.get(int(k) if str(k).isdecimal() else k)
+            found[k if p is None else p] = held if p is None else _like(p, held)
         for group, new in zip(self.param_groups, state["param_groups"], strict=True):
             group.update({option: v for option, v in new.items() if option != "params"})
+        self.__setstate__({"state": found, "param_groups": self.param_groups})
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
 
     def __repr__(self) -> str:
         told = [", ".join(f"{n}={v}" for n, v in group.items() if n != "params")
                 for group in self.param_groups]
         return f"{type(self).__name__}({'; '.join(told)})"
+
+
+def _like(p: Tensor, held: Any) -> Any:
+    """What is kept for a parameter, tensors of its dtype but for the count of steps."""
+    return {name: v if name == "step" else map_leaves(
+        lambda x: x.astype(p.dtype) if isinstance(x, Tensor) else x, v) for name, v in held.items()}
 
 
 def _copied(state: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -124,7 +125,11 @@ class Optimizer(Written):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         mine = Optimizer in cls.__bases__ or cls.update is Optimizer.update
-        if mine and "step" in vars(cls) and not cls.__module__.startswith(_OURS):
+        code = getattr(cls.update, "__code__", None)  # one with (p, g) is ours, with a step around
+        ours = cls.update is not Optimizer.update and code is not None and (
+            code.co_argcount > 2 or bool(code.co_flags & inspect.CO_VARARGS))
+        if (mine and not ours and cls.step is not Optimizer.step and not cls.steps_by_hand
+                and not cls.__module__.startswith(_OURS)):
             cls.__bases__ = (*(b for b in cls.__bases__ if b is not Optimizer), Optimizer.by_hand)
         elif "__init__" in vars(cls) and not cls.steps_by_hand:
             cls.__init__ = grouped(cls.__init__)  # type: ignore[method-assign]

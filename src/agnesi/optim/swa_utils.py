@@ -251,7 +251,7 @@ class SWALR(Scheduler):
         self.swa_lrs, self.anneal_epochs = self.each("swa_lr", swa_lr), anneal_epochs
         self.strategy, self.begins = anneal_strategy, [g["lr"] for g in optimizer.param_groups]
 
-    def rates(self, epoch: int) -> list[float]:
+    def rates(self, epoch: float) -> list[float]:
         if epoch == 1:  # another schedule may have been at work until now
             self.begins = self.get_last_lr()
         share = min(1.0, epoch / max(1, self.anneal_epochs))

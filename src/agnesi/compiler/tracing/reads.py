@@ -86,8 +86,6 @@ from agnesi.core.tensor import Tensor
 _MAX_NAME_LETTERS = 200
 #: Exact types of values that are nothing but themselves: there is nothing to look into.
 _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
-#: Containers that code makes by displays and comprehensions.
-_MADE = (list, dict, set)
 _MEMBER = type(vars(Tensor)["array"])
 #: Names that Python has, which nobody takes away.
 _BUILTINS = frozenset(dir(builtins))
@@ -360,17 +358,14 @@ class Reads(ModuleReads):
                 self._name(function.__globals__, name, inner)
             self._imported(function.__globals__, inner)
             for name in globals_put_by(inner):
-                self._put(function.__globals__, name)
+                names = function.__globals__
+                self.place((id(names), name), functools.partial(
+                    Name, name, names, name, names.get(name, MISSING)), True)
         if "globals" in code.co_names:
             names = function.__globals__
             told = globals_by_text(code)
             for name in [n for n in names if n[:2] != "__"] if told is None else told:
                 self._name(names, name, code, by_text=True)
-
-    def _put(self, names: dict[str, Any], name: str) -> None:
-        """A global name that code assigns to."""
-        value = names.get(name, MISSING)
-        self.place((id(names), name), lambda: Name(name, names, name, value), True)
 
     def _name(self, names: dict[str, Any], name: str, code: CodeType, by_text: bool = False
               ) -> None:
@@ -407,7 +402,7 @@ class Reads(ModuleReads):
         path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
         reader, known = sys._getframe(2), len(self._paths)
         place = self.places.get((id(owner), name)) or self.given.get((id(owner), name))
-        if type(value) in _MADE and self._is_put(owner, name, value, place):
+        if type(value) in (list, dict, set) and self._is_put(owner, name, value, place):
             self.pass_over(value)
             return value
         value = self.parts.use(value, path, lambda: uses_at(reader, name))
@@ -416,12 +411,9 @@ class Reads(ModuleReads):
         return value
 
     def _is_put(self, owner: Any, name: str, value: Any, place: Any) -> bool:
-        """Return whether code of the trace has put a container there: a new one, for all that it
-        has from elsewhere was met."""
-        if attributes(owner).get(name) is not value or id(value) in self._met:
-            return False
+        """Return whether the trace has put a container there: a new one, as others were met."""
         put = (id(owner), name) in self.hidden if place is None else place.value is not value
-        return put and value not in self.parts
+        return put and attributes(owner).get(name) is value and id(value) not in self._met
 
     def _is_known(self, value: Any) -> bool:
         """Return whether a thing was looked into, and another read of it tells nothing new."""
@@ -458,8 +450,7 @@ class Reads(ModuleReads):
                 self.repeated = place.path
 
     def settle(self) -> None:
-        """Forget what was read of objects that the function made itself; note results that
-        functions keep.  What was assigned and is what it was before counts as read."""
+        """Forget reads of what the function made; what was assigned, and is as before, was read."""
         self._refill()
         self.parts.settle()
         self.parts.lent.check(place.array for place in self.arrays.values())

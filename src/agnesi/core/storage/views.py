@@ -119,6 +119,9 @@ def keep_old(target: Tensor) -> None:
         ):
             node.value = node.value.copy()
             node.version = node.version and node.version[:1]
+    own = readers[len(readers) - len(family) + 1:]
+    family[1:] = [ref for ref, x in zip(family[1:], own, strict=True)  # those that are not copied
+                  if isinstance(x, Tensor) or (x is not None and x.version is family)]
 
 
 def root(target: Tensor) -> Tensor:

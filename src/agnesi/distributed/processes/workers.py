@@ -58,6 +58,7 @@ class Workers:
         self._segment: Segment | None = None
         self._dead: CollectiveError | None = None
         self._number = 0  # of the last call
+        self._under_way = False
         self._ends: list[Connection] = []
         self._processes: list[Any] = []
         for rank in range(count):
@@ -110,9 +111,13 @@ class Workers:
         busy: dict[int, int] = {}
         errors: dict[int, BaseException] = {}
         self._number += 1
-        for rank in range(self.count):
-            self._give(rank, busy, rest, errors)
-        return self._results(busy, rest, errors)
+        self._under_way = True
+        try:
+            for rank in range(self.count):
+                self._give(rank, busy, rest, errors)
+            return self._results(busy, rest, errors)
+        finally:
+            self._under_way = False
 
     def _give(self, rank: int, busy: dict[int, int], rest: Iterator[tuple[int, bytes]],
               errors: dict[int, BaseException]) -> None:
@@ -130,6 +135,8 @@ class Workers:
         busy[rank] = place
 
     def _check(self) -> None:
+        if self._under_way:
+            raise RuntimeError(at("Workers: another call is under way; make one after the other"))
         if self._dead is not None:
             raise self._dead
         if not self._ends:

@@ -106,7 +106,12 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
             raise ValueError(at(f"one_hot({typed(labels)}): labels go from {values.min()} to "
                                 f"{values.max()}, not from 0 to {num_classes - 1}"))
     else:
-        classes: Any = F.max(labels, initial=-1) + 1 if num_classes == -1 else num_classes
+        classes: Any = num_classes
+        if num_classes == -1:
+            labels = F.astype(labels, "int64")
+            classes = F.max(labels, initial=-1) + 1
+            classes = F.ensure(classes, F.all(labels >= 0),
+                               f"one_hot({typed(labels)}): labels must go from 0")
         most = "" if num_classes == -1 else f" to {num_classes - 1}"
         labels = F.ensure(labels, (labels >= 0) & (labels < classes),
                           f"one_hot({typed(labels)}): labels must go from 0{most}")

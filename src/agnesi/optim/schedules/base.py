@@ -75,7 +75,7 @@ class Scheduler(Written):
             group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self.epoch, self._group = last_epoch + 1, 0
         self._last_lr: list[Any] = [group["lr"] for group in optimizer.param_groups]
-        if hasattr(type(self), "get_lr"):
+        if type(self).rate is Scheduler.rate and type(self).get_lr is not Scheduler.get_lr:
             self.begin()
 
     @property
@@ -83,7 +83,7 @@ class Scheduler(Written):
         """The rate that is multiplied, of the group that :meth:`rate` is asked about."""
         return self.base_lrs[self._group]
 
-    def rates(self, epoch: int) -> list[float]:
+    def rates(self, epoch: float) -> list[float]:
         """The learning rates of an epoch.
 
         :param epoch: From 0.
@@ -122,8 +122,7 @@ class Scheduler(Written):
         groups = self.optimizer.param_groups
         for group in groups[len(self.base_lrs):]:  # added later
             self.base_lrs.append(group.setdefault("initial_lr", group["lr"]))
-        found = getattr(self, "get_lr", None)  # schedules for PyTorch have the rates of all groups
-        rates = self.rates(self.epoch) if found is None else list(found())
+        rates = list(self.get_lr())
         for group, rate in zip(groups, rates, strict=True):
             group["lr"] = rate
         self._last_lr = rates
@@ -136,6 +135,14 @@ class Scheduler(Written):
     @last_epoch.setter
     def last_epoch(self, epoch: int) -> None:
         self.epoch = epoch
+
+    def get_lr(self) -> list[float]:
+        """The rates of this epoch.
+
+        :returns: One number for each group.
+        :rtype: list of float
+        """
+        return self.rates(self.epoch)
 
     def get_last_lr(self) -> list[float]:
         """The rates that this schedule set last.
@@ -172,7 +179,7 @@ class Scheduler(Written):
         vars(self).update(state)
         self.begin()
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         """The learning rate of an epoch, for the group whose ``base_lr`` there is.
 
         :param epoch: From 0.

@@ -53,7 +53,7 @@ class SequentialLR(Scheduler):
         self.schedulers, self.milestones = list(schedulers), list(milestones)
         self.begin()
 
-    def rates(self, epoch: int) -> list[float]:
+    def rates(self, epoch: float) -> list[float]:
         which = bisect_right(self.milestones, epoch)
         return self.schedulers[which].rates(epoch - (self.milestones[which - 1] if which else 0))
 
@@ -87,7 +87,7 @@ class ChainedScheduler(Scheduler):
         self.schedulers = list(schedulers)
         self.begin()
 
-    def rates(self, epoch: int) -> list[float]:
+    def rates(self, epoch: float) -> list[float]:
         found = list(self.base_lrs)
         for s in self.schedulers:
             for k, (rate, base) in enumerate(zip(s.rates(epoch), s.base_lrs, strict=True)):
@@ -143,7 +143,7 @@ class ReduceLROnPlateau(Scheduler):
         self.num_bad_epochs = self.cooldown_counter = 0
         self.present = list(self.base_lrs)
 
-    def rates(self, epoch: int) -> list[float]:
+    def rates(self, epoch: float) -> list[float]:
         return self.present
 
     def _is_better(self, metric: float) -> bool:

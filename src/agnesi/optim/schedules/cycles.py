@@ -35,7 +35,7 @@ class CosineAnnealingLR(Scheduler):
             raise ValueError(at(f"CosineAnnealingLR: T_max must be at least 1, not {T_max}"))
         self.T_max, self.eta_min = T_max, eta_min
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         share = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
         return self.eta_min + (self.base_lr - self.eta_min) * share
 
@@ -62,7 +62,15 @@ class CosineAnnealingWarmRestarts(Scheduler):
         self.T_0, self.T_mult = at_least(self, "T_0", T_0, 1), at_least(self, "T_mult", T_mult, 1)
         self.eta_min = eta_min
 
-    def rate(self, epoch: int) -> float:
+    def step(self, epoch: float | None = None) -> None:
+        """Set the rates of the next epoch.
+
+        :param epoch: Of this one, perhaps a part of one (``epoch + batch / batches``).
+        """
+        self.epoch = self.epoch + 1 if epoch is None else epoch  # type: ignore[assignment]
+        self.begin()
+
+    def rate(self, epoch: float) -> float:
         length = self.T_0
         while epoch >= length:
             epoch, length = epoch - length, length * self.T_mult
@@ -76,7 +84,7 @@ class _Cycle(Scheduler):
     #: The momentum at the lowest rate and at the highest, or None.
     momenta: tuple[float, float] | None = None
 
-    def share(self, epoch: int) -> float:
+    def share(self, epoch: float) -> float:
         """How far the rate has risen, from 0 to 1."""
         raise NotImplementedError
 
@@ -84,8 +92,13 @@ class _Cycle(Scheduler):
         super().begin()
         if self.momenta is not None:
             low, high = self.momenta
-            setattr(self.optimizer, _momentum_of(self.optimizer),  # in all groups
-                    low + (high - low) * self.share(self.epoch))
+            momentum = low + (high - low) * self.share(self.epoch)
+            if self.optimizer.steps_by_hand:
+                for group in self.optimizer.param_groups:
+                    name = _momentum_of(self.optimizer)
+                    group[name] = (momentum, *group[name][1:]) if name == "betas" else momentum
+            else:
+                setattr(self.optimizer, _momentum_of(self.optimizer), momentum)  # in all groups
 
     def step(self) -> None:
         self.epoch += 1
@@ -94,6 +107,10 @@ class _Cycle(Scheduler):
 
 def _momentum_of(optimizer: Any) -> str:
     """The name of what keeps the last direction."""
+    if optimizer.steps_by_hand:
+        for name in ("betas", "momentum"):
+            if name in optimizer.defaults:
+                return name
     if hasattr(type(optimizer), "beta1"):
         return "beta1"
     if getattr(optimizer, "momentum", 0.0) == 0:
@@ -149,7 +166,7 @@ class CyclicLR(_Cycle):
         self.momenta = (max_momentum, base_momentum) if cycle_momentum else None
         self.begin()
 
-    def share(self, epoch: int) -> float:
+    def share(self, epoch: float) -> float:
         cycle, place = divmod(epoch, self.up + self.down)
         risen = place / self.up if place <= self.up else 1 - (place - self.up) / self.down
         if self.scale_fn is not None:
@@ -157,7 +174,7 @@ class CyclicLR(_Cycle):
         return risen * {"triangular": 1.0, "triangular2": 0.5**cycle,
                         "exp_range": self.gamma**epoch}[self.mode]
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         return self.base_lr + (self.max_lrs[self._group] - self.base_lr) * self.share(epoch)
 
 
@@ -215,7 +232,7 @@ class OneCycleLR(_Cycle):
     def _eased(self, share: float) -> float:
         return (1 - math.cos(math.pi * share)) / 2 if self.strategy == "cos" else share
 
-    def _along(self, epoch: int, *values: float) -> float:
+    def _along(self, epoch: float, *values: float) -> float:
         """A number that goes from each value to the next one, a phase for each step."""
         begin = 0.0
         for end, a, b in zip(self.ends, values, values[1:], strict=False):
@@ -224,10 +241,10 @@ class OneCycleLR(_Cycle):
             begin = end
         raise ValueError(at(f"OneCycleLR: all {self.total_steps} steps are done"))
 
-    def share(self, epoch: int) -> float:
+    def share(self, epoch: float) -> float:
         return self._along(epoch, 0.0, 1.0, 0.0, 0.0)
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         high = self.max_lrs[self._group]
         low = high / self.div_factor
         down = [low] if len(self.ends) > 2 else []

@@ -44,7 +44,7 @@ class StepLR(Scheduler):
             raise ValueError(at(f"StepLR: step_size must be at least 1, not {step_size}"))
         self.step_size, self.gamma = step_size, gamma
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         return float(self.base_lr * self.gamma ** (epoch // self.step_size))
 
 
@@ -71,7 +71,7 @@ class MultiStepLR(Scheduler):
         if sorted(self.milestones) != self.milestones:
             raise ValueError(at(f"MultiStepLR: milestones must rise, not {self.milestones}"))
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         return float(self.base_lr * self.gamma ** bisect_right(self.milestones, epoch))
 
 
@@ -93,7 +93,7 @@ class ExponentialLR(Scheduler):
         super().__init__(optimizer, last_epoch)
         self.gamma = at_least(self, "gamma", gamma, 0.0)
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         return float(self.base_lr * self.gamma**epoch)
 
 
@@ -119,7 +119,7 @@ class ConstantLR(Scheduler):
         self.total_iters = at_least(self, "total_iters", total_iters, 0)
         self.begin()
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         return self.base_lr * (self.factor if epoch < self.total_iters else 1.0)
 
 
@@ -148,7 +148,7 @@ class LinearLR(Scheduler):
         self.total_iters = at_least(self, "total_iters", total_iters, 1)
         self.begin()
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         share = min(epoch, self.total_iters) / self.total_iters
         return self.base_lr * (self.start_factor + (self.end_factor - self.start_factor) * share)
 
@@ -173,7 +173,7 @@ class PolynomialLR(Scheduler):
         super().__init__(optimizer, last_epoch)
         self.total_iters, self.power = at_least(self, "total_iters", total_iters, 1), power
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         left = 1 - min(epoch, self.total_iters) / self.total_iters
         return float(self.base_lr * left**self.power)
 
@@ -198,11 +198,11 @@ class LambdaLR(Scheduler):
         self.lr_lambdas = self.each("lr_lambda", lr_lambda)
         self.begin()
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         return self.base_lr * factor_of(self, self.lr_lambdas[self._group], epoch)
 
 
-def factor_of(scheduler: Scheduler, factor: _Factor, epoch: int) -> float:
+def factor_of(scheduler: Scheduler, factor: _Factor, epoch: float) -> float:
     """What a user's function gives for an epoch, which must be a number."""
     name = type(scheduler).__name__
     found = call_user(factor, (epoch,), {}, name, "lr_lambda(epoch)")
@@ -235,7 +235,7 @@ class MultiplicativeLR(Scheduler):
         self.lr_lambdas = self.each("lr_lambda", lr_lambda)
         self.products = [1.0] * len(self.lr_lambdas)
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
         return self.base_lr * self.products[self._group]
 
     def step(self) -> None:
