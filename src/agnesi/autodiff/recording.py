@@ -15,13 +15,13 @@ from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.keywords import strict
 from agnesi.core.op import Op, typed
 from agnesi.core.public import explain_errors, public
-from agnesi.core.storage.leaves import argument, node_of
-from agnesi.core.storage.views import register, share
+from agnesi.core.storage.leaves import argument
+from agnesi.core.storage.views import share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
 from agnesi.core.support.tracing import is_known, told_of
-from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tensor import Tensor, register, symbol, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
 _new = object.__new__
@@ -227,12 +227,11 @@ def detach(x: Tensor) -> Tensor:
         t = apply(STOP, x)
         share(t, STOP, x)
         return t
-    if x._version is None:
-        x._version = [0]
+    family = x._version = x._version or [0]
     t = wrap(x.array)
-    t._version = x._version
+    t._version = family
     t._name = x._name
-    register(t._version, node_of(t))  # whose value changes of x in place copy
+    register(family, t)  # records note from now on what changes in place have to copy
     return t
 
 

@@ -42,7 +42,6 @@ from agnesi.core.storage.views import (
     keep_old,
     let_go,
     looking_through,
-    register,
     root,
     share,
     views_of,
@@ -60,7 +59,7 @@ from agnesi.core.support.errors import (
     ours,
     user_where,
 )
-from agnesi.core.tensor import Tensor, keep, symbol, wrap
+from agnesi.core.tensor import Tensor, keep, register, symbol, wrap
 
 _new = Tensor.__new__
 _new_node = Node.__new__
@@ -183,7 +182,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         source = inputs[i]
         source.value = x.array
         source.version = counter
-        if x._view is not None:
+        if len(counter) > 1:
             register(counter, source)
     if op.keep_output:
         keep(t, node)

@@ -243,5 +243,14 @@ def keep(t: Tensor, node: Node) -> None:
         counter = t._version = [0]
     node.value = t.array
     node.version = counter
-    if t._view is not None:
-        counter.append(weakref.ref(node))
+    if len(counter) > 1:  # others look into the memory
+        register(counter, node)
+
+
+def register(family: list[Any], t: Tensor | Node) -> None:
+    """Let the family of tensors on one memory know a tensor, or a node that keeps one's value for a
+    gradient, weakly.
+    """
+    family.append(weakref.ref(t))
+    if len(family) > 32 and len(family) & (len(family) - 1) == 0:
+        family[1:] = [ref for ref in family[1:] if ref() is not None]

@@ -69,13 +69,6 @@ class ByHand(Optimizer):
                                 "updated twice"))
         self.param_groups.append(group)
 
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        for p in self.parameters:
-            if set_to_none or p.grad is None:
-                p.grad = None
-            else:
-                p.grad.zero_()
-
     def state_dict(self, copy: bool = True) -> dict[str, Any]:
         numbers = {id(p): k for k, p in enumerate(self.parameters)}
         groups = [{**group, "params": [numbers[id(p)] for p in group["params"]]}

@@ -77,6 +77,15 @@ def _names():
             and isinstance(getattr(ag, n), types.FunctionType)]
 
 
+def _agree(f, found, expected):
+    """Values are those expected; of random draws shapes and dtypes."""
+    for a, b in zip(found, expected, strict=True):
+        if f.__name__ in DRAWS:
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9, strict=True)
+
+
 def _checked(f, pattern):
     """How many sizes of a pattern went right; 0 if it is not for the function."""
     cases = [[make(n) if callable(make) else make for make in pattern] for n in (4, 1, 0)]
@@ -90,11 +99,7 @@ def _checked(f, pattern):
     for case, want in zip(cases[: 1 if few else 3], expected, strict=False):
         if want is not None:
             found = made(*(a for a in case if isinstance(a, np.ndarray)))
-            for a, b in zip(found, want, strict=True):
-                if f.__name__ in DRAWS:
-                    assert (a.shape, a.dtype) == (b.shape, b.dtype)
-                else:
-                    np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9, strict=True)
+            _agree(f, found, want)
     return 1
 
 
@@ -114,11 +119,7 @@ def _mapped(f, pattern):
                                       for i, a in enumerate(cases[0]))))[0])
 
     found = ag.function(given, list(ag.vmap(one)(*given)))(*rows)
-    for a, b in zip(found, map(np.stack, zip(*expected, strict=True)), strict=True):
-        if f.__name__ in DRAWS:
-            assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        else:
-            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9, strict=True)
+    _agree(f, found, map(np.stack, zip(*expected, strict=True)))
     return 1
 
 
@@ -135,11 +136,7 @@ def _broadcast(f, pattern):
     outputs = tree.flatten(f(*(next(left) if isinstance(a, np.ndarray) else a for a in case)))[0]
     found = ag.function([v for pair in inputs for v in pair], outputs)(
         *(v for a in given for v in (a, np.zeros(3, a.dtype))))
-    for a, b in zip(found, expected, strict=True):
-        if f.__name__ in DRAWS:
-            assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        else:
-            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9, strict=True)
+    _agree(f, found, expected)
     return 1
 
 

@@ -5,15 +5,13 @@ Chains of views are followed without recursion, whatever their length.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, register
 
 
 class View:
@@ -73,19 +71,10 @@ def _alias(view: np.ndarray, base: np.ndarray) -> bool:
     return np.may_share_memory(view, base)
 
 
-def register(family: list[Any], t: Tensor | Node) -> None:
-    """Let the family of tensors on one memory know a view, or a node that keeps one's value for a
-    gradient, weakly.
-    """
-    family.append(weakref.ref(t))
-    if len(family) > 32 and len(family) & (len(family) - 1) == 0:
-        family[1:] = [ref for ref in family[1:] if ref() is not None]
-
-
 def views_of(x: Tensor) -> list[Tensor]:
     """All tensors that look into the memory of one."""
     found = [ref() for ref in (x._version or [0])[1:]]
-    return [t for t in found if isinstance(t, Tensor)]
+    return [t for t in found if isinstance(t, Tensor) and t._view is not None]
 
 
 def let_go(x: Tensor) -> None:
@@ -110,7 +99,8 @@ def keep_old(target: Tensor) -> None:
     """
     data: Any = target.array
     family = target._version or [0]
-    readers = [*looking_through(target), *[ref() for ref in family[1:]]]
+    relatives = [ref() for ref in family[1:]]
+    readers = [*looking_through(target), *relatives]
     for node in [x.node if isinstance(x, Tensor) else x for x in readers]:
         if node is None or node.value is None:
             continue
@@ -119,8 +109,7 @@ def keep_old(target: Tensor) -> None:
         ):
             node.value = node.value.copy()
             node.version = node.version and node.version[:1]
-    own = readers[len(readers) - len(family) + 1:]
-    family[1:] = [ref for ref, x in zip(family[1:], own, strict=True)  # those that are not copied
+    family[1:] = [ref for ref, x in zip(family[1:], relatives, strict=True)  # of no copies
                   if isinstance(x, Tensor) or (x is not None and x.version is family)]
 
 

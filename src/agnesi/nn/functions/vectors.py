@@ -107,14 +107,13 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
                                 f"{values.max()}, not from 0 to {num_classes - 1}"))
     else:
         classes: Any = num_classes
-        if num_classes == -1:
+        told = f"one_hot({typed(labels)}): labels must go from 0"
+        if num_classes == -1:  # checked by what tells the size: it may be 0
             labels = F.astype(labels, "int64")
-            classes = F.max(labels, initial=-1) + 1
-            classes = F.ensure(classes, F.all(labels >= 0),
-                               f"one_hot({typed(labels)}): labels must go from 0")
-        most = "" if num_classes == -1 else f" to {num_classes - 1}"
-        labels = F.ensure(labels, (labels >= 0) & (labels < classes),
-                          f"one_hot({typed(labels)}): labels must go from 0{most}")
+            classes = F.ensure(F.max(labels, initial=-1) + 1, F.all(labels >= 0), told)
+        else:
+            labels = F.ensure(labels, (labels >= 0) & (labels < num_classes),
+                              f"{told} to {num_classes - 1}")
         return F.astype(labels[..., None] == F.arange(classes), "int64")
     return F.astype(labels[..., None] == F.arange(num_classes), "int64")
 
