@@ -140,7 +140,7 @@ class Effects:
         self.written += _of_hidden(hidden, reads.knows)
         now, structure = flatten(given)
         self.tree = tree
-        self.arguments = {}
+        self.arguments: dict[int, Any] = {}
         self.obstacle = ""
         if reads.repeated:
             self.obstacle = f"the body of a loop or branch changes {reads.repeated}"
@@ -151,14 +151,30 @@ class Effects:
                               if a is not b and not same(a, b)}
         if self.arguments and not _is_simple(tree):
             self.obstacle = "it puts something into an argument that is no list, dict or dataclass"
-        own = {id(s): i for i, s in enumerate(leaves) if isinstance(s, Tensor)}
         #: Whether it puts somewhere what it is given.
         self.keeps = False
+        self._hand_on({id(s): i for i, s in enumerate(leaves) if isinstance(s, Tensor)}, reads)
+        values = [*(v for w in self.written for v in w.leaves), *self.arguments.values()]
+        self._find_obstacles(values, reads)
+        nests = {id(h.place.whole): h.place.whole for h in hidden if isinstance(h.place, Part)}
+        #: Containers that it puts somewhere; and those, with all that hidden places hold and
+        #: arguments, of which none may be another's.
+        self.kept = [c for w in self.written for c in w.containers()]
+        self.apart = [*self.kept, *containers(structure, given), *(
+            c for whole in nests.values() if all(w.place is not whole for w in self.written)
+            for c in Written(whole, whole.now(), reads.knows).containers())]
+        self._take_results(values)
+
+    def _hand_on(self, own: dict[int, int], reads: Reads) -> None:
+        """Let what is put somewhere be what each call is given, where it is that: by identity of
+        symbols, their places among the leaves of arguments."""
         for w in self.written:
             w.leaves = list(map(reads.parts.lent.array_of, w.leaves))
             w.leaves = [_Given(own[id(v)]) if id(v) in own else v for v in w.leaves]
             self.keeps = self.keeps or any(type(v) is _Given for v in w.leaves)
-        values = [*(v for w in self.written for v in w.leaves), *self.arguments.values()]
+
+    def _find_obstacles(self, values: Iterable[Any], reads: Reads) -> None:
+        """Note what calls cannot repeat."""
         for value in values:
             if _is_new(value, reads):
                 self.obstacle = f"it puts a new {type(value).__name__} somewhere"
@@ -169,17 +185,13 @@ class Effects:
                 self.obstacle = f"it changes a class or a function: {w.place.change()}"
             elif isinstance(w.place, Length):
                 self.obstacle = f"it changes {w.place.path}"
-        nests = {id(h.place.whole): h.place.whole for h in hidden if isinstance(h.place, Part)}
-        #: Containers that it puts somewhere; and those, with all that hidden places hold and
-        #: arguments, of which none may be another's.
-        self.kept = [c for w in self.written for c in w.containers()]
-        self.apart = [*self.kept, *containers(structure, given), *(
-            c for whole in nests.values() if all(w.place is not whole for w in self.written)
-            for c in Written(whole, whole.now(), reads.knows).containers())]
         for array in reads.arrays.values():
             if not array.holds():
                 self.obstacle = f"it changes {array.path}, an array"
                 array.undo(array.value)
+
+    def _take_results(self, values: Iterable[Any]) -> None:
+        """Let results of calls stand for computed tensors: one for each, in whatever places."""
         made = {id(v): v for v in values if _is_symbol(v)}
         self.tensors = [] if self.obstacle else list(made.values())
         results = {key: _Result(v, i) for i, (key, v) in enumerate(made.items())}
