@@ -128,3 +128,36 @@ def test_operations_are_equal_by_their_properties_and_named_by_them():
     np.testing.assert_allclose(slope([1.0, 2.0]), [3 * 4 + 3, 3 * 5 + 6])
     with pytest.raises(NotImplementedError, match="Scaled"):
         theano.grad(Scaled(3.0)(x)[0].sum(), x)
+
+
+@pytest.mark.parametrize("value, text", [
+    (lambda x: x[None], r"is float64\[1, 3\], where the node declares"),
+    (lambda x: x.astype("complex128"), r"is complex128\[3\], where the node"),
+    (lambda x: "a", "where the node declares"),
+])
+def test_what_perform_computes_is_compared_with_the_node(value, text):
+    class Odd(theano.gof.Op):
+        def make_node(self, x):
+            return theano.gof.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = value(inputs[0])
+
+    x = T.dvector("x")
+    with pytest.raises(TypeError, match=r"Odd.perform: .*" + text):
+        theano.function([x], Odd()(x))([1.0, 2.0])
+
+
+def test_a_rule_returns_a_gradient_for_each_input():
+    class Same(theano.gof.Op):
+        itypes = otypes = [T.dvector]
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = inputs[0] * 1
+
+        def grad(self, inputs, gs):
+            return [gs[0], gs[0]]
+
+    x = T.dvector("x")
+    with pytest.raises(ValueError, match=r"Same.grad returned 2 gradients for 1 inputs"):
+        theano.grad(Same()(x).sum(), x)

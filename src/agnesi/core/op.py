@@ -177,6 +177,10 @@ class Op:
 
 def check_result(found: Any, shape: Any, dtype: Any) -> None:
     """Refuse a result of another shape, or of a kind of dtype that does not fit, than declared."""
+    if found.dtype.kind not in "biufcV":
+        value = getattr(found, "array", found)
+        told = repr(value.item()) if value.ndim == 0 else f"an array of {found.dtype}"
+        raise TypeError(f"it returned {told}, which is no array of numbers")
     if tuple(found.shape) != tuple(shape):
         raise ShapeError(
             f"it returned shape {tuple(found.shape)} where {tuple(shape)} was declared")

@@ -125,7 +125,7 @@ def _call(callback: _Prepared, bufs: int) -> None:
             view.flags.writeable = False
     results = callback.function(*given)
     targets = views[callback.inputs :]
-    if len(targets) == 1 and not isinstance(results, tuple | list):
+    if len(targets) == 1 and not isinstance(results, tuple):
         results = (results,)
     if len(targets) != len(results or ()):
         raise ValueError(

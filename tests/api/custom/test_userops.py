@@ -304,10 +304,42 @@ class Wide(Longer):
     (ag.op(lambda x: x, infer=lambda x: ((*x.shape, 1), x.dtype)), "it returned shape"),
     (ag.op(lambda x: x * 1j, like=0), "it returned complex"),
     (Longer(), "it returned shape"),
+    (ag.op(lambda x: None, like=0), "returned None, which is no array"),
+    (ag.op(lambda x: "a", like=0), "returned 'a', which is no array"),
 ])  # fmt: skip
 def test_results_are_compared_with_what_is_declared(f, text, way):
     with pytest.raises((ValueError, TypeError), match=text + "(.|\n)*userops"):
         way(f)(ag.ones((2, 2)))
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit])
+def test_a_list_is_one_result_where_one_is_declared(way):
+    doubled = ag.op(lambda x: [2 * v for v in x.tolist()], like=0)
+    assert way(doubled)(ag.ones(3)).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("told, text", [
+    (((3,), "floot"), "infer of .*unsupported dtype 'floot'"),
+    (((-1,), "float64"), "for its result, such as"),
+    (((1.5,), "float64"), "for its result, such as"),
+    ((((3,), "float64"), ((3,), "float64")), "an operation of several has outputs = 2"),
+])
+def test_what_infer_may_return(told, text):
+    op = ag.op(lambda x: x, infer=lambda x: told)
+    for run in (lambda: op(ag.ones(3)), lambda: op(T.dvector("x"))):
+        with pytest.raises(TypeError, match=text):
+            run()
+
+
+@pytest.mark.parametrize("rules", [{"vjp": lambda g, y, x: g[:1]},
+                                   {"jvp": lambda ts, y, x: ts[0].sum(keepdims=True)}])
+def test_rules_are_compared_with_sizes_when_these_are_known(rules):
+    op, x = ag.op(lambda x: x * 1, like=0, **rules), T.dvector("x")
+    moved = T.grad(op(x).sum(), x) if "vjp" in rules else ag.Rop(op(x), x, x)
+    f = ag.function([x], moved)
+    assert f([1.0]).tolist() == [1]
+    with pytest.raises(ValueError, match=r"the (vjp|jvp) of .*their sizes of axis 0 must agree"):
+        f([1.0, 2.0])
 
 
 def test_results_get_the_dtype_that_is_declared():

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.rules import reads_result
+from agnesi.autodiff.rules import place_of, reads_result
 from agnesi.compiler.csource import Source, compiled, compiler, is_sectioned, program, source_of
 from agnesi.core import op as core
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Dim, is_static
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.ir.foreign import POINTERS, RESOLVERS, SIZES, Call
@@ -125,13 +126,33 @@ def _checked(infer: Callable[..., Any]) -> Callable[..., Any]:
 def _typed_result(op: Any, found: Any) -> Any:
     """What a user's ``infer`` returned, if it is types: (shape, dtype), one for each result."""
     types = found if op.outputs > 1 else (found,)
-    if not isinstance(types, (tuple, list)) or any(
-            not isinstance(t, (tuple, list)) or len(t) != 2 or not isinstance(t[0], (tuple, list))
-            for t in types):
-        raise TypeError(at(f"infer of {op.name} must return (shape, dtype) for each of "
-                           f"{op.outputs} results, such as (x.shape, x.dtype), not {typed(found)}"))
-    known = tuple((shape, as_dtype(dtype)) for shape, dtype in types)
+    if not isinstance(types, (tuple, list)) or len(types) != op.outputs or not all(
+            map(_is_type, types)):
+        each = "its result" if op.outputs == 1 else f"each of {op.outputs} results"
+        more = "; an operation of several has outputs = 2" if op.outputs == 1 and isinstance(
+            found, (tuple, list)) and found and all(map(_is_type, found)) else ""
+        raise TypeError(at(f"infer of {op.name} must return (shape, dtype) for {each}, such as "
+                           f"(x.shape, x.dtype), not {typed(found)}{more}", place_of(op.infer)))
+    try:
+        known = tuple((tuple(shape), as_dtype(dtype)) for shape, dtype in types)
+    except DTypeError as error:
+        raise DTypeError(at(f"infer of {op.name}: {error}", place_of(op.infer))) from None
     return known if op.outputs > 1 else known[0]
+
+
+def _is_type(found: Any) -> bool:
+    """Whether this is a shape and what may be a dtype."""
+    return (isinstance(found, (tuple, list)) and len(found) == 2
+            and isinstance(found[0], (tuple, list))
+            and not isinstance(found[1], (tuple, list))
+            and all(map(_is_size, found[0])))
+
+
+def _is_size(found: Any) -> bool:
+    """Whether this is a size, known or not."""
+    if isinstance(found, Tensor):
+        return found.dtype.kind in "iu"
+    return isinstance(found, (Dim, Extent)) or (is_integer(found) and found >= 0)
 
 
 def called(op: Any, xs: tuple[Any, ...]) -> Any:
@@ -210,7 +231,7 @@ def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ..
 
 
 def _results(op: Any, value: Any) -> list[np.ndarray]:
-    several = value if isinstance(value, tuple | list) else (value,)
+    several = value if isinstance(value, tuple | list if op.outputs > 1 else tuple) else (value,)
     if len(several) != op.outputs:
         raise TypeError(
             f"perform returned {len(several)} results, but {op.name} has outputs={op.outputs}"

@@ -14,6 +14,8 @@ from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import Disconnected, NullTypeGradError
 from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
+from agnesi.core.op import typed
+from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
 
@@ -83,7 +85,8 @@ class Op:
                     raise TypeError(at(
                         f"{type(self).__name__}.perform: outputs[{i}] is a list of one place, "
                         f"which is to be filled: outputs[{i}][0] = value"))
-            found = tuple(np.asarray(cell[0], k) for cell, k in zip(storage, kinds, strict=True))
+            found = tuple(self._filled(i, np.asarray(cell[0]), x.type) for i, (cell, x) in
+                          enumerate(zip(storage, node.outputs, strict=True)))
             return found if len(found) > 1 else found[0]
 
         rule = self._vjp(node)
@@ -96,6 +99,16 @@ class Op:
             options["infer"] = infer
         perform.__name__ = type(self).__name__
         return userops.op(perform, **options)
+
+    def _filled(self, i: int, found: np.ndarray, told: TensorType) -> np.ndarray:
+        """What ``perform`` put into a place, if it is of the type that the node declares."""
+        kind = np.dtype(told.dtype)
+        if (found.ndim != told.ndim or found.dtype.kind not in "biufc"
+                or not fits(found.dtype, kind)):
+            raise TypeError(at(
+                f"{type(self).__name__}.perform: outputs[{i}] is {typed(found)}, where the node "
+                f"declares {told}"))
+        return found.astype(kind, copy=False)
 
     def _vjp(self, node: Apply) -> Callable[..., Any] | None:
         own: Any = getattr(self, "L_op", None)
@@ -110,6 +123,9 @@ class Op:
             with floats():
                 found = own(given, values, cotangents) if own else old(given, cotangents)
             found = found if isinstance(found, (list, tuple)) else [found]
+            if len(found) != len(xs):
+                raise ValueError(at(f"{type(self).__name__}.{'L_op' if own else 'grad'} returned "
+                                    f"{len(found)} gradients for {len(xs)} inputs"))
             return tuple(None if v is None else self._missing(i, x)
                          if isinstance(v, Disconnected) else as_tensor(bare(v))
                          for i, (v, x) in enumerate(zip(found, xs, strict=True)))
