@@ -150,7 +150,7 @@ def test_what_perform_computes_is_compared_with_the_node(value, text):
 
 def test_a_rule_returns_a_gradient_for_each_input():
     class Same(theano.gof.Op):
-        itypes = otypes = [T.dvector]
+        itypes, otypes = (T.dvector,), (T.dvector,)
 
         def perform(self, node, inputs, outputs):
             outputs[0][0] = inputs[0] * 1

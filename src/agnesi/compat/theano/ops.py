@@ -55,10 +55,10 @@ class Op:
         if len(inputs) != len(self.itypes):
             raise ValueError(f"We expected {len(self.itypes)} inputs but got {len(inputs)}.")
         given = [as_tensor_variable(x) for x in inputs]
-        for x, kind in zip(given, self.itypes, strict=True):
+        for x, kind in zip(given, _types(self.itypes), strict=True):
             if not kind.is_super(x.type):
                 raise TypeError(f"{type(self).__name__}: {x!r} is {x.type}, not {kind}")
-        return Apply(self, given, [kind() for kind in self.otypes])
+        return Apply(self, given, [kind() for kind in _types(self.otypes)])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
         """Compute the outputs."""
