@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,29 @@ def test_reductions_of_few_numbers_are_those_of_many(name: str,
     few = [outcome(x, way) for x in arrays for way in ways]
     monkeypatch.setattr(totals, "_MIN_MANY_ELEMENTS", 0)
     assert few == [outcome(x, way) for x in arrays for way in ways]
+
+
+_WHOLE = {
+    "near the end of uint64": np.array([[2**64 - 1, 0, 7], [0, 2**64 - 3, 2**63]], "uint64"),
+    "far from zero": 2**40 + np.array([[0, 1, 3], [10, 0, 2]]),
+    "that cancel": np.array([[2**40 + 1, -2**40, 5], [-2**50, 2**50 + 3, 1]])}
+
+
+@pytest.mark.parametrize("values", list(_WHOLE))
+def test_statistics_of_integers_keep_their_last_digits(values: str) -> None:
+    a = _WHOLE[values]
+    functions = {"mean": {"axis": 0}, "std": {}, "var": {"axis": 1}, "nanstd": {}, "cov": {},
+                 "corrcoef": {}, "gradient": {"axis": 1}, "linalg.norm": {}, "average": {}}
+    for name, options in functions.items():
+        def run(x, name=name, options=options):
+            return reduce(getattr, name.split("."), ag)(x, **options)
+
+        want = reduce(getattr, name.split("."), np)(
+            a if name != "gradient" else a.astype(float), **options)
+        for found in (run(ag.tensor(a)), ag.jit(run)(ag.tensor(a))):
+            assert found.dtype == np.float32, name
+            np.testing.assert_allclose(found.numpy(), want, 1e-6, err_msg=name)
+    want = np.trapezoid(a[0].astype(float), 2**40 + np.arange(3)) if hasattr(np, "trapezoid") \
+        else np.trapz(a[0].astype(float), 2**40 + np.arange(3))
+    found = ag.trapezoid(ag.tensor(a[0]), ag.tensor(2**40 + np.arange(3)))
+    np.testing.assert_allclose(found.numpy(), want, 1e-6)

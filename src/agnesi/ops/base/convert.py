@@ -135,6 +135,15 @@ def floating(x: Any) -> Tensor:
     return cast(x, dtypes.floating(x.dtype))
 
 
+def exact(x: Any) -> Tensor:
+    """A tensor to subtract elements of: integers in float64, as they would lose their last digits.
+
+    What is computed is cast to the dtype that :func:`floating` gives.
+    """
+    x = as_tensor(x)
+    return cast(x, dtypes.float64) if x.dtype.kind in "biu" else x
+
+
 def of_default(x: Tensor) -> Tensor:
     """A Python number of the caller's as a tensor; floats get the default dtype."""
     if x.dtype.kind not in "fc":

@@ -24,7 +24,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
-from agnesi.ops.base.convert import accumulator, as_tensor, cast
+from agnesi.ops.base.convert import accumulator, as_tensor, cast, exact
 from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import add_up, broadcast_to, lower_reduce
 from agnesi.ops.base.movement import reshape
@@ -316,17 +316,19 @@ def mean(x: Any, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: boo
     if where is None and is_narrow(x) and (kind := _kind(x, dtype)).kind == "f":
         wide = total("add", x, axis, keepdims, dtypes.float64)
         return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), kind)
-    x = floating(x, dtype)
-    if where is None and is_known(x) and x.dtype in dtypes.HALVES and not x._requires_grad:
+    x, kind = _exact(x, dtype)
+    if where is None and is_known(x) and kind in dtypes.HALVES and not x._requires_grad:
         wide = total("add", x, axis, keepdims, dtypes.float32)  # no copy of it all in float32
-        return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), x.dtype)
-    return _mean(x, shapes.axes_of(axis, x.ndim), keepdims, 0, where)
+        return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), kind)
+    return cast(_mean(x, shapes.axes_of(axis, x.ndim), keepdims, 0, where), kind)
 
 
-def floating(x: Any, dtype: Any = None) -> Tensor:
-    """A tensor of floating or complex numbers, of a dtype that the user gave."""
+def _exact(x: Any, dtype: Any) -> tuple[Tensor, np.dtype]:
+    """An operand as statistics are computed of it, and their dtype."""
     x = as_tensor(x)
-    return cast(x, _kind(x, dtype))
+    kind = _kind(x, dtype)
+    whole = x.dtype.kind in "biu" and kind.kind in "fV"
+    return exact(x) if whole else cast(x, kind), kind
 
 
 def _kind(x: Tensor, dtype: Any) -> np.dtype:
@@ -381,11 +383,12 @@ def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
     >>> ag.var(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
-    x = floating(x, dtype)
+    x, kind = _exact(x, dtype)
     axes = shapes.axes_of(axis, x.ndim)
     off = x - _mean(x, axes, True, 0, where)
     squares = arith.square(off) if x.dtype.kind in "fV" else arith.real(off * arith.conj(off))
-    return _mean(squares, axes, keepdims, correction if ddof is None else ddof, where)
+    spread = _mean(squares, axes, keepdims, correction if ddof is None else ddof, where)
+    return cast(spread, dtypes.real_of(kind))
 
 
 @public

@@ -12,7 +12,7 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, reduce
-from agnesi.ops.base.convert import floating
+from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.base.movement import expand_dims, moveaxis, reshape
 from agnesi.ops.linalg.base import check_matrix, matrix
 from agnesi.ops.linalg.solve import inv
@@ -75,7 +75,7 @@ def norm(x: TensorLike, /, ord: Order = None, axis: Any = None, keepdims: bool =
     >>> ag.linalg.norm(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), 1).item()
     6.0
     """
-    x = floating(x)
+    x = as_tensor(x)
     if axis is None and ord is not None and len(x.shape) not in (1, 2):
         raise ShapeError(f"a norm by order {ord!r} needs an axis for shape {x.shape}")
     if axis is None:
@@ -86,7 +86,7 @@ def norm(x: TensorLike, /, ord: Order = None, axis: Any = None, keepdims: bool =
     if ord is None:
         return vectornorms.norm(x, 2, axes or None, keepdims=keepdims)
     if len(axes) == 2:
-        return _norm_of_matrices(x, ord, axes, keepdims)
+        return _norm_of_matrices(floating(x), ord, axes, keepdims)
     if len(axes) != 1 or isinstance(ord, str):
         raise ValueError(f"there is no norm {ord!r} of vectors on axes {axes}")
     return vectornorms.norm(x, ord, axes, keepdims=keepdims)
@@ -142,7 +142,7 @@ def vector_norm(x: TensorLike, /, ord: float = 2, axis: Any = None, keepdims: bo
     >>> ag.linalg.vector_norm(ag.tensor([3.0, 4.0])).item()
     5.0
     """
-    return vectornorms.norm(floating(x), ord, axis, keepdims=keepdims)
+    return vectornorms.norm(x, ord, axis, keepdims=keepdims)
 
 
 @public

@@ -15,7 +15,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.compare import greater, less, logical_and
-from agnesi.ops.base.convert import as_tensor, cast, floating, pair
+from agnesi.ops.base.convert import as_tensor, cast, exact, floating, pair
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import clip, where
@@ -47,13 +47,14 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis:
     axis = shapes.axis_of(axis, y.ndim)
     width: Any = dx
     if x is not None:
-        x = floating(x)
+        kind, x = dtypes.floating(as_tensor(x).dtype), exact(x)
         sizes = y.shape[axis], x.shape[-1]
         if x.ndim == 1 and sizes[0] != sizes[1] and is_settled(sizes) and 2 not in sizes:
             raise ShapeError(f"there are {sizes[0]} samples on axis {axis} of y {y.shape}, and "
                              f"{sizes[1]} places in x {x.shape}; give a place for each")
         width = diff(x, axis=axis - y.ndim) if x.ndim > 1 else \
             reshape(diff(x), tuple(-1 if a == axis else 1 for a in range(y.ndim)))
+        width = cast(width, kind)
     front = (slice(None),) * axis
     heights = y[(*front, slice(1, None))] + y[(*front, slice(None, -1))]
     return total(heights * width / 2.0, axis - y.ndim)
@@ -84,14 +85,15 @@ def gradient(f: TensorLike, *varargs: Any, axis: Any = None, edge_order: int = 1
     >>> ag.gradient(ag.tensor([1.0, 2.0, 4.0, 7.0]))
     tensor([1. , 1.5, 2.5, 3. ])
     """
-    f = floating(f)
+    kind = dtypes.floating(as_tensor(f).dtype)
+    f = exact(f)
     axes = shapes.axes_of(tuple(axis) if isinstance(axis, list) else axis, f.ndim)
     if edge_order not in (1, 2):
         raise ValueError(f"edge_order must be 1 or 2, not {edge_order}")
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(f"{len(varargs)} distances for {len(axes)} axes")
     steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    found = tuple(_slope(f, s, a, edge_order) for s, a in zip(steps, axes, strict=True))
+    found = tuple(cast(_slope(f, s, a, edge_order), kind) for s, a in zip(steps, axes, strict=True))
     return found if isinstance(axis, (tuple, list)) or len(axes) > 1 else found[0]
 
 
@@ -102,10 +104,11 @@ def _slope(f: Tensor, step: Any, axis: int, edge_order: int) -> Tensor:
         raise ShapeError(f"axis {axis} has {n} elements; edge_order needs {edge_order + 1}")
     d: Any = step if isinstance(step, (int, float)) else as_tensor(step)
     if isinstance(d, Tensor):
-        d = cast(d, dtypes.real_of(f.dtype)) if d.dtype.kind in "biu" else d
         if d.ndim == 1 and d.shape[0] != n:
             raise ShapeError(f"{d.shape[0]} places for {n} samples on axis {axis}")
-        d = diff(d) if d.ndim else d
+        whole = d.dtype.kind in "biu"
+        d = diff(exact(d)) if d.ndim else d
+        d = cast(d, dtypes.real_of(f.dtype)) if whole else d
     uneven = isinstance(d, Tensor) and d.ndim > 0
     h = (lambda i: d[i]) if uneven else (lambda i: d)
     inner = _uneven(f, d) if uneven else (f[..., 2:] - f[..., :-2]) / (2.0 * d)

@@ -18,7 +18,7 @@ from agnesi.core.valuedims import size_of
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
 from agnesi.ops.base.compare import isnan, logical_and, logical_not
-from agnesi.ops.base.convert import as_tensor, cast, floating, pair
+from agnesi.ops.base.convert import as_tensor, cast, exact, pair
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import atleast_2d, matrix_transpose, reshape
@@ -62,19 +62,22 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     >>> ag.average(ag.tensor([1.0, 3.0]), weights=ag.tensor([3.0, 1.0]))
     tensor(1.5)
     """
-    x = floating(x)
     if weights is None:
+        x = as_tensor(x)
         result = mean(x, axis, keepdims=keepdims)
         count = shapes.count(x.shape, shapes.axes_of(axis, x.ndim))
         return (result, broadcast_to(as_tensor(count, result.dtype), result.shape)) \
             if returned else result
     x, w = pair(x, weights)
+    kind = dtypes.floating(x.dtype)
+    x, w = exact(x), exact(w)
     if not shapes.fits(w.shape, x.shape):
         w = _spread(w, x, shapes.axes_of(axis, x.ndim))
     scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
         if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
     (scale,) = demanded("average", "weights must not sum to zero", lambda s: s != 0, scale=scale)
-    result = total(x * w, axis, keepdims=keepdims) / scale
+    result = cast(total(x * w, axis, keepdims=keepdims) / scale, kind)
+    scale = cast(scale, kind)
     return (result, broadcast_to(scale, result.shape)) if returned else result
 
 
@@ -135,8 +138,8 @@ def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: b
     x = _variables(m, rowvar)
     if y is not None:
         x = concat(list(pair(x, _variables(y, rowvar))), 0)
-    if dtype is not None:
-        x = cast(x, dtypes.as_dtype(dtype))
+    kind = dtypes.floating(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
+    x = exact(x) if x.dtype.kind in "biu" and kind.kind != "c" else cast(x, kind)
     less = ddof if ddof is not None else 0 if bias else 1
     w = None
     for weights in (fweights, aweights):
@@ -153,12 +156,12 @@ def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: b
         scale = weight - less if aweights is None or not less else \
             weight - total(w * as_tensor(aweights)) * less / weight
         product = matmul(centred * w, conj(matrix_transpose(centred)))
-    result = product / scale
+    result = cast(product / scale, kind)
     return reshape(result, tuple(n for n in result.shape if n != 1))
 
 
 def _variables(m: Any, rowvar: bool) -> Tensor:
-    x = floating(m)
+    x = as_tensor(m)
     if x.ndim > 2:
         raise ShapeError(f"observations are a vector or a matrix, not of shape {x.shape}")
     turned = x.ndim == 2 and not rowvar

@@ -10,8 +10,8 @@ from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, select
-from agnesi.ops.base.convert import cast
-from agnesi.ops.base.reduce import Axis, floating, reduced, root
+from agnesi.ops.base.convert import as_tensor, cast, exact
+from agnesi.ops.base.reduce import Axis, reduced, root
 
 
 @public
@@ -33,7 +33,10 @@ def norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, *, keepdims: bool 
     >>> ag.norm(ag.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    x = floating(x)
+    x = as_tensor(x)
+    if x.dtype.kind in "biu":
+        found = norm(exact(x), ord, axis, keepdims=keepdims)
+        return cast(found, dtypes.floating(x.dtype))
     if x.dtype in dtypes.HALVES:  # powers of its elements would soon be infinite
         return cast(norm(cast(x, dtypes.float32), ord, axis, keepdims=keepdims), x.dtype)
     axes = shapes.axes_of(axis, x.ndim)
