@@ -11,6 +11,8 @@ from agnesi.compat import chainer, theano
 from agnesi.compat import torch7 as torch
 from agnesi.compat.autograd import grad
 from agnesi.compat.autograd import numpy as anp
+from agnesi.compat.autograd.misc import flatten
+from agnesi.compat.chainer import functions as F
 from agnesi.compat.theano import tensor as T
 from agnesi.compat.torch7 import nn, optim
 from agnesi.core.support.errors import GradientError, ShapeError
@@ -48,7 +50,7 @@ CASES: list[Any] = [
      "module 2 of Sequential: Linear.forward(DoubleTensor of 4x5): features differ: 5 (axis -1 of "
      "x (4, 5)) and 6 (axis 1 of weight (1, 6))"),
     (lambda: nn.LookupTable(10, 3).forward(torch.Tensor([0])), IndexError, "LookupTable.forward("
-     "DoubleTensor of 1): indices run from 1 to 10, not from 0 to 0"),
+     "DoubleTensor of 1): 0 is out of range for dimension 1, whose numbers run from 1 to 10"),
     (lambda: nn.ParallelTable().add(nn.Tanh()).forward(ones(3)), TypeError, "ParallelTable.forward("
      "DoubleTensor of 3): ParallelTable takes a table, a list of tensors"),
     (lambda: nn.MarginRankingCriterion().forward(ones(3), ones(3)), TypeError,
@@ -94,12 +96,58 @@ CASES: list[Any] = [
     (lambda: grad(lambda x: anp.sum(x) * int(x[0]))(np.ones(3)), GradientError, "int() would lose "
      "the gradient of float64[]: leave it out, or take autograd.tracer.getval(x) if none is to "
      "flow through it"),
+    (lambda: ones(3, 4) * ones(3, 4), ValueError, "x * y of DoubleTensor of 3x4 and DoubleTensor "
+     "of 3x4: the sizes do not fit together; * is the matrix product, x.cmul(y) the one of "
+     "elements"),
+    (lambda: ones(3, 4) + ones(4), ValueError, "x + y of DoubleTensor of 3x4 and DoubleTensor of "
+     "4: they must have as many elements: nothing is repeated"),
+    (lambda: ones(3, 4).index(1, torch.LongTensor([0])), IndexError,
+     "index: 0 is out of range for dimension 1, whose numbers run from 1 to 3"),
+    (lambda: ones(3, 4).indexFill(2, torch.LongTensor([0]), 1), IndexError,
+     "Tensor.indexFill: 0 is out of range for dimension 2, whose numbers run from 1 to 4"),
+    (lambda: ones(3, 4).sum(0), IndexError,
+     "Tensor.sum: dimension 0 is out of range: there are 2, counted from 1"),
+    (lambda: nn.Mean(0).forward(ones(3)), IndexError, "Mean.forward(DoubleTensor of 3): dimension "
+     "0 is out of range: there are 1, counted from 1"),
+    (lambda: ones(3, 4).sub(1, 2, 3, 5), IndexError, "Tensor.sub: 3 to 5 is out of range for "
+     "dimension 2, whose numbers run from 1 to 4"),
+    (lambda: torch.bernoulli(1.5), ValueError, "bernoulli(1.5): p must be in [0, 1], not 1.5"),
+    (lambda: optim.sgd(lambda x: (0.0, ones(3)), ones(3), {"learningRate": "0.1"}), TypeError,
+     "sgd: learningRate must be a number, not '0.1'"),
+    (lambda: nn.Padding(1, "a"), TypeError, "Padding: pad must be a number, not 'a'"),
+    (lambda: F.mean_squared_error(np.ones((4, 2)), np.ones((4, 1))), ShapeError, "mean_squared_"
+     "error: x0 and x1 must have the same shape, not float64[4, 2] and float64[4, 1]"),
+    (lambda: F.split_axis(np.ones((2, 3)), [1, 5], 1), ShapeError, "split_axis: parts begin at [1, "
+     "5], which do not rise within axis 1 of size 3"),
+    (lambda: F.relu(np.tanh), TypeError, "relu: a function of variables takes variables and "
+     "arrays of numbers, not <ufunc 'tanh'>; call it and pass the result"),
+    (lambda: chainer.serializers.save_npz(3, "m.npz"), TypeError, "save_npz takes a file's name "
+     "and then a link or an optimizer, not 3 and 'm.npz'"),
+    (lambda: grad(anp.sum, "x"), AssertionError, "grad: argnum must be an int, or a tuple of them, "
+     "not 'x'"),
+    (lambda: anp.einsum("ij,jk->ik", np.ones((2, 3)), np.ones((4, 5))), ValueError,
+     "einsum('ij,jk->ik', float64[2, 3], float64[4, 5]): operands could not be broadcast together "
+     "with remapped shapes [original->remapped]: (2,3)->(2,newaxis,3) (4,5)->(5,4) "),
+    (lambda: flatten([np.ones(3)])[1](np.ones(7)), ShapeError,
+     "unflatten takes a vector of 3 numbers, not float64[7]"),
 ]
 
 
 @pytest.mark.parametrize(("wrong", "kind", "text"), CASES, ids=range(len(CASES)))
 def test_texts(wrong: Any, kind: Any, text: str) -> None:
     check(wrong, kind, text)
+
+
+def test_words_behind_known_names_of_options_are_a_programs_own() -> None:
+    optim.sgd(lambda x: (0.0, ones(3)), ones(3), {"learningRate": 0.1, "learningRateMin": 0.01})
+
+
+def test_links_with_a_state_take_arrays_and_refuse_another_batch() -> None:
+    for link in (chainer.links.LSTM(3, 4), chainer.links.StatefulGRU(3, 4)):
+        link(np.ones((2, 3), "f"))
+        check(lambda link=link: link(np.ones((5, 3), "f")), ShapeError,
+              f"{type(link).__name__} remembers the state of 2 samples, and x is float32[5, 3]: "
+              "call link.reset_state() before a new sequence")
 
 
 def test_torch7_compares_targets_of_other_shapes_element_by_element() -> None:

@@ -490,7 +490,7 @@ def test_options_of_pools():
     assert np.isclose(mean.setCountIncludePad().forward(x)[1][1][1],
                       x.numpy()[0, :2, :2].sum() / 9)
     assert nn.Padding(1, 1, 1, 9, 2).forward(torch.Tensor([1, 2, 3])).totable() == [1, 2, 9, 3]
-    with pytest.raises(TypeError, match=r"Power takes pow, got 1, 2"):
+    with pytest.raises(TypeError, match=r"Power takes pow, not 1, 2"):
         nn.Power(1, 2)
 
 

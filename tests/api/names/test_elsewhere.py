@@ -15,6 +15,9 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim, symbolic
+from agnesi.compat import chainer, torch7
+from agnesi.compat.autograd import scipy
+from agnesi.compat.torch7 import nn as torch7nn
 from agnesi.core.support import migration_hints
 from agnesi.core.support.migration_hints import jax, layers, theano, torch
 from agnesi.core.support.migration_hints import numpy as numpys
@@ -35,13 +38,20 @@ OWNERS: dict[str, Any] = {
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
     "Workers": object.__new__(ag.distributed.Workers),
     "KVStore": ag.distributed.KVStore(), "Group": ag.distributed.init(),
+    **{f"module 'agnesi.compat.{name}'": importlib.import_module(f"agnesi.compat.{name}")
+       for name in ("chainer.functions", "chainer.links", "torch7", "autograd.numpy")},
+    "chainer.Link": chainer.links.Linear(3, 2), "torch7.Tensor": torch7.Tensor(3),
+    "torch7.Module": torch7nn.Linear(3, 2),
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
 KNOWN: dict[str, Any] = {
     "self": nn.ReLU(),
     "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
     "f": ag.function([], ag.shared(1.0) + 1), "group": OWNERS["Group"], "model": OWNERS["Module"],
-    "trainer": OWNERS["Trainer"],
+    "trainer": OWNERS["Trainer"], "F": chainer.functions, "L": chainer.links, "chainer": chainer,
+    "torch": torch7, "t": OWNERS["torch7.Tensor"], "link": OWNERS["chainer.Link"],
+    "module": OWNERS["torch7.Module"], "serializers": chainer.serializers, "scipy": scipy,
+    "chain": chainer.Chain(), "np": np,
     "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(
         optim.SGD([W], 0.1), 1),
 }

@@ -16,7 +16,7 @@ from agnesi.compat.autograd.wrap_util import get_name, wraps
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import Op
 from agnesi.core.support import tree
-from agnesi.core.support.errors import MissingRuleError, at, typed
+from agnesi.core.support.errors import MissingRuleError, at, call_user, typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tensor import Tensor as Box
 from agnesi.ops.base.convert import cast
@@ -216,6 +216,16 @@ def defvjp_argnum(fun: Any, vjpmaker: Function) -> None:
     defvjp_argnums(fun, maker)
 
 
+def _check_makers(name: str, form: str, fun: Any, makers: Any) -> None:
+    """Refuse what is no primitive, or no rule of one."""
+    if not callable(fun):
+        raise TypeError(at(f"{name} takes the primitive first, not {typed(fun)}"))
+    for i, maker in enumerate(makers):
+        if not callable(maker) and maker is not None and (name, maker) != ("defjvp", "same"):
+            raise TypeError(at(f"{name} of {get_name(fun)}: the rule of argument {i} must be "
+                               f"{form} or None, not {typed(maker)}"))
+
+
 def defvjp(fun: Any, *vjpmakers: Any, argnums: Any = None) -> None:
     """Give the reverse derivatives of a primitive, one for each argument.
 
@@ -227,15 +237,18 @@ def defvjp(fun: Any, *vjpmakers: Any, argnums: Any = None) -> None:
     argnums : sequence of int, optional
         Which arguments they belong to; by default the first ones.
     """
+    _check_makers("defvjp", "vjpmaker(ans, *args)", fun, vjpmakers)
     makers = dict(zip(range(len(vjpmakers)) if argnums is None else argnums, vjpmakers,
                       strict=True))
 
     def maker(argnum: int, ans: Any, args: Any, keywords: Any) -> Function:
         if argnum not in makers:
-            raise MissingRuleError(f"VJP of {get_name(fun)} wrt argnum {argnum} not defined")
+            raise MissingRuleError(at(f"VJP of {get_name(fun)} wrt argnum {argnum} not defined: "
+                                      "defvjp takes a vjpmaker, or None, for each argument"))
         if makers[argnum] is None:
             return lambda g: vspace(args[argnum]).zeros()
-        found: Function = makers[argnum](ans, *args, **keywords)
+        found: Function = call_user(makers[argnum], (ans, *args), keywords,
+                                    f"defvjp of {get_name(fun)}", "vjpmaker(ans, *args)")
         if not callable(found):
             raise TypeError(at(f"defvjp of {get_name(fun)}: the rule of argument {argnum} gave "
                                f"{typed(found)}; vjpmaker(ans, *args) gives a function of the "
@@ -272,17 +285,20 @@ def defjvp(fun: Any, *jvpmakers: Any, argnums: Any = None) -> None:
     argnums : sequence of int, optional
         Which arguments they belong to; by default the first ones.
     """
+    _check_makers("defjvp", "jvpmaker(g, ans, *args), \"same\"", fun, jvpmakers)
     makers = dict(zip(range(len(jvpmakers)) if argnums is None else argnums, jvpmakers,
                       strict=True))
 
     def maker(argnum: int, g: Any, ans: Any, args: Any, keywords: Any) -> Any:
         if argnum not in makers:
-            raise MissingRuleError(f"JVP of {get_name(fun)} wrt argnum {argnum} not defined")
+            raise MissingRuleError(at(f"JVP of {get_name(fun)} wrt argnum {argnum} not defined: "
+                                      "defjvp takes a jvpmaker, or None, for each argument"))
         if makers[argnum] is None:
             return vspace(ans).zeros()
         if makers[argnum] == "same":
             return fun(*args[:argnum], g, *args[argnum + 1:], **keywords)
-        return makers[argnum](g, ans, *args, **keywords)
+        return call_user(makers[argnum], (g, ans, *args), keywords,
+                         f"defjvp of {get_name(fun)}", "jvpmaker(g, ans, *args)")
 
     defjvp_argnum(fun, maker)
 

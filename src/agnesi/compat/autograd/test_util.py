@@ -8,6 +8,7 @@ from typing import Any
 
 from agnesi.compat.autograd.modes import make_jvp, make_vjp, vspace
 from agnesi.compat.autograd.wrap_util import get_name, unary_to_nary
+from agnesi.core.keywords import strictly as _strictly
 
 Function = Callable[..., Any]
 TOL = RTOL = EPS = 1e-6
@@ -91,3 +92,6 @@ def combo_check(fun: Function, *args: Any, **keywords: Any) -> Function:
                 check_grads(fun, *args, **keywords)(*given, **dict(chosen))
 
     return check
+
+
+_strictly(__name__)

@@ -43,7 +43,8 @@ def unary_to_nary(operator: Function) -> Function:
     @functools.wraps(operator)
     def nary(fun: Function, argnum: Any = 0, *more: Any, **options: Any) -> Function:
         if type(argnum) not in (int, tuple, list):
-            raise AssertionError(argnum)
+            raise AssertionError(at(f"{get_name(operator)}: argnum must be an int, or a tuple of "
+                                    f"them, not {typed(argnum)}"))
         if not callable(fun):
             raise TypeError(at(f"{get_name(operator)}: fun must be a function, not {typed(fun)}"))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agnesi.compat.chainer.variable import Variable
+from agnesi.core.keywords import strictly as _strictly
 
 
 class ComputationalGraph:
@@ -49,3 +50,6 @@ def build_computational_graph(outputs: Iterable[Any], remove_split: bool = True,
                 edges[id(x), id(function)] = x, function
                 waiting.append(x)
     return ComputationalGraph(list(nodes.values()), list(edges.values()))
+
+
+_strictly(__name__)

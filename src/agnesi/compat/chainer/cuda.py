@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.api.custom.kernels import elementwise as our_elementwise
 from agnesi.api.custom.kernels import reduction as our_reduction
+from agnesi.core.keywords import strictly as _strictly
 
 available = True
 cudnn_enabled = False
@@ -290,3 +291,6 @@ def reduce(arguments: str, map_expr: str, reduce_expr: str, neutral: str, name: 
 
     run.__name__ = name
     return run
+
+
+_strictly(__name__)

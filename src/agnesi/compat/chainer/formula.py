@@ -10,7 +10,9 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.transforms import vjp
 from agnesi.compat.chainer.function import Arrays, Function
+from agnesi.compat.chainer.variable import as_variable
 from agnesi.core.support import tree
+from agnesi.core.support.errors import ShapeError, at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 
@@ -71,6 +73,14 @@ class Formula(Function):
 
 def _arrays(ys: Any) -> Arrays:
     return tuple([y.data for y in tree.flatten(ys)[0]])
+
+
+def alike(name: str, **given: Any) -> None:
+    """Refuse arguments of different shapes, which Chainer's losses do not repeat."""
+    arrays = [as_variable(x).data for x in given.values()]
+    if len({x.shape for x in arrays}) > 1:
+        raise ShapeError(at(f"{name}: {' and '.join(given)} must have the same shape, not "
+                            f"{' and '.join(map(typed, arrays))}"))
 
 
 def applied(name: str, compute: Compute, *xs: Any) -> Any:

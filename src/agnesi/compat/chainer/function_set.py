@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.keywords import strictly as _strictly
+
 
 class FunctionSet:
     """Functions with parameters under names, which are attributes; sets may be nested.
@@ -71,3 +73,6 @@ class FunctionSet:
     def to_cpu(self) -> FunctionSet:
         """The set itself."""
         return self
+
+
+_strictly(__name__)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from agnesi.compat.chainer.variable import Variable
-from agnesi.core.support.errors import at, typed, warn
+from agnesi.core.support.errors import at, no_attribute, typed, warn
 
 
 class Link:
@@ -53,6 +53,11 @@ class Link:
             raise TypeError(at(f"{type(self).__name__} has no __call__(self, x) and no "
                                "forward(self, x), which a call of it runs"))
         return forward(*args, **keywords)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("chainer.Link", name, self)
 
     def add_param(self, name: str, shape: Any, dtype: Any = np.float32,
                   initializer: Any = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from agnesi.compat.chainer.forms import activation, array, connection, loss, poo
 from agnesi.compat.chainer.hierarchy import BinaryHierarchicalSoftmax as BinaryHierarchicalSoftmax
 from agnesi.compat.chainer.link import Chain, ChainList, Link
 from agnesi.compat.chainer.utils import WalkerAlias
-from agnesi.compat.chainer.variable import Variable
+from agnesi.compat.chainer.variable import Variable, as_variable
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import ShapeError, at, no_attribute, typed
 
 
 def _normal(shape: Any, deviation: float) -> Any:
@@ -342,6 +343,14 @@ class Maxout(Chain):
         return activation.maxout(self["linear"](x), self.pool_size)
 
 
+def _same_batch(link: Any, x: Variable) -> None:
+    """Refuse inputs of another number of samples than the state that a link remembers."""
+    if len(x.data) != len(link.h.data):
+        raise ShapeError(at(f"{type(link).__name__} remembers the state of {len(link.h.data)} "
+                            f"samples, and x is {typed(x)}: call link.reset_state() before a new "
+                            "sequence"))
+
+
 class LSTM(Chain):
     """LSTM units that remember their state from call to call.
 
@@ -366,8 +375,10 @@ class LSTM(Chain):
         self.c, self.h = c, h
 
     def __call__(self, x: Any) -> Any:
+        x = as_variable(x)
         gates = self["upward"](x)
         if self.h is not None:
+            _same_batch(self, x)
             gates = gates + self["lateral"](self.h)
         if self.c is None:
             self.c = Variable(np.zeros((len(x.data), self.state_size), x.data.dtype),
@@ -385,6 +396,7 @@ class StatelessLSTM(Chain):
         self.state_size = out_size
 
     def __call__(self, c: Any, h: Any, x: Any) -> Any:
+        x = as_variable(x)
         gates = self["upward"](x) if h is None else self["upward"](x) + self["lateral"](h)
         if c is None:
             c = Variable(np.zeros((len(x.data), self.state_size), x.data.dtype), volatile="auto")
@@ -419,7 +431,10 @@ class StatefulGRU(GRU):
         self.h: Any = None
 
     def __call__(self, x: Any) -> Any:  # type: ignore[override]
-        if self.h is None:
+        x = as_variable(x)
+        if self.h is not None:
+            _same_batch(self, x)
+        else:
             self.h = Variable(np.zeros((len(x.data), self.state_size), x.data.dtype),
                               volatile="auto")
         self.h = super().__call__(self.h, x)
@@ -454,11 +469,21 @@ class Classifier(Chain):
         self.y = self.loss = self.accuracy = None
 
     def __call__(self, *args: Any) -> Any:
+        if len(args) < 2:
+            raise TypeError(at(f"{type(self).__name__} is called with the predictor's inputs and "
+                               f"then the labels, not with {len(args)} argument"))
         *x, t = args
         self.y = self["predictor"](*x)
         self.loss = self.lossfun(self.y, t)
         if self.compute_accuracy:
             self.accuracy = self.accfun(self.y, t)
         return self.loss
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute(f"module {__name__!r}", name)
+
 
 _strictly(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at, typed
 
 
@@ -90,6 +91,10 @@ class Optimizer:
     def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
         """One step for all parameters; with a function, along the gradient of what it returns."""
         if lossfun is not None:
+            if not callable(lossfun):
+                raise TypeError(at(f"{type(self).__name__}.update: lossfun must be a function that "
+                                   f"gives the loss, as in update(model, x, t), not "
+                                   f"{typed(lossfun)}; after loss.backward() it is update()"))
             self.zero_grads()
             loss = lossfun(*args, **kwds)
             loss.backward()
@@ -137,7 +142,7 @@ class Optimizer:
 
     def add_hook(self, hook: Callable[[Any], None], name: str | None = None) -> None:
         """Call something with the optimizer before each step."""
-        if not callable(hook):
+        if not callable(hook) or isinstance(hook, type):
             raise TypeError(at(f"{type(self).__name__}.add_hook: hook must be a function of the "
                                f"optimizer, as optimizer.WeightDecay(0.1) is, not {typed(hook)}"))
         self._hooks[name or getattr(hook, "name", None) or hook.__class__.__name__] = hook
@@ -208,3 +213,6 @@ class Lasso:
     def __call__(self, optimizer: Any) -> None:
         for p, g, _ in optimizer.tuples:
             g += self.rate * np.sign(p)
+
+
+_strictly(__name__)

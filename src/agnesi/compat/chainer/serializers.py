@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import MissingKeyError, at, typed
 from agnesi.saving.atomic import told_at_user
 
 
@@ -40,7 +42,8 @@ class NpzDeserializer:
     def __call__(self, key: str, value: Any) -> Any:
         name = self.path + key.lstrip("/")
         if name not in self.npz:
-            raise KeyError(f"the file has no {name!r}; it has {sorted(self.npz)[:8]}")
+            raise MissingKeyError(at(f"the file has no {name!r}; it has "
+                                     f"{', '.join(map(repr, sorted(self.npz)[:8]))}"))
         found = self.npz[name]
         if value is None:
             return found
@@ -56,6 +59,13 @@ class NpzDeserializer:
         obj.serialize(self)
 
 
+def _check(obj: Any, name: str, filename: Any) -> None:
+    """Refuse what is not saved, as a file's name in the other's place."""
+    if not hasattr(obj, "serialize"):
+        raise TypeError(at(f"{name} takes a file's name and then a link or an optimizer, not "
+                           f"{typed(filename)} and {typed(obj)}"))
+
+
 def save_npz(filename: Any, obj: Any, compression: bool = True) -> None:
     """Save a link or optimizer as an ``.npz`` archive.
 
@@ -67,6 +77,7 @@ def save_npz(filename: Any, obj: Any, compression: bool = True) -> None:
     compression : bool
     """
     serializer = DictionarySerializer()
+    _check(obj, "save_npz", filename)
     serializer.save(obj)
     write = np.savez_compressed if compression else np.savez
     if hasattr(filename, "write"):
@@ -93,9 +104,13 @@ def load_npz(filename: Any, obj: Any) -> None:
     KeyError, ValueError
         If the file lacks something, or has it in another shape.
     """
+    _check(obj, "load_npz", filename)
     try:
         npz = np.load(filename, allow_pickle=False)
     except OSError as error:
         raise told_at_user(error, f"load_npz: {str(filename)!r} cannot be read") from None
     with npz:
         NpzDeserializer(npz).load(obj)
+
+
+_strictly(__name__)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.keywords import strictly as _strictly
+
 
 class WalkerAlias:
     """Samples of a discrete distribution, each in the same time (Walker, 1977).
@@ -48,3 +50,6 @@ class WalkerAlias:
 def force_array(x: Any, dtype: Any = None) -> Any:
     """An array of a number, as reductions of NumPy's give one."""
     return np.asarray(x, dtype)
+
+
+_strictly(__name__)

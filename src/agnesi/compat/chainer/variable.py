@@ -326,7 +326,14 @@ for _name in ("add radd sub rsub mul rmul truediv rtruediv pow rpow matmul rmatm
 
 def as_variable(x: Any) -> Variable:
     """A variable of whatever may stand for one; arrays join any history."""
-    return x if isinstance(x, Variable) else Variable(np.asarray(x), volatile="auto")
+    if isinstance(x, Variable):
+        return x
+    array = np.asarray(x)
+    if array.dtype.kind not in "biufc":
+        called = "; call it and pass the result" if callable(x) else ""
+        raise TypeError(at(f"a function of variables takes variables and arrays of numbers, not "
+                           f"{typed(x)}{called}"))
+    return Variable(array, volatile="auto")
 
 
 def weak(xs: Any) -> tuple[Any, ...]:

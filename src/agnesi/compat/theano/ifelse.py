@@ -6,6 +6,7 @@ from typing import Any
 
 from agnesi.api.control import taps
 from agnesi.compat.theano.variable import bare, floats, wrapped
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -18,3 +19,6 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
 
     with floats():
         return wrapped(taps.ifelse(bare(condition), tensors(then_branch), tensors(else_branch)))
+
+
+_strictly(__name__)

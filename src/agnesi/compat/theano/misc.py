@@ -8,6 +8,8 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
+from agnesi.core.keywords import strictly as _strictly
+
 
 def safe_asarray(a: Any, dtype: Any,
                  order: Literal["K", "A", "C", "F"] | None = None) -> np.ndarray:
@@ -32,3 +34,6 @@ def load(f: BinaryIO) -> Any:
 for _name in ("pkl_utils", "safe_asarray"):
     sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]
 pkl_utils = sys.modules[__name__]
+
+
+_strictly(__name__)

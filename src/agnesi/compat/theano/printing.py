@@ -12,6 +12,7 @@ from agnesi.compat.theano.pretty import formula, tree
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
+from agnesi.core.keywords import strictly as _strictly
 
 
 def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = None,
@@ -77,3 +78,6 @@ class Print:
         found = bare(x)
         told = agnesi.op(show, infer=lambda v: (v.shape, v.dtype), vjp=lambda g, y, v: (g,))
         return wrapped(told(found))
+
+
+_strictly(__name__)

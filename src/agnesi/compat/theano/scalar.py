@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.theano.types import TensorType
+from agnesi.core.keywords import strictly as _strictly
 
 
 def upcast(*dtypes: str) -> str:
@@ -33,3 +34,6 @@ complex_types = tuple(t for n, t in _TYPES.items() if n.startswith("complex"))
 integer_types = int_types + uint_types
 discrete_types = (_TYPES["bool"], *integer_types)
 continuous_types = float_types + complex_types
+
+
+_strictly(__name__)

@@ -15,6 +15,7 @@ from agnesi.compat.theano.sparse_variable import SparseVariable as SparseVariabl
 from agnesi.compat.theano.variable import bare as _bare
 from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import wrapped as _wrapped
+from agnesi.core.keywords import strictly as _strictly
 
 SparseTensorType = SparseType
 
@@ -179,3 +180,6 @@ def __getattr__(name: str) -> Any:
         return _OURS(name)
     function = getattr(_agnesi, _ENTRIES[name], None) or getattr(_special, _ENTRIES[name])
     return lambda x: _wrapped(_bare(x).map(function))
+
+
+_strictly(__name__)

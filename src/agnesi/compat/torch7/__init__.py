@@ -44,6 +44,7 @@ from agnesi.compiler.control import get_num_threads as getnumthreads
 from agnesi.compiler.control import set_num_threads as setnumthreads
 from agnesi.core.keywords import strict as _strict
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import no_attribute as _no_attribute
 
 __all__ = [
     "Generator", "Storage", "Tensor", "Timer", "deserialize", "getRNGState", "getdefaulttensortype",
@@ -144,7 +145,7 @@ def toc() -> float:
 def __getattr__(name: str) -> Any:
     found = _maths.FUNCTIONS.get(name) or _TYPES.get(name)
     if found is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _no_attribute(f"module {__name__!r}", name)
     return found
 
 
@@ -153,8 +154,8 @@ def __dir__() -> list[str]:
 
 
 _maths.FUNCTIONS.update({
-    _name: _from_one(_strict(_f), _name) if isinstance(_f, _FunctionType) else _f
+    _name: _strict(_from_one(_f, _name)) if isinstance(_f, _FunctionType) else _f
     for _name, _f in _maths.FUNCTIONS.items()})
-_strictly(__name__)
 for _kind in Tensor.__mro__[:-1]:
     _count_from_one(_kind)
+_strictly(__name__)

@@ -10,12 +10,23 @@ from typing import Any
 
 from agnesi.compat.torch7.tensor import View
 from agnesi.core.keywords import WRAPPERS
+from agnesi.core.op import in_user_code, is_accident
 from agnesi.core.support.errors import at, typed
 
 WRAPPERS.add(__file__)
 _PLACE = re.compile(r"index (-?\d+) is out of (?:bounds|range) for axis (\d+) "
                     r"(?:with|of) size (\d+)")
 _AXES = re.compile(r"axis (-?\d+) is out of (?:bounds|range) for (?:array of dimension )?(\d+)")
+#: What Python says of a call that does not fit, which :func:`agnesi.core.keywords.strict` tells.
+_UNFIT = re.compile(r"\S+\(\) (takes|missing|got) ")
+#: What Python says where there are fewer arguments than a function takes.
+_FEW = ("tuple index out of range", "not enough values to unpack", "list index out of range")
+#: How methods are written that have no name in programs.
+_WRITTEN = {"__getitem__": "x[...]", "__setitem__": "x[...] = value", "__add__": "x + y",
+            "__radd__": "y + x", "__sub__": "x - y", "__rsub__": "y - x", "__mul__": "x * y",
+            "__rmul__": "y * x", "__truediv__": "x / y"}
+#: What helps with them.
+_HELP = {"x * y": "; * is the matrix product, x.cmul(y) the one of elements"}
 _SIZES = ("broadcast", "shape", "mismatch", "dimension", "matmul", "aligned", "square")
 
 
@@ -38,8 +49,8 @@ def from_one(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
-        except (IndexError, TypeError, ValueError) as error:
-            better = _better(error, name, args)
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            better = _better(error, name, args, function.__doc__ or "")
             if better is None:
                 raise
         raise better
@@ -47,28 +58,49 @@ def from_one(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _better(error: Any, name: str, args: tuple[Any, ...]) -> Exception | None:
+def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception | None:
     first = error
     while first.__cause__ is not None:
         first = first.__cause__
     if getattr(error, "counted", False):
         return None
     found: Any
-    if told := told_from_one(str(first)):
+    text, told = str(first), told_from_one(str(first))
+    located = "\n  at " in str(error)
+    if told:
         found = IndexError(at(f"{name}: {told}"))
-    elif isinstance(first, ValueError) and any(word in str(first) for word in _SIZES) and any(
-            isinstance(a, View) for a in args) and "\n  at " not in str(first):
-        given = ", ".join(typed_view(a) for a in args)
-        found = ValueError(at(f"{name}({given}): the sizes do not fit together"))
-    elif type(first) is IndexError and "\n  at " not in str(error):
-        found = IndexError(at(f"{name}: {first}"))
-    elif name.startswith("x[") and "\n  at " not in str(error):
-        found = type(first)(at(f"{name}: {first}"))
-    else:
+    elif isinstance(first, ValueError) and any(word in text for word in _SIZES) and any(
+            isinstance(a, View) for a in args) and is_accident(first):
+        found = ValueError(at(f"{_given(name, args)}: the sizes do not fit together"
+                              + _HELP.get(name, "")))
+    elif located or in_user_code(error) or (_UNFIT.match(text) and not args):
         return None
+    elif is_accident(error) and (not args or text.startswith(_FEW)):
+        found = TypeError(at(f"{_given(name, args)}: arguments are missing; {_summary(doc)}"))
+    elif type(first) is IndexError or name.startswith("x["):
+        found = type(first)(at(f"{name}: {first}"))
+    elif _UNFIT.match(text):
+        return None
+    elif is_accident(error):
+        kind = ValueError if isinstance(first, ValueError) else TypeError
+        found = kind(at(f"{_given(name, args)}: {first}; {_summary(doc)}"))
+    else:
+        found = type(first)(at(f"{_given(name, args)}: {first}"))
     found.__cause__ = error
     found.counted, found.accident, found.owner = True, False, name
     return found
+
+
+def _given(name: str, args: tuple[Any, ...]) -> str:
+    """A call as errors tell it: of an operator, with what stands at its sides."""
+    if " " in name:
+        return f"{name} of {' and '.join(map(typed_view, args))}"
+    return f"{name}({', '.join(map(typed_view, args))})"
+
+
+def _summary(doc: str) -> str:
+    """What a function does and takes: the first sentence of its docstring."""
+    return " ".join(doc.split(".\n")[0].split()).rstrip(".") or "see its documentation"
 
 
 def typed_view(x: Any) -> str:
@@ -89,7 +121,5 @@ def typed_table(x: Any) -> str:
 def count_from_one(kind: type) -> None:
     """Let all methods of a class tell numbers from 1."""
     for name, value in list(vars(kind).items()):
-        if isinstance(value, FunctionType) and (
-                not name.startswith("_") or name in ("__getitem__", "__setitem__")):
-            word = {"__getitem__": "x[...]", "__setitem__": "x[...] = value"}.get(name, name)
-            setattr(kind, name, from_one(value, word))
+        if isinstance(value, FunctionType) and (not name.startswith("_") or name in _WRITTEN):
+            setattr(kind, name, from_one(value, _WRITTEN.get(name, name)))

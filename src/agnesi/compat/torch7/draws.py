@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.maths import FUNCTIONS, RANDOM, Tensor
 
 __all__ = ["Generator", "getRNGState", "initialSeed", "manualSeed", "seed", "setRNGState"]
@@ -80,6 +81,28 @@ def _log_normal(source: Any, shape: Any, mean: float = 1, stdv: float = 2) -> An
     return source.lognormal(np.log(mean) - spread / 2, np.sqrt(spread), shape)
 
 
+#: What a distribution's last number must be.
+_RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
+    "normal": (lambda v: v >= 0, "the deviation must not be negative"),
+    "exponential": (lambda v: v > 0, "the rate must be positive"),
+    "bernoulli": (lambda v: 0 <= v <= 1, "p must be in [0, 1]"),
+    "geometric": (lambda v: 0 < v <= 1, "p must be in (0, 1]"),
+    "cauchy": (lambda v: v > 0, "sigma must be positive"),
+    "logNormal": (lambda v: v > 0, "the deviation must be positive"),
+}
+
+
+def _check(name: str, numbers: tuple[Any, ...]) -> None:
+    """Refuse numbers that a distribution does not have."""
+    for value in numbers:
+        if not isinstance(value, (int, float, np.number)):
+            raise TypeError(f"{typed_view(value)} is no number")
+    places = 1 if name in ("exponential", "bernoulli", "geometric") else 2
+    allowed, words = _RANGES.get(name, (None, ""))
+    if allowed is not None and len(numbers) == places and not allowed(numbers[-1]):
+        raise ValueError(f"{words}, not {numbers[-1]}")
+
+
 def _drawn(name: str, draw: Callable[..., Any], summary: str) -> None:
     def parts(args: Any) -> tuple[Any, Any]:
         return (args[0].source, args[1:]) if args and isinstance(args[0], Generator) else (
@@ -87,10 +110,12 @@ def _drawn(name: str, draw: Callable[..., Any], summary: str) -> None:
 
     def function(*args: Any) -> Any:
         source, numbers = parts(args)
+        _check(name, numbers)
         return np.asarray(draw(source, (), *numbers)).item()
 
     def method(self: Tensor, *args: Any) -> Tensor:
         source, numbers = parts(args)
+        _check(name, numbers)
         self.array[...] = draw(source, self.array.shape, *numbers)
         return self
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.compat.torch7.counting import typed_view
-from agnesi.compat.torch7.tensor import DEFAULT, View, dtype_of, sizes_of
+from agnesi.compat.torch7.tensor import DEFAULT, View, axis_of, dtype_of, sizes_of
 from agnesi.core.support import errors
 
 
@@ -70,10 +70,10 @@ class Tensor(View):
         return new(-self.array)
 
     def __add__(self, other: Any) -> Tensor:
-        return new(self.array + plain(other))
+        return new(self.array + _like(self.array, plain(other)))
 
     def __sub__(self, other: Any) -> Tensor:
-        return new(self.array - plain(other))
+        return new(self.array - _like(self.array, plain(other)))
 
     def __radd__(self, other: Any) -> Tensor:
         return new(plain(other) + self.array)
@@ -91,12 +91,21 @@ class Tensor(View):
         return new(self.array * other)
 
     def __truediv__(self, other: Any) -> Tensor:
-        return new(self.array / plain(other))
+        return new(self.array / _like(self.array, plain(other)))
 
 
 def plain(x: Any) -> Any:
     """The array of a tensor; all else as it is."""
     return x.array if isinstance(x, View) else x
+
+
+def _like(a: Any, b: Any) -> Any:
+    """An array in the shape of another one, which must have as many elements; a number as it is."""
+    if not isinstance(b, np.ndarray) or b.shape == a.shape:
+        return b
+    if b.size != a.size:
+        raise ValueError("they must have as many elements: nothing is repeated")
+    return b.reshape(a.shape)
 
 
 def new(array: Any, dtype: Any = None) -> Tensor:
@@ -169,14 +178,10 @@ def _binary(name: str, compute: Any, scaled: bool = False) -> None:
     """A function of two: (a, b) or, with a factor between, (a, number, b)."""
     def value(args: Any) -> tuple[Any, Any]:
         a, *rest = map(plain, args)
-        if len(rest) == 2:
-            return a, np.multiply(rest[0], rest[1])
-        return a, rest[0]
+        return a, _like(a, np.multiply(rest[0], rest[1]) if len(rest) == 2 else rest[0])
 
     def write(target: Tensor, args: Any) -> Tensor:
         a, b = value(args)
-        if isinstance(b, np.ndarray) and b.shape != a.shape and b.size == a.size:
-            b = b.reshape(a.shape)
         if _overlaps(target, args):
             a, b = np.array(a), np.array(b)
         target.resize(*a.shape)
@@ -273,8 +278,9 @@ for _axes in (2, 3):
 def _reduced(name: str, compute: Any, places: Any = None) -> None:
     """A reduction of all elements to a number, or along an axis, which stays with size 1."""
     def reduce(x: Any, dim: int, *more: Any) -> Any:
-        found = np.expand_dims(np.asarray(compute(x, *more, axis=dim - 1)), dim - 1)
-        at = None if places is None else np.expand_dims(places(x, axis=dim - 1), dim - 1) + 1
+        axis = axis_of(dim, x.ndim)
+        found = np.expand_dims(np.asarray(compute(x, *more, axis=axis)), axis)
+        at = None if places is None else np.expand_dims(places(x, axis=axis), axis) + 1
         return found, at
 
     def function(*args: Any) -> Any:
@@ -307,23 +313,24 @@ _reduced("min", np.min, np.argmin)
 
 
 def _cumulative(compute: Any) -> Any:
-    return lambda x, dim=1: compute(x, axis=dim - 1)
+    return lambda x, dim=1: compute(x, axis=axis_of(dim, x.ndim))
 
 
 def _norm(x: Any, p: float = 2, dim: int | None = None) -> Any:
     if dim is None:
         return np.asarray(ag.linalg.vector_norm(x.reshape(-1), ord=p))
-    return np.asarray(ag.linalg.vector_norm(x, ord=p, axis=dim - 1, keepdims=True))
+    return np.asarray(ag.linalg.vector_norm(x, ord=p, axis=axis_of(dim, x.ndim), keepdims=True))
 
 
 def _renormed(x: Any, p: float, dim: int, maxnorm: float) -> Any:
-    axes = tuple(i for i in range(x.ndim) if i != dim - 1)
+    kept = axis_of(dim, x.ndim)
+    axes = tuple(i for i in range(x.ndim) if i != kept)
     norms = (np.abs(x) ** p).sum(axes, keepdims=True) ** (1 / p)
     return np.where(norms > maxnorm, x * (maxnorm / (norms + 1e-7)), x)
 
 
 def _sorted(x: Any, dim: int | None = None, descending: bool = False) -> Any:
-    axis = (x.ndim if dim is None else dim) - 1
+    axis = axis_of(x.ndim if dim is None else dim, x.ndim)
     at = np.argsort(-x if descending else x, axis=axis, kind="stable")
     return np.take_along_axis(x, at, axis), at + 1
 
@@ -425,7 +432,8 @@ def cat(*args: Any) -> Tensor:
     table = isinstance(front[-1], (list, tuple))
     parts = list(front.pop()) if table else front[-2:]
     targets = front if table else front[:-2]
-    axis = parts[-1].array.ndim - 1 if last is None else last - 1
+    ndim = parts[-1].array.ndim
+    axis = axis_of(ndim if last is None else last, ndim)
     found = np.concatenate([p.array for p in parts], axis)
     return into(targets[0], found) if targets else new(found)
 

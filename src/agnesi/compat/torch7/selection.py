@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.torch7.maths import FUNCTIONS, RANDOM, Tensor, into, new, plain, public
-from agnesi.compat.torch7.tensor import View
+from agnesi.compat.torch7.tensor import View, axis_of, places_of
 
 __all__: list[str] = []
 
 
-def _places(x: Any) -> Any:
-    return np.asarray(plain(x)).astype(np.int64) - 1
+def _places(x: Any, dim: int, numbers: Any) -> Any:
+    """Numbers of a dimension, from 0."""
+    return places_of(plain(numbers), x.shape[axis_of(dim, x.ndim)], dim)
 
 
 def _front(x: Any, dim: int) -> Any:
     """A view of an array with an axis, from 1, in front."""
-    return np.moveaxis(x, dim - 1, 0)
+    return np.moveaxis(x, axis_of(dim, np.ndim(x)), 0)
 
 
 def _results(name: str, operands: int, results: int, compute: Callable[..., Any],
@@ -41,11 +42,11 @@ def _results(name: str, operands: int, results: int, compute: Callable[..., Any]
 
 
 def _index(x: Any, dim: int, places: Any) -> Any:
-    return np.take(x, _places(places), dim - 1)
+    return np.take(x, _places(x, dim, places), axis_of(dim, x.ndim))
 
 
 def _gather(x: Any, dim: int, places: Any) -> Any:
-    return np.take_along_axis(x, _places(places), dim - 1)
+    return np.take_along_axis(x, _places(x, dim, places), axis_of(dim, x.ndim))
 
 
 def index(*args: Any) -> Tensor:
@@ -65,29 +66,30 @@ def gather(*args: Any) -> Tensor:
 
 def scatter(self: Tensor, dim: int, numbers: Any, source: Any) -> Tensor:
     """Write elements of a tensor, or a number, to numbers along an axis: :func:`gather` turned."""
-    places = _places(numbers)
+    places = _places(self.array, dim, numbers)
     value = plain(source)
     if isinstance(source, View):
         value = value[tuple(slice(n) for n in places.shape)]
-    np.put_along_axis(self.array, places, value, dim - 1)
+    np.put_along_axis(self.array, places, value, axis_of(dim, self.array.ndim))
     return self
 
 
 def indexCopy(self: Tensor, dim: int, numbers: Any, source: Any) -> Tensor:
     """Write slices of a tensor to numbers of an axis."""
-    _front(self.array, dim)[_places(numbers)] = _front(plain(source), dim)
+    _front(self.array, dim)[_places(self.array, dim, numbers)] = _front(plain(source), dim)
     return self
 
 
 def indexAdd(self: Tensor, dim: int, numbers: Any, source: Any) -> Tensor:
     """Add slices of a tensor at numbers of an axis."""
-    np.add.at(_front(self.array, dim), _places(numbers), _front(plain(source), dim))
+    places = _places(self.array, dim, numbers)
+    np.add.at(_front(self.array, dim), places, _front(plain(source), dim))
     return self
 
 
 def indexFill(self: Tensor, dim: int, numbers: Any, value: float) -> Tensor:
     """One value in the slices at numbers of an axis."""
-    _front(self.array, dim)[_places(numbers)] = value
+    _front(self.array, dim)[_places(self.array, dim, numbers)] = value
     return self
 
 
@@ -131,18 +133,18 @@ def _at(x: Any, places: Any, axis: int) -> tuple[Any, Any]:
 
 
 def _kthvalue(x: Any, k: int, dim: int | None = None) -> Any:
-    axis = (x.ndim if dim is None else dim) - 1
+    axis = axis_of(x.ndim if dim is None else dim, x.ndim)
     order = np.argsort(x, axis, kind="stable")
     return _at(x, np.take(order, [k - 1], axis), axis)
 
 
 def _median(x: Any, dim: int | None = None) -> Any:
-    axis = (x.ndim if dim is None else dim) - 1
+    axis = axis_of(x.ndim if dim is None else dim, x.ndim)
     return _kthvalue(x, (x.shape[axis] + 1) // 2, axis + 1)
 
 
 def _mode(x: Any, dim: int | None = None) -> Any:
-    axis = (x.ndim if dim is None else dim) - 1
+    axis = axis_of(x.ndim if dim is None else dim, x.ndim)
 
     def last(row: Any) -> int:
         values, counts = np.unique(row, return_counts=True)
@@ -153,7 +155,7 @@ def _mode(x: Any, dim: int | None = None) -> Any:
 
 def _topk(x: Any, k: int = 1, dim: int | None = None, largest: bool = False,
           ordered: bool = False) -> Any:
-    axis = (x.ndim if dim is None else dim) - 1
+    axis = axis_of(x.ndim if dim is None else dim, x.ndim)
     order = np.argsort(-x if largest else x, axis, kind="stable")
     return _at(x, np.take(order, range(k), axis), axis)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+
+from agnesi.core.support.errors import no_attribute
 
 #: Torch7's types, by the dtypes of elements.
 NAMES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
@@ -118,6 +120,27 @@ def _filled(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
         whole = 1 if after is None else after * found[-1]
         found.append(whole if step < 0 else step)
     return tuple(found[::-1])
+
+
+def axis_of(dim: Any, count: int, more: bool = False) -> int:
+    """An axis from 0 of a dimension from 1, of ``count``; negative ones count from the end, and
+    others are one further where there is a batch (``more``)."""
+    if isinstance(dim, bool) or not isinstance(dim, (int, float, np.integer)) or dim != int(dim):
+        raise TypeError(f"a dimension is a number from 1, not {dim!r}")
+    place = int(dim) + int(more and dim > 0)
+    if not 1 <= place <= count and not -count <= place < 0:
+        raise IndexError(f"dimension {place} is out of range: there are {count}, counted from 1")
+    return place - 1 if place > 0 else count + place
+
+
+def places_of(numbers: Any, count: int, dim: int = 1) -> Any:
+    """Places from 0 of numbers from 1 to ``count``, the size of a dimension."""
+    found = np.asarray(numbers).astype(np.int64)
+    if found.size and not 1 <= found.min() <= found.max() <= count:
+        wrong = found[(found < 1) | (found > count)].flat[0]
+        raise IndexError(f"{wrong} is out of range for dimension {dim}, whose numbers run from 1 "
+                         f"to {count}")
+    return found - 1
 
 
 class View:
@@ -302,12 +325,14 @@ class View:
 
     def sub(self, *bounds: int) -> Any:
         """Stretches of axes, by their first and last numbers; negative ones count from the end."""
-        keys = []
-        for n, (first, last) in zip(self._sizes, zip(bounds[::2], bounds[1::2], strict=True),
-                                    strict=False):
-            keys.append(slice(first - 1 if first > 0 else n + first,
-                              last if last > 0 else n + last + 1))
-        return self._of(self.array[tuple(keys)])
+        if len(bounds) % 2 or len(bounds) > 2 * len(self._sizes):
+            raise ValueError("sub takes the first and the last number of each axis in turn, of at "
+                             f"most {len(self._sizes)} axes")
+        found = self
+        for dim, pair in enumerate(zip(bounds[::2], bounds[1::2], strict=True), 1):
+            first, last = (n if n > 0 else self._sizes[dim - 1] + n + 1 for n in pair)
+            found = found.narrow(dim, first, last - first + 1)
+        return found
 
     def transpose(self, first: int, second: int) -> Any:
         """Two axes in each other's place, on the same memory."""
@@ -334,7 +359,11 @@ class View:
 
     def unfold(self, dim: int, size: int, step: int) -> Any:
         """Windows along an axis, as a new last axis, on the same memory."""
-        count = (self._sizes[self._axis(dim)] - size) // step + 1
+        room = self._sizes[self._axis(dim)]
+        if not 1 <= size <= room or step < 1:
+            raise ValueError(f"windows of {size} with steps of {step} do not fit dimension {dim}, "
+                             f"whose size is {room}")
+        count = (room - size) // step + 1
         sizes, strides = list(self._sizes), list(self._steps)
         stride = strides[dim - 1]
         sizes[dim - 1], strides[dim - 1] = count, stride * step
@@ -418,6 +447,11 @@ class View:
             return tuple(slice(None) if k == [] or k == () else self._key(k) if isinstance(k, int)
                          else slice(k[0] - 1, k[-1]) for k in key)
         raise TypeError(f"{key!r} is no index: numbers from 1, lists of them, [first, last], masks")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("torch7.Tensor", name, self)
 
     def __getitem__(self, key: Any) -> Any:
         found = self.array[self._key(key)]

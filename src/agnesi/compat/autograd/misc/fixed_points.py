@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.compat.autograd.extend import defvjp, primitive
 from agnesi.compat.autograd.modes import make_vjp, vspace
+from agnesi.core.keywords import strictly as _strictly
 
 Function = Callable[..., Any]
 
@@ -52,3 +53,6 @@ def _pulled(ans: Any, f: Function, a: Any, x0: Any, distance: Function, tol: flo
 
 
 defvjp(fixed_point, None, _pulled, None)
+
+
+_strictly(__name__)

@@ -7,7 +7,10 @@ from typing import Any
 
 import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.values import isbox
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support import tree
+from agnesi.core.support.errors import ShapeError, typed
+from agnesi.core.support.errors import at as located
 
 
 def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -33,9 +36,13 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     leaves, shape = tree.flatten(value)
     shapes = [np.shape(x) for x in leaves]
     flat = np.concatenate([np.ravel(x) for x in leaves]) if leaves else np.array([])
+    length = len(flat)
 
     def unflatten(vector: Any) -> Any:
         parts, at = [], 0
+        if np.shape(vector) != (length,):
+            raise ShapeError(located(f"unflatten takes a vector of {length} numbers, not "
+                                     f"{typed(vector)}"))
         for s in shapes:
             size = 1
             for n in s:
@@ -56,3 +63,6 @@ def flatten_func(func: Callable[..., Any], example: Any) -> Any:
         return flatten(func(unflatten(x), *args))[0]
 
     return flat, unflatten, vector
+
+
+_strictly(__name__)

@@ -8,7 +8,8 @@ from typing import Any
 
 import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.misc.flatten import flatten
-from agnesi.core.support.errors import call_user
+from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import ShapeError, at, call_user
 
 Function = Callable[..., Any]
 
@@ -20,7 +21,11 @@ def unflatten_optimizer(optimize: Function) -> Function:
         start, unflatten = flatten(x0)
 
         def gradient(x: Any, i: int) -> Any:
-            return flatten(call_user(grad, (unflatten(x), i), {}, "grad", "grad(x, i)"))[0]
+            found = flatten(call_user(grad, (unflatten(x), i), {}, "grad", "grad(x, i)"))[0]
+            if len(found) != len(start):
+                raise ShapeError(at(f"{optimize.__name__}: grad(x, i) must give {len(start)} "
+                                    f"numbers, as x has, not {len(found)}"))
+            return found
 
         def told(x: Any, i: int, g: Any) -> Any:
             form = "callback(x, i, g)"
@@ -73,3 +78,6 @@ def adam(grad: Function, x: Any, callback: Any = None, num_iters: int = 100,
         rate = step_size / (1 - b1 ** (i + 1))
         x = x - rate * mean / (np.sqrt(square / (1 - b2 ** (i + 1))) + eps)
     return x
+
+
+_strictly(__name__)

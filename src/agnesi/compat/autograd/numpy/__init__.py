@@ -15,6 +15,7 @@ from agnesi.compat.autograd.numpy.lent import held as _held
 from agnesi.compat.autograd.numpy.lent import lent as _lent
 from agnesi.compat.autograd.numpy.lent import lifted as _lifted
 from agnesi.compat.autograd.values import getval as _getval
+from agnesi.core.support.errors import at as _at
 from agnesi.core.tensor import Tensor as _Tensor
 
 __version__ = _np.__version__
@@ -49,6 +50,8 @@ def where(condition: Any, *args: Any, **keywords: Any) -> Any:
     """Elements of two arrays; where none of the three is an array, a number or list."""
     if not args and not keywords:
         return _np.where(_getval(condition))
+    if len(args) + len(keywords) != 2:
+        raise TypeError(_at("where takes the condition alone, or with both x and y"))
     x, y = [*args, *(keywords[name] for name in ("x", "y")[len(args):])]
     if any(map(_has_tensor, (condition, x, y))):
         return _agnesi.where(condition, x, y)

@@ -10,11 +10,15 @@ import numpy as np
 
 from agnesi.api.tensor.arrayfunction import __array_function__ as dispatched
 from agnesi.compat.autograd.values import getval, mapped
+from agnesi.core.op import in_user_code
+from agnesi.core.support.errors import at, no_attribute, typed
 from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor
 
 Function = Callable[..., Any]
 _TYPES = (Tensor,)
+#: What NumPy's functions raise about their arguments.
+_KINDS = (np.linalg.LinAlgError, np.exceptions.AxisError, IndexError, TypeError, ValueError)
 
 
 def has_tensor(x: Any) -> bool:
@@ -54,11 +58,21 @@ def lifted(theirs: Function, own: Function | None = None) -> Function:
         own = theirs
 
     def called(*args: Any, **keywords: Any) -> Any:
-        if not held(args, keywords):
-            return theirs(*args, **keywords)
-        if own is not None:
-            return discrete(own(*args, **keywords))
-        return discrete(dispatched(Tensor, theirs, _TYPES, args, keywords))  # type: ignore[arg-type]
+        try:
+            if not held(args, keywords):
+                return theirs(*args, **keywords)
+            if own is not None:
+                return discrete(own(*args, **keywords))
+            return discrete(dispatched(
+                Tensor, theirs, _TYPES, args, keywords))  # type: ignore[arg-type]
+        except _KINDS as error:
+            if "\n  at " in str(error) or in_user_code(error):
+                raise
+            kind = next(k for k in _KINDS if isinstance(error, k))
+            named = (f"{word}={typed(value)}" for word, value in keywords.items())
+            given = ", ".join((*map(typed, args), *named))
+            text = str(error).removeprefix(f"{theirs.__name__}() ")
+            raise kind(at(f"{theirs.__name__}({given}): {text}")) from None
 
     functools.update_wrapper(called, theirs, updated=())
     return called
@@ -92,7 +106,7 @@ def lent(where: str, module: Any, plain: frozenset[str] = frozenset(),
     @functools.cache
     def found(name: str) -> Any:
         if name.startswith("__") or not hasattr(module, name):
-            raise AttributeError(f"module {where!r} has no attribute {name!r}")
+            raise no_attribute(f"module {where!r}", name)
         value = getattr(module, name)
         if callable(value) and not isinstance(value, type):
             counterpart = None if ours is None else getattr(ours, name, None)

@@ -11,6 +11,7 @@ import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.extend import defvjp_argnums, primitive
 from agnesi.compat.autograd.misc.flatten import flatten
 from agnesi.compat.autograd.modes import make_vjp
+from agnesi.core.keywords import strictly as _strictly
 
 odeint = primitive(scipy.integrate.odeint)
 
@@ -54,3 +55,6 @@ def _pulled(argnums: Sequence[int], ys: Any, args: Any,
 
 
 defvjp_argnums(odeint, _pulled)
+
+
+_strictly(__name__)

@@ -6,6 +6,8 @@ from typing import Any
 
 import agnesi as ag
 from agnesi.compat.chainer.formula import applied
+from agnesi.compat.chainer.variable import as_variable
+from agnesi.core.support.errors import ShapeError, at, typed
 from agnesi.nn import functional as nn
 
 __all__ = [
@@ -88,12 +90,22 @@ def _gates(x: Any) -> tuple[Any, ...]:
     return r[:, :, 0], r[:, :, 1], r[:, :, 2], r[:, :, 3]
 
 
+def _check_gates(name: str, c: Any, x: Any) -> None:
+    """Refuse inputs that are not four for each cell."""
+    cells, gates = as_variable(c).data, as_variable(x).data
+    if gates.shape != (*cells.shape[:1], 4 * (cells.shape[1:2] or (0,))[0], *cells.shape[2:]):
+        raise ShapeError(at(f"{name}: x must have four times as many units as the cells, whose "
+                            f"type is {typed(cells)}, and as many samples, not {typed(gates)}"))
+
+
 def lstm(c_prev: Any, x: Any) -> Any:
     """A step of LSTM units: the new cells and their outputs.
 
     The second axis of ``x`` holds the four inputs a, i, f and o of the first unit, then those of
     the second one, and so on.
     """
+    _check_gates("lstm", c_prev, x)
+
     def compute(c: Any, x: Any) -> Any:
         a, i, f, o = _gates(x)
         c = ag.tanh(a) * ag.sigmoid(i) + c * ag.sigmoid(f)
@@ -104,6 +116,9 @@ def lstm(c_prev: Any, x: Any) -> Any:
 
 def slstm(c_prev1: Any, c_prev2: Any, x1: Any, x2: Any) -> Any:
     """LSTM units of a tree: two cells become one."""
+    for c, x in ((c_prev1, x1), (c_prev2, x2)):
+        _check_gates("slstm", c, x)
+
     def compute(c1: Any, c2: Any, x1: Any, x2: Any) -> Any:
         (a1, i1, f1, o1), (a2, i2, f2, o2) = _gates(x1), _gates(x2)
         c = (ag.tanh(a1) * ag.sigmoid(i1) + ag.tanh(a2) * ag.sigmoid(i2)

@@ -8,7 +8,8 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.compat.chainer.formula import applied
-from agnesi.compat.chainer.variable import OPERATORS
+from agnesi.compat.chainer.variable import OPERATORS, as_variable
+from agnesi.core.support.errors import ShapeError, at
 
 __all__ = [
     "broadcast", "broadcast_to", "cast", "concat", "copy", "expand_dims", "flatten", "get_item",
@@ -99,6 +100,12 @@ def cast(x: Any, typ: Any) -> Any:
 
 def split_axis(x: Any, indices_or_sections: Any, axis: int) -> Any:
     """Parts along an axis: equal ones by their number, others by where they begin."""
+    places = np.atleast_1d(np.asarray(indices_or_sections))
+    shape = as_variable(x).data.shape
+    if np.ndim(indices_or_sections) and places.size and -len(shape) <= axis < len(shape) and (
+            places.max() > shape[axis] or (np.diff(places) < 0).any()):
+        raise ShapeError(at(f"split_axis: parts begin at {places.tolist()}, which do not rise "
+                            f"within axis {axis} of size {shape[axis]}"))
     return applied("SplitAxis", lambda x: tuple(ag.split(x, indices_or_sections, axis)), x)
 
 

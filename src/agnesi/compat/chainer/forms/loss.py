@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.compat.chainer.formula import applied
+from agnesi.compat.chainer.formula import alike, applied
 from agnesi.compat.chainer.function import Function
 from agnesi.compat.chainer.variable import as_variable
 from agnesi.core.support.errors import ShapeError, at, typed
@@ -80,16 +80,19 @@ def sigmoid_cross_entropy(x: Any, t: Any, use_cudnn: bool = True, normalize: boo
 
 def mean_squared_error(x0: Any, x1: Any) -> Any:
     """The mean of squared differences."""
+    alike("mean_squared_error", x0=x0, x1=x1)
     return applied("MeanSquaredError", lambda a, b: ag.mean((a - b) ** 2), x0, x1)
 
 
 def mean_absolute_error(x0: Any, x1: Any) -> Any:
     """The mean of absolute differences."""
+    alike("mean_absolute_error", x0=x0, x1=x1)
     return applied("MeanAbsoluteError", lambda a, b: ag.mean(ag.abs(a - b)), x0, x1)
 
 
 def huber_loss(x: Any, t: Any, delta: float) -> Any:
     """Squares of small differences and lengths of large ones, summed along the second axis."""
+    alike("huber_loss", x=x, t=t)
     def compute(x: Any, t: Any) -> Any:
         off = ag.abs(x - t)
         return ag.sum(ag.where(off < delta, 0.5 * off * off, delta * (off - 0.5 * delta)), 1)
@@ -109,6 +112,7 @@ def hinge(x: Any, t: Any, norm: str = "L1") -> Any:
 
 def contrastive(x0: Any, x1: Any, y: Any, margin: float = 1) -> Any:
     """Distances of pairs that belong together, and what others are nearer than a margin."""
+    alike("contrastive", x0=x0, x1=x1)
     def compute(a: Any, b: Any, y: Any) -> Any:
         square = ag.sum((a - b) ** 2, 1)
         near = ag.maximum(margin - ag.sqrt(square), 0.0)
@@ -119,6 +123,7 @@ def contrastive(x0: Any, x1: Any, y: Any, margin: float = 1) -> Any:
 
 def triplet(anchor: Any, positive: Any, negative: Any, margin: float = 0.2) -> Any:
     """By how much the wrong one is nearer than the right one and a margin."""
+    alike("triplet", anchor=anchor, positive=positive, negative=negative)
     def compute(a: Any, p: Any, n: Any) -> Any:
         return ag.mean(ag.maximum(ag.sum((a - p) ** 2 - (a - n) ** 2, 1) + margin, 0.0))
 
@@ -136,17 +141,20 @@ def cross_covariance(y: Any, z: Any) -> Any:
 
 def gaussian_kl_divergence(mean: Any, ln_var: Any) -> Any:
     """The divergence of normal distributions from the standard one, summed."""
+    alike("gaussian_kl_divergence", mean=mean, ln_var=ln_var)
     return applied("GaussianKLDivergence", lambda m, v: 0.5 * ag.sum(
         m * m + ag.exp(v) - v - 1), mean, ln_var)
 
 
 def bernoulli_nll(x: Any, y: Any) -> Any:
     """Minus the logarithm of the chance of 0s and 1s, whose scores are y, summed."""
+    alike("bernoulli_nll", x=x, y=y)
     return applied("BernoulliNLL", lambda x, y: ag.sum(ag.logaddexp(y, 0.0) - x * y), x, y)
 
 
 def gaussian_nll(x: Any, mean: Any, ln_var: Any) -> Any:
     """Minus the logarithm of normal densities, summed."""
+    alike("gaussian_nll", x=x, mean=mean, ln_var=ln_var)
     return applied("GaussianNLL", lambda x, m, v: 0.5 * ag.sum(
         (x - m) ** 2 * ag.exp(-v) + v + math.log(2 * math.pi)), x, mean, ln_var)
 

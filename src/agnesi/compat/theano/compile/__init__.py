@@ -21,6 +21,7 @@ from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.ops import as_op as as_op
 from agnesi.compat.theano.profiling import ProfileStats as ProfileStats
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import UnusedInputError as UnusedInputError
 
 
@@ -36,3 +37,6 @@ predefined_modes = {"FAST_RUN": Mode(), "FAST_COMPILE": Mode(optimizer="FAST_COM
 for _name in ("builders", "debugmode", "function_module", "io", "mode", "monitormode",
               "nanguardmode", "ops", "pfunc", "profiling", "sharedvalue"):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]
+
+
+_strictly(__name__)

@@ -15,6 +15,7 @@ from agnesi.compat.theano.types import TensorType as TensorType
 from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import MissingInputError as MissingInputError
 
 graph_inputs = inputs
@@ -58,3 +59,6 @@ def __getattr__(name: str) -> Any:
 #: Theano's modules of it, whose names are all here.
 for _name in ("graph", "op", "fg", "type", "utils"):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]
+
+
+_strictly(__name__)

@@ -2,6 +2,7 @@
 
 from agnesi.api.streams.mrg import MRG_RandomStreams as _Streams
 from agnesi.compat.theano.tensor.shared_randomstreams import Streams
+from agnesi.core.keywords import strictly as _strictly
 
 
 class MRG_RandomStreams(Streams):  # noqa: N801
@@ -11,3 +12,6 @@ class MRG_RandomStreams(Streams):  # noqa: N801
 
 
 MRG_RandomStream = RandomStreams = MRG_RandomStreams
+
+
+_strictly(__name__)

@@ -8,6 +8,7 @@ from agnesi.api import fft as _ours
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable, wrapped
+from agnesi.core.keywords import strictly as _strictly
 
 _NORMS = {None: "backward", "ortho": "ortho", "no_norm": "backward"}
 
@@ -33,3 +34,6 @@ def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> Variable:
     for n in sizes:
         count = count * n
     return wrapped(found * F.asarray(count))
+
+
+_strictly(__name__)

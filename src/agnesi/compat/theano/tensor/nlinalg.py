@@ -9,6 +9,7 @@ from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.shaping import diag as _diag
 from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import lifted as _lifted
+from agnesi.core.keywords import strictly as _strictly
 
 _RENAMED = {"matrix_inverse": "inv"}
 
@@ -42,3 +43,6 @@ def norm(x: Any, ord: Any = None) -> Any:
 
 
 __getattr__ = _lent(__name__, _ours, _RENAMED)
+
+
+_strictly(__name__)

@@ -7,6 +7,7 @@ from typing import Any
 from agnesi.api.streams.legacy import RandomStreams as _Legacy
 from agnesi.compat.theano.tensor.creation import _shape
 from agnesi.compat.theano.variable import bare, floats, wrapped
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.config import config
 
 #: What says nothing here: how many axes a draw has is told by its size.
@@ -61,3 +62,6 @@ class RandomStreams(Streams):
     """Random variables that NumPy's RandomState draws."""
 
     _kind = _Legacy
+
+
+_strictly(__name__)

@@ -11,6 +11,7 @@ from agnesi.compat.theano.variable import bare as _bare
 from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import lifted as _lifted
 from agnesi.compat.theano.variable import wrapped as _wrapped
+from agnesi.core.keywords import strictly as _strictly
 
 
 def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False,
@@ -39,3 +40,6 @@ def cholesky(a: Any, lower: bool = True, **ignored: Any) -> Any:
 
 
 __getattr__ = _lent(__name__, _ours, {})
+
+
+_strictly(__name__)

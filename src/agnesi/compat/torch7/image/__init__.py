@@ -4,3 +4,6 @@ from agnesi.compat.torch7.image.colours import *  # noqa: F403
 from agnesi.compat.torch7.image.files import *  # noqa: F403
 from agnesi.compat.torch7.image.filters import *  # noqa: F403
 from agnesi.compat.torch7.image.places import *  # noqa: F403
+from agnesi.core.keywords import strictly as _strictly
+
+_strictly(__name__)

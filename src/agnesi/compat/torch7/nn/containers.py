@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.compat.torch7.maths import Tensor, new
 from agnesi.compat.torch7.nn.module import Module, written
+from agnesi.compat.torch7.tensor import axis_of
 from agnesi.core.support.errors import at, typed
 
 __all__ = ["Concat", "ConcatTable", "Container", "Parallel", "ParallelTable", "Sequential"]
@@ -175,8 +176,8 @@ class Concat(_Branches):
         self.dimension = dimension
 
     def _joined(self, outputs: list[Any]) -> Any:
-        return written(self.output, np.concatenate([y.array for y in outputs],
-                                                   self.dimension - 1))
+        axis = axis_of(self.dimension, outputs[0].dim())
+        return written(self.output, np.concatenate([y.array for y in outputs], axis))
 
     def _parts(self, gradOutput: Any) -> list[Any]:
         found, at = [], 1

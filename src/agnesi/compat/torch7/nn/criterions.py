@@ -78,7 +78,8 @@ class Criterion:
                 raise TypeError("the input must be a table, a list of two tensors")
             yield
         except (AttributeError, IndexError, TypeError, ValueError) as error:
-            reason = str(error).partition("\n  at ")[0].removeprefix(f"{type(self).__name__}: ")
+            reason = str(getattr(error, "reason", None) or error).partition("\n  at ")[0]
+            reason = reason.removeprefix(f"{type(self).__name__}: ")
             kind = TypeError if isinstance(error, AttributeError) else type(error)
             given = f"{typed_table(input)}, {typed_table(target)}"
             raise kind(at(f"{name}({given}): {reason}")) from None

@@ -10,6 +10,7 @@ import agnesi as ag
 from agnesi.compat.torch7.maths import Tensor, new
 from agnesi.compat.torch7.nn.criterions import ClassNLLCriterion, Criterion, MSECriterion
 from agnesi.compat.torch7.nn.module import written
+from agnesi.compat.torch7.tensor import places_of
 from agnesi.core.support.errors import at
 
 __all__ = [
@@ -104,7 +105,7 @@ class ClassSimplexCriterion(MSECriterion):
         self.simplex = new(corners)
 
     def compute(self, x: Any, t: Any) -> Any:
-        labels = np.asarray(t).astype(int) - 1
+        labels = places_of(t, self.nClasses)
         return super().compute(x, ag.asarray(self.simplex.array[labels], dtype=x.dtype))
 
     def getPredictions(self, input: Tensor) -> Tensor:

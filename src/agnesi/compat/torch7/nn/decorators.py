@@ -11,6 +11,7 @@ import agnesi as ag
 from agnesi.compat.torch7.maths import Tensor, new
 from agnesi.compat.torch7.nn.containers import Concat, Container
 from agnesi.compat.torch7.nn.module import Module
+from agnesi.compat.torch7.tensor import axis_of
 from agnesi.core.support import tree
 
 __all__ = [
@@ -224,7 +225,8 @@ class DepthConcat(Concat):
     """:class:`Concat` of results of several sizes: smaller ones lie in the middle of zeros."""
 
     def _windows(self, outputs: list[Any]) -> tuple[list[int], list[tuple[slice, ...]]]:
-        axis, shapes = self.dimension - 1, [y.array.shape for y in outputs]
+        shapes = [y.array.shape for y in outputs]
+        axis = axis_of(self.dimension, len(shapes[0]))
         full = [max(sizes) for sizes in zip(*shapes, strict=True)]
         full[axis] = sum(shape[axis] for shape in shapes)
         keys, at = [], 0

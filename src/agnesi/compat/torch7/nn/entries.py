@@ -10,6 +10,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.compat.torch7.nn.module import Module
+from agnesi.compat.torch7.tensor import axis_of, places_of
 
 __all__ = [
     "MM",
@@ -139,7 +140,7 @@ class JoinTable(Module):
 
     def compute(self, x: Any) -> Any:
         more = self.nInputDims is not None and x[0].ndim > self.nInputDims
-        return ag.concatenate(x, self.dimension - 1 + more)
+        return ag.concatenate(x, axis_of(self.dimension, x[0].ndim, more))
 
 
 class SplitTable(JoinTable):
@@ -149,7 +150,7 @@ class SplitTable(JoinTable):
 
     def compute(self, x: Any) -> Any:
         more = self.nInputDims is not None and x.ndim > self.nInputDims
-        return list(ag.moveaxis(x, self.dimension - 1 + more, 0))
+        return list(ag.moveaxis(x, axis_of(self.dimension, x.ndim, more), 0))
 
 
 class SelectTable(Module):
@@ -206,7 +207,8 @@ class Index(Module):
         self.dimension = dimension
 
     def compute(self, x: Any) -> Any:
-        return ag.take(x[0], ag.stop_gradient(x[1]).astype("int64") - 1, self.dimension - 1)
+        axis = axis_of(self.dimension, x[0].ndim)
+        return ag.take(x[0], places_of(ag.stop_gradient(x[1]), x[0].shape[axis], axis + 1), axis)
 
 
 class MaskedSelect(Module):

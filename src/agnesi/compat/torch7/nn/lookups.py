@@ -10,6 +10,7 @@ import agnesi as ag
 from agnesi.compat.torch7.maths import RANDOM, Tensor, new
 from agnesi.compat.torch7.nn.layers import Weighted
 from agnesi.compat.torch7.nn.module import Module, written
+from agnesi.compat.torch7.tensor import places_of
 
 __all__ = ["IndexLinear", "Kmeans", "LookupTable", "PartialLinear", "SparseLinear"]
 
@@ -21,7 +22,7 @@ class SparseLinear(Weighted):
         self._begin((outputSize, inputSize), outputSize, inputSize)
 
     def compute(self, x: Any, w: Any, b: Any) -> Any:
-        places = ag.stop_gradient(x[:, 0]).astype("int64") - 1
+        places = places_of(ag.stop_gradient(x[:, 0]), w.shape[1], 2)
         return ag.take(w, places, 1) @ x[:, 1] + b
 
 
@@ -63,7 +64,8 @@ class IndexLinear(Weighted):
             keys, values = (np.concatenate([np.asarray(t) for t in ts]) for ts in (keys, values))
         else:
             counts = [len(keys)]
-        return np.asarray(keys).astype(int) - 1 - self.offset, values, counts
+        places = places_of(np.asarray(keys) - self.offset, self.weight.size(1))
+        return places, values, counts
 
     def updateOutput(self, input: Any) -> Any:
         if self.extra and self.train:
@@ -117,7 +119,7 @@ class PartialLinear(Weighted):
         self.partition = new(np.arange(self.weight.size(1)) + 1)
 
     def compute(self, x: Any, w: Any, b: Any = None) -> Any:
-        rows = self.partition.array.astype(int) - 1
+        rows = places_of(self.partition.array, len(w))
         y = x @ w[rows].T
         return y if b is None else y + b[:, rows]
 
@@ -169,11 +171,7 @@ class LookupTable(Weighted):
         return super().updateOutput(input)
 
     def compute(self, x: Any, w: Any) -> Any:
-        rows = np.asarray(ag.stop_gradient(x)).astype("int64")
-        if rows.size and not 1 <= rows.min() <= rows.max() <= len(w):
-            raise IndexError(f"indices run from 1 to {len(w)}, not from {rows.min()} to "
-                             f"{rows.max()}")
-        return w[rows - 1]
+        return w[places_of(ag.stop_gradient(x), len(w))]
 
     def accGradParameters(self, input: Any, gradOutput: Any, scale: float = 1) -> None:
         rows = input.array.astype(int).reshape(-1) - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.nn.telling import told
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
 from agnesi.core.support import tree
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import ShapeError, no_attribute
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -276,6 +276,11 @@ class Module:
         return self.type("torch.DoubleTensor")
 
     cuda = float
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("torch7.Module", name, self)
 
     def __repr__(self) -> str:
         return f"nn.{type(self).__name__}"

@@ -11,6 +11,7 @@ from agnesi.compat.torch7.nn.containers import Sequential
 from agnesi.compat.torch7.nn.layers import Linear
 from agnesi.compat.torch7.nn.module import Module
 from agnesi.compat.torch7.nn.transfer import With
+from agnesi.compat.torch7.tensor import axis_of
 
 __all__ = [
     "Collapse", "Max", "Maxout", "Mean", "Min", "Narrow", "Padding", "Replicate", "Reshape",
@@ -59,11 +60,12 @@ class Narrow(With):
     names, defaults = ("dim", "index", "length"), (1, 1, 1)
 
     def compute(self, x: Any) -> Any:
-        key, count = [slice(None)] * x.ndim, x.shape[self.dim - 1]
+        axis = axis_of(self.dim, x.ndim)
+        key, count = [slice(None)] * x.ndim, x.shape[axis]
         if not 1 <= self.index <= self.index + self.length - 1 <= count:
             raise IndexError(f"{self.index} to {self.index + self.length - 1} is out of range for "
                              f"dimension {self.dim}, whose numbers run from 1 to {count}")
-        key[self.dim - 1] = slice(self.index - 1, self.index - 1 + self.length)
+        key[axis] = slice(self.index - 1, self.index - 1 + self.length)
         return x[tuple(key)]
 
 
@@ -73,7 +75,10 @@ class Select(With):
     names = ("dim", "index")
 
     def compute(self, x: Any) -> Any:
-        return ag.moveaxis(x, self.dim - 1, 0)[self.index - 1 if self.index > 0 else self.index]
+        if not self.index:
+            raise IndexError("0 is no index: numbers run from 1")
+        rows = ag.moveaxis(x, axis_of(self.dim, x.ndim), 0)
+        return rows[self.index - 1 if self.index > 0 else self.index]
 
 
 class Replicate(With):
@@ -83,7 +88,7 @@ class Replicate(With):
 
     def compute(self, x: Any) -> Any:
         more = self.ndim is not None and x.ndim > self.ndim
-        return ag.stack([x] * self.count, self.dim - 1 + more)
+        return ag.stack([x] * self.count, axis_of(self.dim, x.ndim + 1, more))
 
 
 class Transpose(Module):
@@ -95,7 +100,7 @@ class Transpose(Module):
 
     def compute(self, x: Any) -> Any:
         for a, b in self.pairs:
-            x = ag.swapaxes(x, a - 1, b - 1)
+            x = ag.swapaxes(x, axis_of(a, x.ndim), axis_of(b, x.ndim))
         return x
 
 
@@ -105,7 +110,7 @@ class Squeeze(With):
     names, defaults = ("dim",), (None,)
 
     def compute(self, x: Any) -> Any:
-        return ag.squeeze(x, None if self.dim is None else self.dim - 1)
+        return ag.squeeze(x, None if self.dim is None else axis_of(self.dim, x.ndim))
 
 
 class Unsqueeze(With):
@@ -114,7 +119,7 @@ class Unsqueeze(With):
     names = ("pos",)
 
     def compute(self, x: Any) -> Any:
-        return ag.expand_dims(x, self.pos - 1)
+        return ag.expand_dims(x, axis_of(self.pos, x.ndim + 1))
 
 
 class Padding(With):
@@ -123,7 +128,8 @@ class Padding(With):
     names, defaults = ("dim", "pad", "nInputDim", "value", "index"), (1, 1, None, 0, 1)
 
     def compute(self, x: Any) -> Any:
-        axis = self.dim - 1 + (self.nInputDim is not None and x.ndim != self.nInputDim)
+        more = self.nInputDim is not None and x.ndim != self.nInputDim
+        axis = axis_of(self.dim, x.ndim, more)
         at = x.shape[axis] - self.index + 1 if self.pad > 0 else self.index - 1
         shape = [abs(self.pad) if i == axis else n for i, n in enumerate(x.shape)]
         front = (slice(None),) * axis
@@ -147,10 +153,8 @@ class Reduced(With):
     reduce: Any = None
 
     def compute(self, x: Any) -> Any:
-        axis = self.dimension - 1
-        if self.nInputDims is not None and x.ndim > self.nInputDims:
-            axis += 1
-        return type(self).reduce(x, axis)
+        more = self.nInputDims is not None and x.ndim > self.nInputDims
+        return type(self).reduce(x, axis_of(self.dimension, x.ndim, more))
 
 
 class Sum(Reduced):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import agnesi as ag
+from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.nn.module import Module
+from agnesi.compat.torch7.tensor import axis_of
+from agnesi.core.support.errors import at
 from agnesi.nn import functional as F
 
 __all__: list[str] = [
@@ -69,13 +72,18 @@ class With(Module):
         super().__init__()
         values = dict(zip(self.names, (*args, *self.defaults[len(args):]), strict=False)) | named
         if len(args) > len(self.names) or set(values) != set(self.names):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(self.names)}, got "
-                            f"{', '.join([*map(repr, args), *(f'{k}=' for k in named)])}")
+            given = [*map(typed_view, args), *(f"{k}=" for k in named)]
+            raise TypeError(at(f"{type(self).__name__} takes {', '.join(self.names)}, not "
+                               f"{', '.join(given) or 'nothing'}"))
         for name, value in values.items():
+            if isinstance(value, (str, list, tuple, dict)) and not isinstance(self, Copy):
+                raise TypeError(at(f"{type(self).__name__}: {name} must be a number, not "
+                                   f"{typed_view(value)}"))
             setattr(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 class SoftMax(Module):
@@ -121,7 +129,7 @@ class GatedLinearUnit(With):
     names, defaults = ("dim",), (None,)
 
     def compute(self, x: Any) -> Any:
-        return F.glu(x, -1 if self.dim is None else self.dim - 1)
+        return F.glu(x, -1 if self.dim is None else axis_of(self.dim, x.ndim))
 
 
 class TanhShrink(Module):

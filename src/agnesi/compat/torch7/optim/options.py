@@ -13,6 +13,12 @@ NAMES = frozenset("""
     popsize    scaleFactor crossoverRate maxFEs minRegion maxRegion sigma ftarget
     evalCounter dfdx eta_t ax mu_t t paramVariance accDelta m v u stepsize_ delta funcEval
 """.split())
+#: Those that are one number.
+_NUMBERS = frozenset("""
+    learningRate learningRateDecay weightDecay momentum dampening eta0 lambda alpha t0 rho eps
+    epsilon beta1 beta2 stepsize etaplus etaminus stepsizemin stepsizemax maxIter maxEval
+    nCorrection tolFun tolX popsize scaleFactor crossoverRate maxFEs sigma ftarget
+""".split())
 
 
 def table(config: Any) -> Any:
@@ -23,9 +29,17 @@ def table(config: Any) -> Any:
         raise TypeError(at("options are a dict like {'learningRate': 0.1}, not "
                            f"{typed(config)}"))
     for name in config.keys() - NAMES:
-        if isinstance(name, str) and (near := _near(name)):
+        if isinstance(name, str) and not _continues(name) and (near := _near(name)):
             raise TypeError(at(f"there is no option {name!r}; did you mean {near!r}?"))
+    for name in _NUMBERS & config.keys():
+        if isinstance(config[name], (str, list, tuple, dict)):
+            raise TypeError(at(f"{name} must be a number, not {typed(config[name])}"))
     return config
+
+
+def _continues(name: str) -> bool:
+    """Whether another word follows a known name, as in ``learningRateMin``: a program's own."""
+    return any(name.startswith(n) and name[len(n):][:1].isupper() for n in NAMES if len(n) > 3)
 
 
 def _near(name: str) -> str:

@@ -38,6 +38,12 @@ _TEXTS = {
     "module 'agnesi.cuda'": "modules.CUDA", "module 'agnesi.amp'": "modules.AMP",
     "module 'agnesi.cuda.amp'": "modules.AMP",
     "module 'agnesi.distributions.constraints'": "modules.CONSTRAINTS",
+    "module 'agnesi.compat.chainer.functions'": "compat.CHAINER_FUNCTIONS",
+    "module 'agnesi.compat.chainer.links'": "compat.CHAINER_LINKS",
+    "module 'agnesi.compat.torch7'": "compat.TORCH7",
+    "module 'agnesi.compat.autograd.numpy'": "compat.AUTOGRAD_NUMPY",
+    "chainer.Link": "compat.CHAINER_LINK", "torch7.Tensor": "compat.TORCH7_TENSOR",
+    "torch7.Module": "compat.TORCH7_MODULE",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
 }
 #: Which forms of names tell something where no text does.
@@ -184,6 +190,9 @@ def elsewhere(owner: str, name: str) -> str:
     here = owner.removeprefix("module 'agnesi").rstrip("'").lstrip(".")
     if name.startswith("_") or not owner.startswith("module 'agnesi"):
         return ""
+    if here.startswith("compat."):
+        near = nearest(name, dir(sys.modules[f"agnesi.{here}"]), 0.7)
+        return f"; did you mean `{near}`?" if near else ""
     own = here in ("data", "image", "metrics", "saving", "training") and not name[:1].isupper()
     for room in () if own else _ROOMS:
         if room != here and name in _names(room):

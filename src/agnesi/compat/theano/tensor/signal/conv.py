@@ -7,6 +7,7 @@ from typing import Any
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.nnet import conv2d as of_stacks
 from agnesi.compat.theano.variable import Variable
+from agnesi.core.keywords import strictly as _strictly
 
 
 def conv2d(input: Any, filters: Any, image_shape: Any = None,
@@ -20,3 +21,6 @@ def conv2d(input: Any, filters: Any, image_shape: Any = None,
     if w.ndim == 2:
         found = found[:, 0]
     return found[0] if x.ndim == 2 else found
+
+
+_strictly(__name__)

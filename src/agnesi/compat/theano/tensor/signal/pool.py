@@ -8,6 +8,7 @@ from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import disconnected_grad, grad
 from agnesi.compat.theano.variable import Variable, wrapped
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at
 
 _MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
@@ -84,3 +85,6 @@ def _summed(x: Any, size: Any, step: Any, around: Any, whole: bool, mode: str) -
         return total / elements
     inside = F.avg_pool(counts, size, step, around) * elements
     return total / inside
+
+
+_strictly(__name__)

@@ -1,0 +1,101 @@
+"""Names of PyTorch, Keras and later versions that users look for in the rooms of older libraries.
+
+A line is ``names : what to use``, as in :mod:`agnesi.core.support.migration_hints.torch`.
+"""
+
+CHAINER_FUNCTIONS = """
+conv2d Conv2D conv_2d : `F.convolution_2d`
+conv_transpose2d conv2d_transpose : `F.deconvolution_2d`
+max_pool2d MaxPooling2D max_pool : `F.max_pooling_2d`
+avg_pool2d AveragePooling2D avg_pool : `F.average_pooling_2d`
+cross_entropy categorical_crossentropy nll_loss : `F.softmax_cross_entropy`
+binary_cross_entropy binary_cross_entropy_with_logits binary_crossentropy bce_loss :
+    `F.sigmoid_cross_entropy`
+mse_loss mse : `F.mean_squared_error`
+l1_loss mae : `F.mean_absolute_error`
+smooth_l1_loss huber : `F.huber_loss`
+ctc_loss : `F.connectionist_temporal_classification`
+batch_norm : `F.batch_normalization`
+embedding : `F.embed_id`
+cat concatenate : `F.concat`
+split : `F.split_axis`
+mm dot : `F.matmul`
+permute : `F.transpose`
+view : `F.reshape`
+gather : `F.select_item`
+"""
+
+CHAINER_LINKS = """
+Conv2d Conv2D : `L.Convolution2D`
+ConvTranspose2d Conv2DTranspose : `L.Deconvolution2D`
+Dense FullyConnected : `L.Linear`
+Embedding : `L.EmbedID`
+BatchNorm BatchNorm2d BatchNorm1d : `L.BatchNormalization`
+LSTMCell : `L.StatelessLSTM`
+ReLU Tanh Sigmoid Dropout Softmax MaxPool2d AvgPool2d : a function, as `F.relu(h)` where links
+    are called
+Sequential ModuleList : `chainer.ChainList`
+Module : `chainer.Chain`
+CrossEntropyLoss MSELoss : a function, as `F.softmax_cross_entropy`
+"""
+
+CHAINER_LINK = """
+cleargrad zero_grad zerograd zero_grads : `link.cleargrads()`
+named_parameters : `link.namedparams()`
+state_dict : `serializers.save_npz(path, link)`
+load_state_dict : `serializers.load_npz(path, link)`
+modules named_modules : `link.links()`
+train eval : an argument, as of `F.dropout(x, train=False)`
+cuda to : nothing: devices are the processor
+add_module register_module : `chain.add_link(name, link)`
+"""
+
+TORCH7 = """
+from_numpy as_tensor : `torch.Tensor(array)`
+matmul : `torch.mm`
+concatenate : `torch.cat`
+stack : `torch.cat`
+manual_seed : `torch.manualSeed`
+arange : `torch.range`, which ends with its second number
+index_select : `torch.index`
+masked_select : `torch.maskedSelect`
+where : `torch.cmul`, with a mask as numbers
+no_grad enable_grad autograd : nothing: gradients are `module.backward(input, gradOutput)`
+float32 float64 int64 : `torch.FloatTensor`, `torch.DoubleTensor` or `torch.LongTensor`
+set_default_tensor_type : `torch.setdefaulttensortype`
+"""
+
+TORCH7_TENSOR = """
+shape ndim : `t.size()` or `t.dim()`
+item tolist : `t[1]` or `t.totable()`
+add_ sub_ mul_ div_ fill_ zero_ copy_ clamp_ exp_ log_ : `t.add(1)`: methods without an underscore
+    change the tensor
+indexSelect index_select : `t.index(dim, numbers)`
+matmul : `torch.mm(t, u)`
+requires_grad grad backward detach requires_grad_ : nothing: gradients are
+    `module.backward(input, gradOutput)`
+dtype : `t.type()`
+astype to : `t.type("torch.FloatTensor")`
+cpu : nothing: tensors are the processor's
+unsqueeze : `t.view(1, 3)` with a size of 1
+flatten ravel : `t.view(-1)`
+argmax argmin : `torch.max(t, 1)`, which returns the places, too
+"""
+
+TORCH7_MODULE = """
+zero_grad : `module.zeroGradParameters()`
+state_dict : `module.parameters()`
+load_state_dict : `torch.load(path)`
+eval : `module.evaluate()`
+named_parameters : `module.parameters()`, a table of weights and one of gradients
+to cpu : nothing: modules are the processor's
+append : `add`, a method of containers
+"""
+
+AUTOGRAD_NUMPY = """
+cat : `np.concatenate`
+relu : `np.maximum(x, 0.0)`
+logsumexp : `scipy.special.logsumexp`
+sigmoid : `scipy.special.expit`
+tensor : `np.array`
+"""
