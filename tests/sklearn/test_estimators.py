@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -21,8 +22,8 @@ from agnesi import nn
 from agnesi.sklearn import AutoEncoder, Classifier, Regressor
 
 QUICK: dict[str, Any] = {"lr": 0.03, "max_epochs": 15, "hidden_layer_sizes": 16, "random_state": 0}
-#: What is not checked without packages or settings that the environment lacks.
-ABSENT = ("pandas is not installed", "SCIPY_ARRAY_API is not set")
+#: What is not checked without settings that must be made before SciPy is imported.
+ABSENT = "SCIPY_ARRAY_API is not set"
 
 
 @pytest.mark.share(9)
@@ -141,3 +142,58 @@ def test_few_numbers_give_back_features() -> None:
     back = model.inverse_transform(model.transform(x))
     assert ((back - x) ** 2).mean() < 0.01 * (x**2).mean()
     assert list(model.get_feature_names_out()) == ["autoencoder0", "autoencoder1"]
+
+
+def test_labels_go_together_as_in_scikit_learns_own() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 4))
+    y = (x @ rng.normal(size=(4, 3)) > 0).astype(int)
+    model = Classifier(nn.Linear, lr=0.1, max_epochs=60, random_state=0).fit(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = MLPClassifier((), max_iter=5, random_state=0).fit(x, y)
+    assert model.score(x, y) > 0.9
+    for name in ("predict", "predict_proba", "predict_log_proba"):
+        ours, wanted = (getattr(m, name)(x) for m in (model, theirs))
+        assert ours.shape == wanted.shape and ours.dtype == wanted.dtype
+    scores = model.decision_function(x)
+    np.testing.assert_allclose(model.predict_proba(x), 1 / (1 + np.exp(-scores)))
+    np.testing.assert_array_equal(model.partial_fit(x, y).classes_, theirs.classes_)
+    with pytest.raises(ValueError, match="y is not an indicator matrix of labels, other than"):
+        model.partial_fit(x, y[:, 0])
+    stopped = Classifier(nn.Linear, early_stopping=True, max_epochs=3).fit(x, sparse.csr_matrix(y))
+    assert stopped.best_validation_score_ == max(stopped.validation_scores_)
+
+
+def test_copies_leave_the_original_whole_and_new_rates_count() -> None:
+    x, y = digits()
+    model = Classifier(lr=0.01, max_epochs=2, warm_start=True, random_state=0).fit(x, y)
+    again = pickle.loads(pickle.dumps(model))
+    for m in (model, again):
+        m.partial_fit(x, y)
+    np.testing.assert_array_equal(model.predict_proba(x), again.predict_proba(x))
+    before = model.predict_proba(x)
+    for m in (model, pickle.loads(pickle.dumps(model.set_params(lr=0.0, weight_decay=0.0)))):
+        np.testing.assert_array_equal(m.fit(x, y).predict_proba(x), before)
+    moved = model.set_params(lr=0.1, optimizer="SGD").fit(x, y)
+    assert abs(moved.predict_proba(x) - before).max() > 0.01
+
+
+def test_what_does_not_fit_is_said() -> None:
+    x, y = digits()
+    for count in (9, 11):
+        with pytest.raises(ValueError, match=rf"shape \(samples, 10\) for these data, not float32"
+                                             rf"\[200, {count}\]"):
+            Classifier(nn.Linear(64, count)).fit(x, y)
+    mean = Classifier(nn.Linear, criterion=nn.CrossEntropyLoss(), max_epochs=1, random_state=0)
+    each = clone(mean).set_params(criterion=nn.CrossEntropyLoss)
+    np.testing.assert_allclose(mean.fit(x, y).loss_, each.fit(x, y).loss_, rtol=1e-5)
+    with pytest.raises(ValueError, match="criterion must give the loss of each sample"):
+        mean.fit(x, y, sample_weight=np.arange(len(y)))
+    with pytest.raises(ValueError, match=r"the loss became .* take a smaller lr"):
+        Regressor(lr=1e9, optimizer="SGD", random_state=0).fit(x, y)
+    with pytest.raises(TypeError, match="to two modules, encoder and decoder, not Linear"):
+        AutoEncoder(nn.Linear(64, 2)).fit(x)
+    absolute = [Regressor(nn.Linear, criterion=c, max_epochs=2, random_state=0).fit(x, y).loss_
+                for c in (nn.L1Loss, lambda a, b: abs(a - b).mean(1))]
+    np.testing.assert_allclose(*absolute, rtol=1e-5)

@@ -11,7 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from agnesi import nn
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.op import typed
 from agnesi.core.options import Bound, Count, Counts, Decay, NotNegative
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.sklearn.base import Estimator, perceptron
 
@@ -40,7 +42,8 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     hidden_layer_sizes : int or sequence of int
         Of the default encoder; the decoder's are in reverse order.
     criterion : callable, optional
-        From outputs and features to the loss of each sample; the mean squared error by default.
+        From outputs and features to the loss of each sample, or a class of ``nn`` such as
+        ``nn.L1Loss``; the mean squared error by default.
     optimizer : str or class
         Of ``agnesi.optim``, by its name, or called with parameters, ``lr`` and ``weight_decay``.
     lr : float
@@ -120,7 +123,14 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _made(self, features: int, outputs: int, dtype: Any) -> nn.Module:
         if self.module is not None:
-            encoder, decoder = self.module(features, self.n_components)
+            pair = self.module(features, self.n_components) if callable(self.module) and not (
+                isinstance(self.module, nn.Module)) else self.module
+            if not (isinstance(pair, tuple | list) and len(pair) == 2
+                    and all(isinstance(part, nn.Module) for part in pair)):
+                raise TypeError(at("AutoEncoder: module must be a function from the numbers of "
+                                   "features and components to two modules, encoder and decoder, "
+                                   f"not {typed(self.module)}"))
+            encoder, decoder = pair
         else:
             hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).tolist()
             sizes = [features, *hidden, self.n_components]
@@ -128,7 +138,7 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return _Pair(encoder, decoder).to(dtype)
 
     def _losses(self) -> Any:
-        return self.criterion or _squared_errors
+        return _squared_errors
 
     def _score(self, outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         return -float(np.average(((outputs - targets) ** 2).mean(1), weights=weights))

@@ -56,8 +56,9 @@ class Loop:
     """A model, its optimizer and loss, and one step for a batch, compiled where that pays."""
 
     def __init__(self, module: nn.Module, optimizer: optim.Optimizer, losses: Any,
-                 compiled: bool) -> None:
+                 outputs: int, compiled: bool, name: str) -> None:
         self.module, self.optimizer, self.losses = module, optimizer, losses
+        self.outputs, self.name, self.weighted = outputs, name, False
         self.step = jit(self._step) if compiled else self._step
 
     def _step(self, x: Tensor, y: Tensor, w: Tensor) -> Tensor:
@@ -70,11 +71,34 @@ class Loop:
 
     def mean(self, x: Tensor, y: Tensor, w: Tensor) -> Tensor:
         """The weighted mean loss of a batch; 0 where all weights are 0."""
-        losses = self.losses(self.module(x), y)
+        outputs = self.module(x)
+        self._check_outputs(outputs, len(x))
+        losses = self.losses(F.reshape(outputs, (len(x), self.outputs)), y)
+        if isinstance(losses, Tensor) and losses.ndim > 1 and len(losses) == len(x):
+            losses = F.mean(losses, tuple(range(1, losses.ndim)))
+        self._check_losses(losses, len(x))
         total = F.sum(w)
         share = w / F.where(total == 0, 1.0, total)
         mean: Tensor = F.sum(F.astype(share, losses.dtype) * losses)
         return mean
+
+    def _check_outputs(self, outputs: Any, samples: int) -> None:
+        """A module must give as many numbers as the data wants."""
+        wanted: tuple[tuple[int, ...], ...] = ((samples, self.outputs),)
+        if self.outputs == 1:
+            wanted = *wanted, (samples,)
+        if not isinstance(outputs, Tensor) or outputs.shape not in wanted:
+            raise ValueError(at(f"{self.name}: the module must give a tensor of shape (samples, "
+                                f"{self.outputs}) for these data, not {typed(outputs)} of "
+                                f"{samples} samples"))
+
+    def _check_losses(self, losses: Any, samples: int) -> None:
+        """A criterion gives the loss of each sample, or their mean where all count the same."""
+        mean = not self.weighted and isinstance(losses, Tensor) and losses.ndim == 0
+        if not mean and (not isinstance(losses, Tensor) or losses.shape != (samples,)):
+            raise ValueError(at(f"{self.name}: criterion must give the loss of each sample "
+                                f"(reduction='none'), a tensor of shape ({samples},) here, not "
+                                f"{typed(losses)}"))
 
 
 class Estimator(BaseEstimator):
@@ -105,7 +129,7 @@ class Estimator(BaseEstimator):
 
     # -- what subclasses say --------------------------------------------------------------
     def _losses(self) -> Callable[[Tensor, Tensor], Tensor]:
-        """The loss of each sample, from outputs and targets."""
+        """The default loss of each sample, from outputs and targets."""
         raise NotImplementedError
 
     def _score(self, outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
@@ -148,6 +172,7 @@ class Estimator(BaseEstimator):
 
     def _begin(self, features: int, outputs: int, dtype: Any, steps: float) -> None:
         """Module, optimizer and step anew."""
+        self.__dict__.pop("_loop", None)
         self.module_ = self._made(features, outputs, dtype)
         self.n_outputs_, self.loss_curve_, self.n_iter_, self.t_ = outputs, [], 0, 0
         self._connect(steps)
@@ -174,7 +199,34 @@ class Estimator(BaseEstimator):
         optimizer = kind(self.module_.parameters(),
                          **{n: v for n, v in options.items() if n in known and v is not None})
         compiled = steps >= _COMPILED_FROM if self.compile == "auto" else bool(self.compile)
-        self._loop = Loop(self.module_, optimizer, self._losses(), compiled)
+        self._loop = Loop(self.module_, optimizer, self._criterion(), self.n_outputs_, compiled,
+                          type(self).__name__)
+        self._settings = self._chosen()
+
+    def _chosen(self) -> dict[str, Any]:
+        """The options by which an optimizer and a step are made."""
+        names = ("optimizer", "criterion", "compile", "lr", "weight_decay")
+        return {name: getattr(self, name) for name in names}
+
+    def _go_on(self, steps: float) -> None:
+        """Take over what was set since: the rate in place, anything else by a new optimizer."""
+        if not self._same_but_rate(self._settings):
+            self._connect(steps)
+        elif self.lr != self._settings["lr"]:
+            for group in self._loop.optimizer.param_groups:
+                group["lr"] = self._settings["lr"] = self.lr
+
+    def _same_but_rate(self, before: dict[str, Any]) -> bool:
+        """Whether only the rate differs from options of before, which optimizers can change."""
+        now = self._chosen()
+        return all(v is before[n] or v == before[n] for n, v in now.items() if n != "lr")
+
+    def _criterion(self) -> Callable[[Tensor, Tensor], Tensor]:
+        """The loss of each sample: the user's, or the default."""
+        given: Any = self.criterion
+        if isinstance(given, type) and issubclass(given, nn.Module):
+            given = given(reduction="none")
+        return self._losses() if given is None else given
 
     # -- learning -------------------------------------------------------------------------
     def _learn(self, X: Any, y: np.ndarray, weights: Any, outputs: int, *, again: bool,
@@ -182,12 +234,17 @@ class Estimator(BaseEstimator):
         """Go through the data, from the beginning or from where the model is."""
         self._check_options()
         random = check_random_state(self.random_state)
+        weighted = weights is not None
         weights = np.ones(len(y), X.dtype) if weights is None else np.asarray(weights, X.dtype)
         seed = int(random.randint(2**31 - 1))
         size = self._batch_size(X.shape[0])
+        steps = epochs * math.ceil(len(y) / size)
         with seeded(seed):
-            if not again:
-                self._begin(X.shape[1], outputs, X.dtype, epochs * math.ceil(len(y) / size))
+            if again:
+                self._go_on(steps)
+            else:
+                self._begin(X.shape[1], outputs, X.dtype, steps)
+            self._loop.weighted = weighted
             held = None
             if self.early_stopping and epochs > 1:
                 X, y, weights, held = self._held_out(X, y, weights, random)
@@ -238,8 +295,13 @@ class Estimator(BaseEstimator):
                 break
         if kept is not None:
             self.module_.load_state_dict(kept)
+        elif not math.isfinite(loss):
+            raise ValueError(at(f"{type(self).__name__}: the loss became {loss} in epoch "
+                                f"{self.n_iter_}: scale the data, or take a smaller lr than "
+                                f"{self.lr:g}"))
         self.module_.eval()
-        self.best_loss_ = min(self.loss_curve_)
+        self.loss_, self.best_loss_ = loss, min(self.loss_curve_)
+        self.best_validation_score_ = None if held is None else max(self.validation_scores_ or ())
 
     def _epoch(self, X: Any, y: np.ndarray, weights: np.ndarray, size: int, random: Any) -> float:
         """One way through the data; gives the mean loss."""
@@ -274,7 +336,7 @@ class Estimator(BaseEstimator):
         return self._outputs(X.astype(dtype, copy=False), self.module_.get_submodule(part))
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())  # it gives the attributes themselves
         loop = state.pop("_loop", None)
         if loop is not None:
             state["_optimizer_state"] = loop.optimizer.state_dict()
@@ -283,9 +345,13 @@ class Estimator(BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         saved = state.pop("_optimizer_state", None)
         super().__setstate__(state)
-        if saved is not None:
-            self._connect(0)
+        if saved is None:
+            return
+        before = getattr(self, "_settings", None) or self._chosen()
+        self._connect(0)
+        if self._same_but_rate(before):
             self._loop.optimizer.load_state_dict(saved)
+            self._settings["lr"] = before["lr"]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

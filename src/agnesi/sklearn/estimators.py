@@ -5,22 +5,23 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
 
 from agnesi.api import functions as F
 from agnesi.core.options import Bound, Count, Counts, Decay, NotNegative
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
-from agnesi.nn.functional import cross_entropy
+from agnesi.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from agnesi.sklearn.base import Estimator
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """A classifier over any module that gives a score for each class.
+    """A classifier over any module that gives a score for each class, or for each of many labels.
 
     Parameters
     ----------
@@ -30,7 +31,9 @@ class Classifier(ClassifierMixin, Estimator):
     hidden_layer_sizes : int or sequence of int
         Of the default module.
     criterion : callable, optional
-        From outputs and targets to the loss of each sample; cross-entropy of the scores by default.
+        From outputs and targets to the loss of each sample, or a class of ``nn`` such as
+        ``nn.CrossEntropyLoss``; by default the cross-entropy of the scores, for labels the binary
+        one. Where all samples count the same, their mean is enough.
     optimizer : str or class
         Of ``agnesi.optim``, by its name, or called with parameters, ``lr`` and ``weight_decay``.
     lr : float
@@ -70,6 +73,8 @@ class Classifier(ClassifierMixin, Estimator):
         The classes, in the order of the module's outputs.
     loss_curve_, validation_scores_ : list of float
         The mean loss, and with early stopping the accuracy, of each way through the data.
+    loss_, best_loss_, best_validation_score_ : float
+        The last loss, and the best loss and accuracy.
     n_iter_ : int
         How many there were.
 
@@ -118,22 +123,39 @@ class Classifier(ClassifierMixin, Estimator):
         self.verbose = verbose
 
     def _losses(self) -> Any:
-        return self.criterion or _class_losses
+        return _label_losses if self.is_multilabel_ else _class_losses
 
     def _score(self, outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
-        return float(accuracy_score(targets, outputs.argmax(1), sample_weight=weights))
+        return float(accuracy_score(targets, self._chosen_of(outputs), sample_weight=weights))
+
+    def _chosen_of(self, scores: np.ndarray) -> np.ndarray:
+        """The place of the largest score, or 1 for each label that is more likely than not."""
+        return (scores > 0).astype(np.int64) if self.is_multilabel_ else scores.argmax(1)
 
     def _data(self, X: Any, y: Any, weights: Any, reset: bool) -> tuple[Any, Any, Any]:
-        X, y = validate_data(self, X, y, reset=reset, accept_sparse="csr",
+        several = type_of_target(y, input_name="y") == "multilabel-indicator"
+        X, y = validate_data(self, X, y, reset=reset, accept_sparse="csr", multi_output=several,
                              dtype=[np.float64, np.float32])
         check_classification_targets(y)
+        if reset:
+            self.is_multilabel_ = several
+        elif several != self.is_multilabel_:
+            raise ValueError(at(f"Classifier: y is {'' if several else 'not '}an indicator matrix "
+                                "of labels, other than before"))
+        y = y.toarray() if sparse.issparse(y) else y
         weights = self._weights(X, weights)
         if self.class_weight is not None:
             own = compute_sample_weight(self.class_weight, y)
             weights = own if weights is None else weights * own
         return X, y, weights
 
-    def _numbers(self, y: Any) -> np.ndarray:
+    def _numbers(self, X: Any, y: Any) -> np.ndarray:
+        """Targets of the loss: places of classes, or 0 and 1 for each label."""
+        if self.is_multilabel_:
+            if y.shape[1] != len(self.classes_):
+                raise ValueError(at(f"Classifier: y has {y.shape[1]} labels, not "
+                                    f"{len(self.classes_)}"))
+            return np.asarray(y, X.dtype)
         places = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         unknown = sorted(set(np.asarray(y)[self.classes_[places] != y].tolist()))
         if unknown:
@@ -146,7 +168,7 @@ class Classifier(ClassifierMixin, Estimator):
 
         :param X: (samples, features).
         :type X: array_like or sparse matrix
-        :param y: The class of each sample.
+        :param y: The class of each sample, or a matrix with 1 for each label that it has.
         :type y: array_like
         :param sample_weight: How much each sample counts.
         :type sample_weight: array_like, optional
@@ -157,8 +179,8 @@ class Classifier(ClassifierMixin, Estimator):
         again = self.warm_start and hasattr(self, "module_")
         X, y, weights = self._data(X, y, sample_weight, reset=not again)
         if not again:
-            self.classes_ = np.unique(y)
-        self._learn(X, self._numbers(y), weights, len(self.classes_), again=again,
+            self.classes_ = np.arange(y.shape[1]) if self.is_multilabel_ else np.unique(y)
+        self._learn(X, self._numbers(X, y), weights, len(self.classes_), again=again,
                     epochs=self.max_epochs)
         return self
 
@@ -167,9 +189,9 @@ class Classifier(ClassifierMixin, Estimator):
 
         :param X: (samples, features).
         :type X: array_like or sparse matrix
-        :param y: The class of each sample.
+        :param y: The class of each sample, or a matrix with 1 for each label that it has.
         :type y: array_like
-        :param classes: All classes, for the first call.
+        :param classes: All classes, for the first call; labels need none.
         :type classes: array_like, optional
         :param sample_weight: How much each sample counts.
         :type sample_weight: array_like, optional
@@ -178,16 +200,19 @@ class Classifier(ClassifierMixin, Estimator):
         :raises ValueError: If classes are missing in the first call, or others come later.
         """
         again = hasattr(self, "module_")
-        if not again and classes is None:
+        X, y, weights = self._data(X, y, sample_weight, reset=not again)
+        known = None if classes is None else np.unique(classes)
+        if known is None and self.is_multilabel_:
+            known = np.arange(y.shape[1])
+        if not again and known is None:
             raise ValueError(at("Classifier: the first partial_fit needs all classes: "
                                 "partial_fit(X, y, classes=...)"))
-        X, y, weights = self._data(X, y, sample_weight, reset=not again)
         if not again:
-            self.classes_ = np.unique(classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            self.classes_ = known
+        elif known is not None and not np.array_equal(known, self.classes_):
             raise ValueError(at(f"Classifier: classes={classes!r} is not the same as on last call "
                                 f"to partial_fit, was: {self.classes_!r}"))
-        self._learn(X, self._numbers(y), weights, len(self.classes_), again=again, epochs=1)
+        self._learn(X, self._numbers(X, y), weights, len(self.classes_), again=again, epochs=1)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -198,19 +223,17 @@ class Classifier(ClassifierMixin, Estimator):
         :returns: (samples, classes), or (samples,).
         """
         scores = self._predicted(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        two = scores.shape[1] == 2 and not self.is_multilabel_
+        return scores[:, 1] - scores[:, 0] if two else scores
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities of classes: the softmax of the scores.
+        """The probabilities of classes: the softmax of the scores, of labels their sigmoid.
 
         :param X: (samples, features).
         :type X: array_like or sparse matrix
         :returns: (samples, classes).
         """
-        scores = self._predicted(X)
-        powers = np.exp(scores - scores.max(1, keepdims=True))
-        found: np.ndarray = powers / powers.sum(1, keepdims=True)
-        return found
+        return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithms of the probabilities.
@@ -220,20 +243,26 @@ class Classifier(ClassifierMixin, Estimator):
         :returns: (samples, classes).
         """
         scores = self._predicted(X)
+        if self.is_multilabel_:
+            return -np.logaddexp(0, -scores)
         scores = scores - scores.max(1, keepdims=True)
         found: np.ndarray = scores - np.log(np.exp(scores).sum(1, keepdims=True))
         return found
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of the largest score.
+        """The class of the largest score; of labels 1 for each with a positive score.
 
         :param X: (samples, features).
         :type X: array_like or sparse matrix
-        :returns: (samples,).
+        :returns: (samples,) or (samples, labels).
         """
-        check_is_fitted(self, "module_")
-        found: np.ndarray = self.classes_[self._predicted(X).argmax(1)]
-        return found
+        places = self._chosen_of(self._predicted(X))
+        return places if self.is_multilabel_ else self.classes_[places]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class Regressor(RegressorMixin, Estimator):
@@ -247,7 +276,9 @@ class Regressor(RegressorMixin, Estimator):
     hidden_layer_sizes : int or sequence of int
         Of the default module.
     criterion : callable, optional
-        From outputs and targets to the loss of each sample; the mean squared error by default.
+        From outputs and targets to the loss of each sample, or a class of ``nn`` such as
+        ``nn.L1Loss``; the mean squared error by default. Where all samples count the same, their
+        mean is enough.
     optimizer : str or class
         Of ``agnesi.optim``, by its name, or called with parameters, ``lr`` and ``weight_decay``.
     lr : float
@@ -283,6 +314,8 @@ class Regressor(RegressorMixin, Estimator):
         What has learned.
     loss_curve_, validation_scores_ : list of float
         The mean loss, and with early stopping R2, of each way through the data.
+    loss_, best_loss_, best_validation_score_ : float
+        The last loss, and the best loss and R2.
     n_iter_ : int
         How many there were.
 
@@ -329,7 +362,7 @@ class Regressor(RegressorMixin, Estimator):
         self.verbose = verbose
 
     def _losses(self) -> Any:
-        return self.criterion or _squared_errors
+        return _squared_errors
 
     def _score(self, outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         return float(r2_score(targets, outputs.reshape(targets.shape), sample_weight=weights))
@@ -395,6 +428,11 @@ def _class_losses(scores: Tensor, target: Tensor) -> Tensor:
     return cross_entropy(scores, target, reduction="none")
 
 
+def _label_losses(scores: Tensor, target: Tensor) -> Tensor:
+    losses = binary_cross_entropy_with_logits(scores, target, reduction="none")
+    return F.sum(losses, 1)
+
+
 def _squared_errors(outputs: Tensor, target: Tensor) -> Tensor:
-    off = F.reshape(outputs, target.shape) - target
-    return F.mean(off * off, tuple(range(1, target.ndim)))
+    off = outputs - target
+    return F.mean(off * off, 1)
