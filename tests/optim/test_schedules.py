@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -68,15 +69,30 @@ def test_rates(name: str) -> None:
     schedule = MAKE[name](tool)
     found = [tool.lr]
     for epoch in range(1, 10):
-        if epoch == 5 and not hasattr(schedule, "schedulers"):  # go on from what was saved
-            state = schedule.state_dict()
+        if epoch == 5:  # go on from what was saved
+            state, saved = copy.deepcopy(schedule.state_dict()), tool.state_dict()
             tool = optimizer()
             schedule = MAKE[name](tool)
+            tool.load_state_dict(saved)
             schedule.load_state_dict(state)
+            assert schedule.state_dict() == state
         schedule.step()
         found.append(tool.lr)
         assert schedule.get_last_lr() == [tool.lr]
     np.testing.assert_allclose(found, RATES[name], rtol=1e-6)
+
+
+def test_a_state_of_other_schedules_changes_nothing() -> None:
+    tool = optimizer()
+    chain = M.ChainedScheduler([M.StepLR(tool, 2), M.ExponentialLR(tool, 0.5)])
+    other = M.ChainedScheduler([M.StepLR(tool, 2), M.ConstantLR(tool)])
+    other.step()
+    before = copy.deepcopy(chain.state_dict())
+    with pytest.raises(KeyError, match=r"ExponentialLR.load_state_dict: the state is not one of"):
+        chain.load_state_dict(other.state_dict())
+    with pytest.raises(ValueError, match="the state is of 1 schedulers, here are 2"):
+        chain.load_state_dict(M.ChainedScheduler([M.StepLR(tool, 2)]).state_dict())
+    assert chain.state_dict() == before
 
 
 def test_the_momentum_goes_the_other_way() -> None:

@@ -248,9 +248,10 @@ class Subset(Dataset):
             raise TypeError(at("Subset: indices must be a list of integers, not "
                                f"{typed(indices)}"))
         self.dataset: Any = dataset
-        if np.asarray(indices).dtype.kind not in "iub" and np.size(indices):
-            raise TypeError(at("Subset: indices must be integers, not "
-                               f"{typed(indices)}"))
+        if np.asarray(indices).dtype.kind not in "iu" and np.size(indices):
+            mask = np.asarray(indices).dtype == bool
+            raise TypeError(at(f"Subset: indices must be integers, not {typed(indices)}"
+                               f"{'; numpy.flatnonzero(mask) gives those of a mask' * mask}"))
         self.indices = np.asarray(indices, np.int64).reshape(-1)
         if self.indices.size and not (
                 self.indices.min() >= 0 and self.indices.max() < len(dataset)):

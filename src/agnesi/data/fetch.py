@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core.op import in_user_code, is_accident, typed
 from agnesi.core.support.errors import at, call_user
-from agnesi.data.collate import default_collate
+from agnesi.data import collate as collating
 from agnesi.data.dataset import as_tensor
 from agnesi.data.draws import begin_batch
 from agnesi.data.streams import MappedStream
@@ -36,7 +36,8 @@ class Fetch:
         #: What samples come from.
         self.source = dataset
         self.whole = not stream and not single and collate is None and hasattr(dataset, "take")
-        self.collate = collate or (_alone if single else default_collate)
+        # By its module: only what stands there can be pickled.
+        self.collate = collate or (_alone if single else collating.default_collate)
 
     def __getstate__(self) -> dict[str, Any]:
         """A stream is read in one place, and not sent to workers."""

@@ -253,7 +253,7 @@ class DataLoader(Written):
             return map(self._fetch, tasks)
         if self.worker_type == "thread":
             return in_threads(self._fetch, tasks, self.num_workers,
-                              self.num_workers * self.prefetch_factor)
+                              self.num_workers * self.prefetch_factor, self.timeout)
         return self._in_processes(tasks)
 
     def _in_processes(self, tasks: Iterator[Task]) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import threading
 import weakref
@@ -64,9 +65,9 @@ class Workers:
                 others = [w.connection for w in self.workers]
                 self.workers.append(_Worker(k, context, fetch, others, init))
         except BaseException:
-            _stop(self.workers)
+            _stop(self.workers, os.getpid())
             raise
-        self.stop = weakref.finalize(self, _stop, self.workers)
+        self.stop = weakref.finalize(self, _stop, self.workers, os.getpid())
         threading.Thread(target=_listen, args=(weakref.ref(self), self.workers),
                          name="agnesi-loader", daemon=True).start()
 
@@ -155,8 +156,10 @@ def _broken(owner: weakref.ref[Workers], worker: _Worker) -> bool:
     return True
 
 
-def _stop(workers: list[_Worker]) -> None:
-    """End the processes, politely at first."""
+def _stop(workers: list[_Worker], owner: int) -> None:
+    """End the processes, politely at first; those of its parent are none of a forked process."""
+    if os.getpid() != owner:
+        return
     for worker in workers:
         with contextlib.suppress(OSError, ValueError):
             worker.connection.send(None)

@@ -23,7 +23,7 @@ class Failure:
     """An error of a batch, on its way to the process that waits for the batch."""
 
     def __init__(self, error: BaseException, told: str) -> None:
-        self.told = told
+        self.told, self.shown = told, traceback.format_exception_only(error)[-1].strip()
         try:
             self.error = pickle.dumps(error)
         except Exception:
@@ -31,7 +31,7 @@ class Failure:
 
     def again(self, worker: str, number: int) -> Exception:
         """The same error here, with a note of what happened there."""
-        error: Exception = RuntimeError(f"{worker} failed")
+        error: Exception = RuntimeError(f"{worker} failed: {self.shown}")
         with contextlib.suppress(Exception):
             found = pickle.loads(self.error)
             error = found if isinstance(found, Exception) else error
@@ -46,12 +46,21 @@ def work(k: int, connection: Connection, others: list[Connection], fetch: Fetch,
     for other in others:  # so that every worker sees when that process is gone
         other.close()
     set_num_threads(1)
-    if init is not None:
-        init(k)
+    failed = _begun(k, init)
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while (message := connection.recv()) is not None:
             run, task = message
-            send(connection, (run, task.number, _made(fetch, task)))
+            send(connection, (run, task.number, failed or _made(fetch, task)))
+
+
+def _begun(k: int, init: Callable[[int], Any] | None) -> Failure | None:
+    """Call the user's function that comes first; its error is that of each batch."""
+    try:
+        if init is not None:
+            init(k)
+    except Exception as error:
+        return Failure(error, traceback.format_exc())
+    return None
 
 
 def _made(fetch: Fetch, task: Task) -> Any:

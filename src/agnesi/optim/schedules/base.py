@@ -172,12 +172,31 @@ class Scheduler(Written):
         if not isinstance(state, Mapping):
             raise TypeError(at(f"{type(self).__name__}.load_state_dict takes a mapping of names to "
                                f"values, not {typed(state)}; state_dict() gives one"))
+        self._check_known(state)
+        for name, value in state.items():
+            held = getattr(self, name)
+            if _are_schedules(held):
+                for schedule, own in zip(held, value, strict=True):
+                    schedule.load_state_dict(own)
+            else:
+                setattr(self, name, value)
+        self.begin()
+
+    def _check_known(self, state: Mapping[str, Any]) -> None:
+        """Refuse a state of another schedule, or of one that is made of others."""
         known = self.state_dict()
         if known.keys() != state.keys():
             raise MissingKeyError(at(f"{type(self).__name__}.load_state_dict: the state is not one "
                                      f"of this schedule: {differing(known, state)}"))
-        vars(self).update(state)
-        self.begin()
+        for name, value in state.items():
+            held = getattr(self, name)
+            if not _are_schedules(held):
+                continue
+            if len(held) != len(value):
+                raise ValueError(at(f"{type(self).__name__}.load_state_dict: the state is of "
+                                    f"{len(value)} schedulers, here are {len(held)}"))
+            for schedule, own in zip(held, value, strict=True):
+                schedule._check_known(own)
 
     def rate(self, epoch: float) -> float:
         """The learning rate of an epoch, for the group whose ``base_lr`` there is.
@@ -197,6 +216,10 @@ class Scheduler(Written):
         """
         self.epoch = self.epoch + 1 if epoch is None else epoch
         self.begin()
+
+
+def _are_schedules(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Scheduler)
 
 
 def _is_code(value: Any) -> bool:
