@@ -204,14 +204,15 @@ class Classifier(ClassifierMixin, Estimator):
         known = None if classes is None else np.unique(classes)
         if known is None and self.is_multilabel_:
             known = np.arange(y.shape[1])
-        if not again and known is None:
+        if again:
+            if known is not None and not np.array_equal(known, self.classes_):
+                raise ValueError(at(f"Classifier: classes={classes!r} is not the same as on last "
+                                    f"call to partial_fit, was: {self.classes_!r}"))
+        elif known is None:
             raise ValueError(at("Classifier: the first partial_fit needs all classes: "
                                 "partial_fit(X, y, classes=...)"))
-        if not again:
+        else:
             self.classes_ = known
-        elif known is not None and not np.array_equal(known, self.classes_):
-            raise ValueError(at(f"Classifier: classes={classes!r} is not the same as on last call "
-                                f"to partial_fit, was: {self.classes_!r}"))
         self._learn(X, self._numbers(X, y), weights, len(self.classes_), again=again, epochs=1)
         return self
 
