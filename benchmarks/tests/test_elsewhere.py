@@ -14,13 +14,14 @@ import agnesi as ag
 from agnesi import nn, optim, symbolic
 from agnesi.core.support import migration_hints
 from agnesi.core.support.migration_hints import jax as jaxs
-from agnesi.core.support.migration_hints import layers, theano
+from agnesi.core.support.migration_hints import jax_libraries, layers, theano
 from agnesi.core.support.migration_hints import numpy as numpys
 from agnesi.core.support.migration_hints import torch as torches
 from tests.api.names import foreign
 
 torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
+optax = pytest.importorskip("optax")
 pytensor = pytest.importorskip("pytensor")
 pytensor_tensor = pytest.importorskip("pytensor.tensor")
 jax.config.update("jax_enable_x64", True)
@@ -57,6 +58,8 @@ LIBRARIES: dict[str, tuple[str, Any, Callable[[Any], Any]]] = {
     "torch": (torches.TORCH, torch, torch.tensor), "nn": (layers.NN, torch.nn, torch.tensor),
     "functional": (layers.FUNCTIONAL, torch.nn.functional, torch.tensor),
     "jax": (jaxs.JAX, jax, jax.numpy.asarray), "lax": (jaxs.LAX, jax.lax, jax.numpy.asarray),
+    "jax.nn": (jax_libraries.FUNCTIONAL, jax.nn, jax.numpy.asarray),
+    "optax": (jax_libraries.LOSSES, optax, jax.numpy.asarray),
     "numpy": (numpys.NUMPY, np, np.array), "theano": (theano.TENSOR, pytensor_tensor, np.array),
 }
 ROWS = [(name, *row) for name, (text, *_) in LIBRARIES.items() for row in foreign.calls(text)]
@@ -94,7 +97,14 @@ NAMESPACES = {
     "lr_scheduler": (torch.optim.lr_scheduler, optim.lr_scheduler,
                      "module 'agnesi.optim.lr_scheduler'"),
     "jax": (jax, ag, "module 'agnesi'"), "jax.numpy": (jax.numpy, ag, "module 'agnesi'"),
-    "jax.lax": (jax.lax, ag, "module 'agnesi'"), "numpy": (np, ag, "module 'agnesi'"),
+    "jax.lax": (jax.lax, ag, "module 'agnesi'"),
+    "jax.nn": (jax.nn, nn.functional, "module 'agnesi.nn.functional'"),
+    "jax.nn.initializers": (jax.nn.initializers, nn.init, "module 'agnesi.nn.init'"),
+    "jax.tree": (jax.tree, ag.tree, "module 'agnesi.tree'"),
+    "jax.tree_util": (jax.tree_util, ag.tree, "module 'agnesi.tree'"),
+    "jax.random": (jax.random, ag.random, "module 'agnesi.random'"),
+    "optax": (optax, optim, "module 'agnesi.optim'"),
+    "numpy": (np, ag, "module 'agnesi'"),
     "pytensor": (pytensor, ag, "module 'agnesi'"),
     "pytensor.tensor": (pytensor_tensor, symbolic, "module 'agnesi.symbolic'"),
     "Tensor": (torch.Tensor, ag.Tensor, "Tensor"),

@@ -19,7 +19,7 @@ from agnesi.compat import chainer, torch7
 from agnesi.compat.autograd import scipy
 from agnesi.compat.torch7 import nn as torch7nn
 from agnesi.core.support import migration_hints
-from agnesi.core.support.migration_hints import jax, layers, theano, torch
+from agnesi.core.support.migration_hints import jax, jax_libraries, layers, theano, torch
 from agnesi.core.support.migration_hints import numpy as numpys
 from tests.api.names import foreign
 
@@ -33,7 +33,8 @@ OWNERS: dict[str, Any] = {
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
         "amp", "autograd", "cuda", "cuda.amp", "data", "distributed", "distributions",
         "distributions.constraints", "fft", "func", "image", "linalg",
-        "metrics", "nn.parallel", "nn.utils", "special", "testing", "utils", "utils.data")},
+        "metrics", "nn.init", "nn.parallel", "nn.utils", "special", "testing", "tree",
+        "utils", "utils.data")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
     "Workers": object.__new__(ag.distributed.Workers),
@@ -56,11 +57,13 @@ KNOWN: dict[str, Any] = {
         optim.SGD([W], 0.1), 1),
 }
 KNOWN["f"]()
-#: Modules of Python's that hints name.
-PYTHONS = ("copy", "warnings", "concurrent", "timeit", "itertools", "math", "multiprocessing")
+#: Modules of others that hints name.
+PYTHONS = ("copy", "warnings", "concurrent", "timeit", "itertools", "math", "multiprocessing",
+           "scipy")
 TEXTS = {
     "torch": torch.TORCH, "nn": layers.NN, "functional": layers.FUNCTIONAL, "jax": jax.JAX,
-    "lax": jax.LAX, "numpy": numpys.NUMPY, "theano": theano.TENSOR,
+    "lax": jax.LAX, "jax.nn": jax_libraries.FUNCTIONAL, "optax": jax_libraries.LOSSES,
+    "numpy": numpys.NUMPY, "theano": theano.TENSOR,
 }
 ROWS = [(place, *row) for place, text in TEXTS.items() for row in foreign.calls(text)]
 
@@ -114,7 +117,7 @@ def test_what_is_told_exists(owner: str) -> None:
 
 
 def test_forms_of_names_tell_what_exists() -> None:
-    for forms in (torch.FORMS, jax.FORMS, theano.FORMS, layers.FORMS):
+    for forms in (torch.FORMS, jax.FORMS, theano.FORMS, layers.FORMS, jax_libraries.FORMS):
         for _, told in forms:
             for code in re.findall("`([^`]+)`", told):
                 _attributes(code)

@@ -92,7 +92,7 @@ class _Text:
             taken = f"(*{value},)" if plain else f"{self.name(exact)}((*{value},))"
             self.require(f"{taken} == {self.name(keys)}")
             value += ".values()"
-        elif hasattr(tree.kind, "__dataclass_fields__"):
+        elif tree.has_fields:
             value = ", ".join(f"{value}.{field}" for field in tree.extra) + ","
         else:
             parts, extra = self.name(), self.name()

@@ -367,10 +367,8 @@ def _taken(value: Any, found: Sequence[Any], given: Sequence[Any]) -> Any:
 def _is_simple(tree: Tree) -> bool:
     """Return whether all containers are such that ``_put`` knows."""
     return all(
-        kind is None or kind in (list, tuple, dict, type(None))
-        or hasattr(kind, "__dataclass_fields__")
-        or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-        for kind in (t.kind for t in tree.walk()))
+        t.kind in (None, list, tuple, dict, type(None)) or t.has_fields or t.is_named_tuple
+        for t in tree.walk())
 
 
 def _put(tree: Tree, nest: Any, i: int, value: Any) -> None:

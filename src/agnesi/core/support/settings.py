@@ -103,6 +103,8 @@ def instead(name: str) -> str:
     """The setting whose name is alike, or all there are."""
     import difflib  # late: few need it
 
+    if name == "update":  # JAX's function
+        return "write ag.config.name = value, such as ag.config.default_float = 'float64'"
     near = difflib.get_close_matches(name, DEFAULTS, 1, 0.75)
     return f"did you mean {near[0]!r}?" if near else f"there are {sorted(DEFAULTS)}"
 

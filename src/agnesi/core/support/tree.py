@@ -15,6 +15,7 @@ from dataclasses import fields
 from typing import Any
 
 from agnesi.core.support.errors import at
+from agnesi.core.support.record import record
 
 Take = Callable[[Any], tuple[Iterable[Any], Any]]
 Build = Callable[[Any, Iterable[Any]], Any]
@@ -41,6 +42,39 @@ def exact(value: Any) -> Any:
     if all(hasattr(value, a) for a in ("tobytes", "dtype")) and kind is not type:  # NumPy's
         return kind, value.dtype, getattr(value, "shape", ()), value.tobytes()
     return kind, value
+
+
+@record
+class DictKey:
+    """A step of a path into a nest: the entry of a dict."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+
+@record
+class SequenceKey:
+    """A step of a path into a nest: an element of a list, a tuple or a registered class."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx}]"
+
+
+@record
+class GetAttrKey:
+    """A step of a path into a nest: a field of a dataclass or a named tuple."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+Key = DictKey | SequenceKey | GetAttrKey
 
 
 class Tree:
@@ -129,19 +163,40 @@ class Tree:
             if tree.kind is None:
                 found.append(name)
                 continue
-            names = [name + key for key in tree._keys()] if depth < _MAX_SHOWN_LEVELS else [
+            names = [f"{name}{key}" for key in tree._keys()] if depth < _MAX_SHOWN_LEVELS else [
                 name if depth > _MAX_SHOWN_LEVELS else name + "..."] * len(tree.children)
             stack += [(c, n, depth + 1) for c, n in zip(tree.children, names, strict=True)][::-1]
         return found
 
-    def _keys(self) -> Iterable[str]:
+    def keys(self) -> list[tuple[Key, ...]]:
+        """How to reach each leaf, step by step.
+
+        Returns
+        -------
+        list of tuple
+            For each leaf, in order, the keys on the way to it.
+        """
+        found = []
+        stack: list[tuple[Tree, tuple[Key, ...]]] = [(self, ())]
+        while stack:
+            tree, path = stack.pop()
+            if tree.kind is None:
+                found.append(path)
+                continue
+            steps = zip(tree.children, tree._keys(), strict=True)
+            stack += [(child, (*path, key)) for child, key in steps][::-1]
+        return found
+
+    def _keys(self) -> list[Key]:
         """How each child is reached."""
         kind: Any = self.kind
         if issubclass(kind, dict):
-            return [f"[{key!r}]" for key in self.extra]
-        if hasattr(kind, "__dataclass_fields__"):
-            return [f".{field}" for field in self.extra]
-        return [f"[{i}]" for i in range(len(self.children))]
+            return [DictKey(key) for key in self.extra]
+        if self.has_fields:
+            return [GetAttrKey(field) for field in self.extra]
+        if self.is_named_tuple:
+            return [GetAttrKey(field) for field in kind._fields]
+        return [SequenceKey(i) for i in range(len(self.children))]
 
     def build(self, leaves: Iterable[Any]) -> Any:
         """The nest of this shape that holds ``leaves``.
@@ -191,6 +246,29 @@ class Tree:
             What else its class needs.
         """
         return _REGISTRY[self._entry()][0](nest)
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether the children are the fields of a dataclass that is not registered as another
+        container.
+
+        Returns
+        -------
+        bool
+            For a leaf, False.
+        """
+        return self.kind is not None and self._entry() is _DATACLASS
+
+    @property
+    def is_named_tuple(self) -> bool:
+        """Whether it is a named tuple that is not registered as another container.
+
+        Returns
+        -------
+        bool
+            For a leaf, False.
+        """
+        return self.kind is not None and self._entry() is _NAMED_TUPLE
 
     def _entry(self) -> Any:
         kind: Any = self.kind

@@ -17,11 +17,14 @@ from typing import Any
 #: Which texts tell of an owner's names: files and their names, the first ones first.
 _TEXTS = {
     "module 'agnesi'": "torch.TORCH jax.JAX jax.JNP numpy.NUMPY theano.THEANO jax.LAX "
-                       "theano.TENSOR",
-    "module 'agnesi.nn'": "layers.NN", "module 'agnesi.nn.functional'": "layers.FUNCTIONAL",
-    "module 'agnesi.optim'": "layers.OPTIM",
+                       "theano.TENSOR jax_libraries.EQUINOX",
+    "module 'agnesi.nn'": "layers.NN jax_libraries.NN",
+    "module 'agnesi.nn.functional'":
+        "layers.FUNCTIONAL jax_libraries.FUNCTIONAL jax_libraries.LOSSES",
+    "module 'agnesi.nn.init'": "jax_libraries.INIT", "module 'agnesi.tree'": "jax_libraries.TREE",
+    "module 'agnesi.optim'": "layers.OPTIM jax_libraries.OPTAX jax_libraries.LOSSES",
     "module 'agnesi.optim.lr_scheduler'": "layers.SCHEDULES",
-    "module 'agnesi.random'": "numpy.RANDOM",
+    "module 'agnesi.random'": "numpy.RANDOM jax_libraries.RANDOM",
     "module 'agnesi.symbolic'": "theano.TENSOR theano.THEANO",
     "module 'agnesi.autograd'": "modules.AUTOGRAD", "module 'agnesi.func'": "modules.FUNC",
     "module 'agnesi.utils'": "modules.UTILS", "module 'agnesi.utils.data'": "modules.DATA",
@@ -49,7 +52,7 @@ _TEXTS = {
 #: Which forms of names tell something where no text does.
 _FORMS = {
     "module 'agnesi'": ("torch", "jax"), "module 'agnesi.symbolic'": ("theano",),
-    "module 'agnesi.nn.functional'": ("layers",),
+    "module 'agnesi.nn.functional'": ("layers",), "module 'agnesi.optim'": ("jax_libraries",),
 }
 
 

@@ -10,7 +10,7 @@ numpy : `ag` itself
 lax : `ag.scan`, `ag.cond`, `ag.while_loop`, `ag.conv2d`
 tree_util : `ag.tree`
 scipy stats : `ag.special`, `ag.linalg`, `ag.distributions`
-flatten_util : `nn.utils.parameters_to_vector`
+flatten_util : `nn.utils.parameters_to_vector`, of `ag.tree.leaves(nest)`
 PRNGKey : `ag.manual_seed(0)`: generators are state, which `jit` finds
 tree_map : `ag.tree.map`
 debug : `ag.print`, `ag.callback`

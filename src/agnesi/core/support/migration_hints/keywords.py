@@ -32,6 +32,7 @@ mesh_dim_names axis_names | Mesh : `names`
 num_replicas seed | ShardedBatches : nothing: it knows all processes
 tau communication_period | Central RayCentral : `every`
 beta moving_rate elasticity | EASGD : `alpha`
+lower | cholesky : `upper`, which is False by default
 allow_unused | grad : `disconnected='none'`
 allow_unused disconnected_inputs return_disconnected materialize_grads | grad : `disconnected`
 inputs | grad : `wrt`

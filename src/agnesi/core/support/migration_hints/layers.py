@@ -58,7 +58,9 @@ summary : `print(model)`, or `ag.inspect.listing`
 get_weights weights trainable_variables trainable_weights variables params : `model.parameters()`,
     or `model.state_dict()`
 set_weights load_weights save_weights : `model.load_state_dict(state)`; `ag.save`, `ag.load`
-init : nothing: layers have parameters when they are made
+init lazy_init setup param variable is_initializing make_rng sow bind unbind : nothing: layers have
+    parameters when they are made, in `__init__`
+tabulate : `ag.nn.summary(model, x)`
 backward : `loss.backward()`
 copy clone : `copy.deepcopy(model)`
 add : `nn.Sequential.append`, of a container

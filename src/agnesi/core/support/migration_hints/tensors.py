@@ -20,7 +20,8 @@ int_repr dequantize q_per_channel_axis q_per_channel_scales q_per_channel_zero_p
 grad_fn : `x.node`, or print it
 grad_dtype output_nr module_load as_subclass reinforce retains_grad volatile hash_tensor : `x.grad`,
     `x.requires_grad`, `x.is_leaf`
-at : `x[i] = v`
+at : `x[i] = v`, or `ag.set_subtensor(x[i], v)` and `ag.inc_subtensor(x[i], v)`, which leave `x`
+    as it is
 to_numpy : `x.numpy()`
 iloc loc iat : `x[i]`, whose axes have numbers and no names
 apply map applymap : a function of `x` itself, or `ag.vmap(f)(x)` for one of its rows
