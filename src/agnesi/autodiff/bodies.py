@@ -99,6 +99,9 @@ class BodyTrace:
                 )
             )
         self.since = next_serial()
+        #: Behind which numbers, and before which, nodes were made outside while it was under way.
+        self._left: list[int] = []
+        self._entered: list[int] = []
         #: The ``vmap`` that it began in, if any.
         self.examples = MODE.get().examples
         self.noticed: set[str] = set()
@@ -159,7 +162,17 @@ class BodyTrace:
 
     def is_own(self, node: Node) -> bool:
         """Return whether a node was made by the body."""
-        return node.serial >= self.since
+        n = node.serial
+        return n >= self.since and not any(
+            a < n < b for a, b in zip(self._left, self._entered, strict=False))
+
+    def leave(self) -> None:
+        """What is made from here on comes from outside."""
+        self._left.append(next_serial())
+
+    def enter(self) -> None:
+        """What is made from here on is the body's."""
+        self._entered.append(next_serial())
 
     def outward(self, node: Node) -> Node | None:
         """A node of the graph around that has the value of one of the body's in every step; None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import symbolic as T
 
 MASK = np.array([[True, False, True], [False, True, False]])
 
@@ -222,3 +223,36 @@ def test_reductions_in_loops_of_examples(reduce: Any, loop: Any, changing: bool)
     wanted = [float(program(row)) for row in rows]
     np.testing.assert_allclose(ag.vmap(program)(rows).numpy(), wanted, rtol=1e-6)
     np.testing.assert_allclose(ag.jit(ag.vmap(program))(rows).numpy(), wanted, rtol=1e-6)
+
+
+#: Of elements ``m`` that a mask selects around a loop or branch, whose body is the first to look.
+IN_BODIES = {
+    "one of them": lambda m, v: ag.fori_loop(
+        0, 3, lambda i, c: c + ag.cumsum(m * 2)[0], v.sum()),
+    "in a branch": lambda m, v: ag.cond(v[0] > 0, lambda: m[::-1][0], lambda: v[0]),
+    "carried and read": lambda m, v: ag.scan(
+        lambda c, i: (c * 2 + m, c.sum()), m, ag.arange(3.0))[1].sum(),
+    "until": lambda m, v: ag.while_loop(
+        lambda s: s[1].sum() < 100, lambda s: (s[0] + 1, s[1] * 2), (0, m))[1].sum(),
+    "in a loop in a loop": lambda m, v: ag.fori_loop(0, 3, lambda i, c: ag.fori_loop(
+        0, 2, lambda j, d: d + m[j], c), v.sum()),
+    "for each example": lambda m, v: ag.vmap(
+        lambda a: ag.fori_loop(0, 2, lambda i, c: c + m[0] * a, a))(v).sum(),
+}
+
+
+@pytest.mark.parametrize("name", IN_BODIES)
+def test_elements_that_a_body_is_the_first_to_look_at(name):
+    def f(v):
+        m = v[v > 0]
+        return IN_BODIES[name](m, v), m
+
+    x, values = T.dvector("x"), np.array([1.5, -2.0, 3.0])
+    t = ag.tensor(values, requires_grad=True)
+    wanted, elements = f(t)
+    wanted.backward()
+    y, m = f(x)
+    for found in (ag.function([x], [y, m, T.grad(y, x)])(values),
+                  ag.jit(lambda v: (*f(v), ag.grad(lambda v: f(v)[0])(v)))(ag.tensor(values))):
+        for a, b in zip(found, (wanted.detach(), elements.detach(), t.grad), strict=True):
+            np.testing.assert_allclose(np.asarray(a), b, rtol=1e-12)

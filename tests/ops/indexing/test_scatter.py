@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import symbolic as T
 from agnesi.optim import SGD
 
 RANDOM = np.random.default_rng(0)
@@ -253,6 +254,17 @@ def test_what_does_not_fit_is_refused(call, message):
     for mode in (call, ag.jit(call)):
         with pytest.raises(ag.ShapeError, match=re.escape(message)):
             mode(x)
+
+
+@pytest.mark.parametrize("several", [
+    lambda v: ag.repeat(v, 2), lambda v: ag.tile(v, 2), lambda v: ag.broadcast_to(v, (2, 4))])
+def test_elements_that_are_one_several_times_are_no_place(several):
+    def call(v):
+        return ag.inc_subtensor(several(v), 1.0)
+
+    for run in (call, ag.jit(call), lambda v: call(T.dvector("v"))):
+        with pytest.raises(TypeError, match="must be an indexed tensor"):
+            run(ag.zeros(4))
 
 
 I2, Z = ag.tensor([0, 1]), ag.tensor([1 + 2j, 3j])

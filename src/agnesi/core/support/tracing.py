@@ -5,7 +5,8 @@ Outside of ``core`` everybody asks here; only what is written out flat for speed
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -90,3 +91,21 @@ def finished(leaf: Any = None) -> str:
 def within(trace: Any) -> switched:
     """A block in which operations of this thread go into ``trace``; None is none."""
     return switched(trace=None) if trace is None else traced(trace)
+
+
+@contextmanager
+def around(trace: Any) -> Iterator[None]:
+    """A block in which operations go into ``trace`` if only bodies of loops and branches lie
+    between it and the present one; these take what is made for values from outside."""
+    left, inner = [], current_trace()
+    while inner is not trace and hasattr(inner, "leave"):
+        left.append(inner)
+        inner = inner.around
+    for t in left:
+        t.leave()
+    try:
+        with within(inner):
+            yield
+    finally:
+        for t in left:
+            t.enter()

@@ -215,9 +215,14 @@ def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
             continue
         apart += [1, n] if before else [n, 1]
         wide += [count, n] if before else [n, count]
+    spreaded = spread.broadcast_to(reshape(x, tuple(apart)), tuple(wide))
+    sizes = tuple(n * c for n, c in zip(shape, counts, strict=True))
     # A copy: what is repeated once would otherwise lie where the operand does.
-    spreaded = apply(COPY, spread.broadcast_to(reshape(x, tuple(apart)), tuple(wide)))
-    return reshape(spreaded, tuple(n * c for n, c in zip(shape, counts, strict=True)))
+    if not is_known(x):
+        return apply(COPY, reshape(spreaded, sizes))
+    found = reshape(apply(COPY, spreaded), sizes)
+    found._view = None  # nobody has what it would be a view of
+    return found
 
 
 @public

@@ -19,10 +19,10 @@ from agnesi.core.ir.dims import product
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import ShapeError, TraceError, Where, at, user_where
 from agnesi.core.support.record import record
-from agnesi.core.support.tracing import is_known
+from agnesi.core.support.tracing import around, is_known
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import refusal, refuse, size_of
 from agnesi.ops.base import arith
@@ -194,12 +194,15 @@ class Selection(Tensor):
     tests of all of them give numbers.  Whatever else looks at it gets the elements themselves.
     """
 
-    __slots__ = ("is_region", "part", "taken", "whole", "written")
+    __slots__ = ("is_region", "part", "taken", "trace", "whole", "written")
 
     #: Whether it is what a key took from a tensor, and not other values in the place of that.
     is_region: bool
     part: Part
     taken: Node | None
+    #: Where it was written: its elements are put side by side there, not in the body of a loop or
+    #: branch that is the first to look at them.
+    trace: Any
     whole: Any
     written: Where
 
@@ -225,7 +228,8 @@ class Selection(Tensor):
         """The elements side by side."""
         if self.taken is None:
             try:
-                self.taken = graph_node(self._side_by_side())
+                with around(self.trace):
+                    self.taken = graph_node(self._side_by_side())
             except TraceError as error:
                 part = self.part
                 operands = called("getitem", (part.view, part.mask)) if part.first is None else (
@@ -305,7 +309,8 @@ class Selection(Tensor):
     @property
     def is_unsized(self) -> bool:
         """Whether nobody can know here how many elements there are."""
-        return self._lazy and refusal(self.part.total) is not None
+        with around(self.trace):
+            return self._lazy and refusal(self.part.total) is not None
 
     def through(self, op: Op, xs: Sequence[Tensor]) -> Tensor | None:
         """Return an operation applied to the whole; None where it has to see the elements."""
@@ -387,7 +392,7 @@ def selection(part: Part, whole: Tensor | None = None) -> Selection:
     t = Selection.__new__(Selection)
     t.array = t.taken = None
     t._grad = t._view = t._version = t._name = None
-    t.part = part
+    t.part, t.trace = part, STATE.trace
     t.written = user_where(2)
     ones = as_tensor(1, part.view.dtype)
     t.whole = where(part.lying, part.view, ones) if whole is None else whole

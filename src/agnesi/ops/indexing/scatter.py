@@ -361,6 +361,9 @@ class Place:
                     "selection is known in graphs only, so write ag.index_put(x, key, value) here"
                 )
             part = self.steps[-1][2]
+        if type(self.steps[-1][0]) is expand.BroadcastTo:
+            raise TypeError("the operand must be an indexed tensor, x[...]; several elements of "
+                            "this one are one element of what it was broadcast from")
 
     @staticmethod
     def _op(part: Tensor) -> Any:
