@@ -95,7 +95,7 @@ def test_graphs_are_walked():
     assert order == ["exp", "multiply", "sum", "add"]
     assert x in theano.gof.graph.ancestors([e]) and e in theano.gof.graph.variables([x], [e])
     with pytest.raises(AttributeError, match="rewrite_rule"):
-        theano.gof.local_optimizer  # noqa: B018
+        theano.gof.Optimizer  # noqa: B018
 
 
 def test_operations_are_equal_by_their_properties_and_named_by_them():

@@ -22,6 +22,7 @@ from agnesi.compat.theano import loops as scan_module
 from agnesi.compat.theano import methods as methods
 from agnesi.compat.theano import misc as misc
 from agnesi.compat.theano import printing as printing
+from agnesi.compat.theano import rewriting as rewriting
 from agnesi.compat.theano import sandbox as sandbox
 from agnesi.compat.theano import scalar as scalar
 from agnesi.compat.theano import sparse as sparse
@@ -64,8 +65,12 @@ for _name in ("scan_module", "scan_module.scan", "scan_module.scan_utils", "scan
               "scan", "scan.basic", "scan.utils", "scan.views"):
     sys.modules[f"{__name__}.{_name}"] = scan_module
 #: Modules whose names are all in others.
-for _name, _module in (("configparser", config), ("configdefaults", config),
-                       ("sparse.basic", sparse), ("scalar.basic", scalar), ("gpuarray", gpuarray)):
+for _name, _module in (
+        ("configparser", config), ("configdefaults", config), ("sparse.basic", sparse),
+        ("scalar.basic", scalar), ("gpuarray", gpuarray), ("tensor.opt", rewriting),
+        ("tensor.rewriting", rewriting), ("tensor.rewriting.basic", rewriting),
+        ("graph.rewriting", rewriting), ("graph.rewriting.basic", rewriting), ("graph", gof),
+        ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof)):
     sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
 configparser = configdefaults = config
 version = __version__ = "1.0.5"

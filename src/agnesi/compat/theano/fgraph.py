@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.types import Apply, variable_of
 from agnesi.compat.theano.variable import Variable
 
@@ -41,7 +42,7 @@ class FunctionGraph:
 
     def toposort(self) -> list[Apply]:
         """Return the operations, each behind what it needs."""
-        return [Apply(n.op, [variable_of(m) for m in n.inputs], [variable_of(n)])
+        return [Apply(op_of(n.op), [variable_of(m) for m in n.inputs], [variable_of(n)])
                 for n in self._graph.nodes if n.op is not None]
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.types import Apply
 from agnesi.compat.theano.variable import wrapped
 from agnesi.core.interpret import watched
@@ -119,7 +120,7 @@ class MonitorMode(_Watching):
             known[node] = value
             if node.op is None:
                 return
-            told = Apply(node.op, [wrapped(symbol(n)) for n in node.inputs], [
+            told = Apply(op_of(node.op), [wrapped(symbol(n)) for n in node.inputs], [
                 wrapped(symbol(node))])
             fn = _Thunk([[known.get(n)] for n in node.inputs], [[value]])
             for f in (self.pre_func, self.post_func):

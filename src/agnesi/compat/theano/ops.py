@@ -98,6 +98,7 @@ class Op:
         if (infer := self._infer(node, kinds)) is not None:
             options["infer"] = infer
         perform.__name__ = type(self).__name__
+        perform.__dict__["made_by"] = self
         return userops.op(perform, **options)
 
     def _filled(self, i: int, found: np.ndarray, told: TensorType) -> np.ndarray:

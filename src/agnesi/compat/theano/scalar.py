@@ -6,8 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.theano.opclasses import name_of, named
 from agnesi.compat.theano.types import TensorType
 from agnesi.core.keywords import strictly as _strictly
+
+#: Classes that are not called as their functions are.
+_CLASSES = {"TrueDiv": "true_div", "IntDiv": "int_div", "Abs": "abs_", "Pow": "pow",
+            "Second": "fill"}
 
 
 def upcast(*dtypes: str) -> str:
@@ -34,6 +39,17 @@ complex_types = tuple(t for n, t in _TYPES.items() if n.startswith("complex"))
 integer_types = int_types + uint_types
 discrete_types = (_TYPES["bool"], *integer_types)
 continuous_types = float_types + complex_types
+
+
+def __getattr__(name: str) -> Any:
+    """``theano.scalar.exp`` and ``Exp``: what elementwise operations do with single numbers."""
+    from agnesi.compat.theano import tensor
+
+    lower = _CLASSES.get(name, name.lower())
+    made = None if name.startswith("_") else getattr(tensor, lower, None)
+    if not callable(made) or isinstance(made, type):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return named(name, str(name_of(made))) if name[0].isupper() else made
 
 
 _strictly(__name__)

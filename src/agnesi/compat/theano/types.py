@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.symbolic import variable
+from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.variable import (
     ATTRIBUTES,
     VARIABLES,
@@ -117,7 +118,7 @@ def owner_of(x: Variable) -> Apply | None:
     node = getattr(x.tensor, "node", None)
     if isinstance(x, (Constant, SharedVariable)) or node is None or node.op is None:
         return None
-    return Apply(node.op, [variable_of(n) for n in node.inputs], [x])
+    return Apply(op_of(node.op), [variable_of(n) for n in node.inputs], [x])
 
 
 def variable_of(node: Any) -> Variable:

@@ -10,6 +10,16 @@ from agnesi.compat.theano.fgraph import FunctionGraph as FunctionGraph
 from agnesi.compat.theano.fgraph import ancestors as ancestors
 from agnesi.compat.theano.fgraph import inputs as inputs
 from agnesi.compat.theano.ops import Op as Op
+from agnesi.compat.theano.rewriting import EquilibriumOptimizer as EquilibriumOptimizer
+from agnesi.compat.theano.rewriting import LocalOptGroup as LocalOptGroup
+from agnesi.compat.theano.rewriting import LocalOptimizer as LocalOptimizer
+from agnesi.compat.theano.rewriting import OpSub as OpSub
+from agnesi.compat.theano.rewriting import PatternSub as PatternSub
+from agnesi.compat.theano.rewriting import TopoOptimizer as TopoOptimizer
+from agnesi.compat.theano.rewriting import in2out as in2out
+from agnesi.compat.theano.rewriting import local_optimizer as local_optimizer
+from agnesi.compat.theano.rewriting import node_rewriter as node_rewriter
+from agnesi.compat.theano.rewriting import out2in as out2in
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.types import TensorType as TensorType
 from agnesi.compat.theano.variable import Constant as Constant
@@ -49,15 +59,15 @@ def variables(i: Iterable[Variable], o: Iterable[Variable]) -> list[Variable]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("local_optimizer", "node_rewriter", "Optimizer", "PatternSub", "OpSub"):
+    if name in ("Optimizer", "GlobalOptimizer", "GraphRewriter", "Feature"):
         raise AttributeError(
-            f"theano.gof has no {name!r} here: rules are written with "
-            "agnesi.rewrite.rewrite_rule(pattern, replacement) (docs/extending.md)")
+            f"theano.gof has no {name!r} here: rules for whole graphs are written with "
+            "agnesi.rewrite.rewrite_rule(whole_graph=True) (docs/extending.md)")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 #: Theano's modules of it, whose names are all here.
-for _name in ("graph", "op", "fg", "type", "utils"):
+for _name in ("graph", "op", "opt", "fg", "type", "utils"):
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]
 
 

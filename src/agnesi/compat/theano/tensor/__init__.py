@@ -14,6 +14,7 @@ import numpy as np
 import agnesi
 from agnesi.api import special as _special
 from agnesi.api import symbolic as _symbolic
+from agnesi.compat.theano.opclasses import *  # noqa: F403
 from agnesi.compat.theano.tensor.closeness import _allclose as _allclose
 from agnesi.compat.theano.tensor.creation import *  # noqa: F403
 from agnesi.compat.theano.tensor.derivatives import *  # noqa: F403
@@ -50,7 +51,7 @@ _RENAMED = {
 _MODULES = ("fft", "inplace", "nlinalg", "nnet", "shared_randomstreams", "signal", "slinalg",
             "special", "xlogx")
 #: Theano's other modules, whose names are all here.
-for _name in ("basic", "blas", "elemwise", "extra_ops", "math", "opt", "raw_random", "sharedvar",
+for _name in ("basic", "blas", "elemwise", "extra_ops", "math", "raw_random", "sharedvar",
               "sort", "subtensor", "type", "utils", "var", "variable"):
     sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]
 

@@ -1,0 +1,120 @@
+"""Rewrites of one's own in Theano's words: rules for a node, patterns, the database."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import agnesi.compat.theano as theano
+import agnesi.compat.theano.tensor as T
+from agnesi.compat.theano import gof
+from agnesi.compat.theano.compile import optdb
+from agnesi.compat.theano.gof import local_optimizer
+from agnesi.compat.theano.tensor.opt import register_canonicalize, register_specialize
+
+VALUES = np.array([[1.0, 2.0], [700.0, -3.0]])
+
+
+class Doubled(theano.Op):
+    __props__ = ()
+
+    def make_node(self, x):
+        return theano.Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = inputs[0] * 2
+
+
+@pytest.fixture
+def registered():
+    names = []
+    yield names
+    for name in names:
+        optdb.remove(name)
+
+
+def ops(f):
+    return [node.op.name for node in f.maker.fgraph.toposort()]
+
+
+def test_operations_are_equal_to_what_makes_them():
+    x, y = T.dmatrices("x", "y")
+    e, p = T.exp(x).owner.op, T.dot(x, y).owner.op
+    assert e == T.exp and e != T.log and e == T.exp(y).owner.op and {e: 1}[T.exp(y).owner.op] == 1
+    assert isinstance(e, T.Elemwise) and isinstance(e.scalar_op, theano.scalar.Exp)
+    assert e.scalar_op == theano.scalar.exp and not isinstance(e, T.Dot)
+    assert p == T.dot and isinstance(p, T.Dot) and not hasattr(p, "scalar_op")
+    assert isinstance(x.sum(axis=0).owner.op, T.elemwise.Sum)
+    assert isinstance(x.T.owner.op, T.DimShuffle) and isinstance(x[1:].owner.op, T.Subtensor)
+    assert (x * y).owner.op == T.mul and (x / y).owner.op == T.true_div
+    assert isinstance(Doubled()(x).owner.op, Doubled)
+    with pytest.raises(TypeError, match="by the functions of"):
+        T.Elemwise(theano.scalar.exp)
+
+
+def test_a_rule_of_a_node_runs_in_functions(registered):
+    @register_canonicalize
+    @local_optimizer([T.log])
+    def log_of_exp_twice(node):
+        (x,) = node.inputs
+        if x.owner and x.owner.op == T.exp:
+            return [x.owner.inputs[0] * 2]
+
+    registered.append("log_of_exp_twice")
+    x = T.dmatrix("x")
+    f = theano.function([x], T.log(T.exp(x)))
+    np.testing.assert_array_equal(f(VALUES), VALUES * 2)  # it comes before agnesi's rule
+    assert ops(f) == ["multiply"]
+    with pytest.raises(ValueError, match="log_of_exp_twice"):
+        register_canonicalize(log_of_exp_twice)
+
+
+def test_rules_of_operations_of_ones_own(registered):
+    @local_optimizer([Doubled])
+    def doubled_twice(node):
+        (x,) = node.inputs
+        return [x.owner.inputs[0] * 4] if x.owner and isinstance(x.owner.op, Doubled) else False
+
+    x = T.dmatrix("x")
+    optdb.register("twice", gof.opt.in2out(doubled_twice), 60, "fast_run")
+    registered.append("twice")
+    f = theano.function([x], Doubled()(Doubled()(x)))
+    np.testing.assert_array_equal(f(VALUES), VALUES * 4)
+    assert ops(f) == ["multiply"]
+
+
+def test_patterns_and_operations_in_the_place_of_others(registered):
+    optdb.register("root", gof.PatternSub((T.mul, (T.sqrt, "x"), (T.sqrt, "x")), "x"), 0.5)
+    optdb.register("sines", gof.OpSub(T.tanh, T.sin), 60, "fast_run")
+    registered += ["root", "sines"]
+    x, y = T.dmatrices("x", "y")
+    f = theano.function([x, y], T.tanh(T.sqrt(x) * T.sqrt(x)) + T.sqrt(x) * T.sqrt(y))
+    np.testing.assert_allclose(f([[1.0]], [[4.0]]), [[np.sin(1) + 2]])
+
+
+@pytest.mark.parametrize(("tracks", "found", "text"), [
+    ([T.arcsinh], lambda node: 3, "returned 3: a rule returns a list"),
+    ([T.arcsinh], lambda node: [node.inputs[0].sum()], "changes a type"),
+    ([T.mean], lambda node: None, "does not make one operation"),
+    (T.exp, lambda node: None, r"takes a list of what makes operations.*local_optimizer\(\[T.exp"),
+])
+def test_what_a_rule_may_not_do(registered, tracks, found, text):
+    x = T.dmatrix("x")
+    with pytest.raises((TypeError, ValueError), match=text):
+        register_specialize(local_optimizer(tracks)(found), name="rule")
+        registered.append("rule")
+        theano.function([x], T.arcsinh(x))(VALUES)
+
+
+def test_pytensors_names(registered):
+    from agnesi.compat.theano.graph.rewriting.basic import node_rewriter
+    from agnesi.compat.theano.tensor.rewriting.basic import register_stabilize
+
+    @register_stabilize("fast_run", name="hyperbolic")
+    @node_rewriter([T.arccosh])
+    def rule(fgraph, node):
+        return {node.outputs[0]: T.sinh(node.inputs[0])}
+
+    registered.append("hyperbolic")
+    x = T.dmatrix("x")
+    np.testing.assert_allclose(theano.function([x], T.arccosh(x))([[1.0]]), [[np.sinh(1)]])
