@@ -22,7 +22,6 @@ from agnesi.compat.theano import loops as scan_module
 from agnesi.compat.theano import methods as methods
 from agnesi.compat.theano import misc as misc
 from agnesi.compat.theano import printing as printing
-from agnesi.compat.theano import rewriting as rewriting
 from agnesi.compat.theano import sandbox as sandbox
 from agnesi.compat.theano import scalar as scalar
 from agnesi.compat.theano import sparse as sparse
@@ -41,6 +40,7 @@ from agnesi.compat.theano.gradient import Lop as Lop
 from agnesi.compat.theano.gradient import Rop as Rop
 from agnesi.compat.theano.gradient import grad as grad
 from agnesi.compat.theano.gradient import subgraph_grad as subgraph_grad
+from agnesi.compat.theano.graphs import rewriting as rewriting
 from agnesi.compat.theano.loops import foldl as foldl
 from agnesi.compat.theano.loops import foldr as foldr
 from agnesi.compat.theano.loops import map as map

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.theano.config import config
-from agnesi.compat.theano.fgraph import Maker
-from agnesi.compat.theano.fgraph import inputs as leaves_of
+from agnesi.compat.theano.graphs.fgraph import Maker
+from agnesi.compat.theano.graphs.fgraph import inputs as leaves_of
 from agnesi.compat.theano.modes import Mode, mode_of
 from agnesi.compat.theano.profiling import ProfileStats
 from agnesi.compat.theano.sparse_variable import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import agnesi
 from agnesi import inspect
-from agnesi.compat.theano.pretty import formula, tree
+from agnesi.compat.theano.graphs.pretty import formula, tree
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,7 @@ continuous_types = float_types + complex_types
 
 def __getattr__(name: str) -> Any:
     """``theano.scalar.exp`` and ``Exp``: what elementwise operations do with single numbers."""
-    from agnesi.compat.theano import tensor
-
+    tensor = importlib.import_module("agnesi.compat.theano.tensor")
     lower = _CLASSES.get(name, name.lower())
     made = None if name.startswith("_") else getattr(tensor, lower, None)
     if not callable(made) or isinstance(made, type):

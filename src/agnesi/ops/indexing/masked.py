@@ -19,10 +19,10 @@ from agnesi.core.ir.dims import product
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT, STATE
+from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError, TraceError, Where, at, user_where
 from agnesi.core.support.record import record
-from agnesi.core.support.tracing import around, is_known
+from agnesi.core.support.tracing import around, current_trace, is_known
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import refusal, refuse, size_of
 from agnesi.ops.base import arith
@@ -392,7 +392,7 @@ def selection(part: Part, whole: Tensor | None = None) -> Selection:
     t = Selection.__new__(Selection)
     t.array = t.taken = None
     t._grad = t._view = t._version = t._name = None
-    t.part, t.trace = part, STATE.trace
+    t.part, t.trace = part, current_trace()
     t.written = user_where(2)
     ones = as_tensor(1, part.view.dtype)
     t.whole = where(part.lying, part.view, ones) if whole is None else whole

@@ -10,6 +10,7 @@ from agnesi.compat.theano.functions import Out as Out
 from agnesi.compat.theano.functions import Param as Param
 from agnesi.compat.theano.functions import function as function
 from agnesi.compat.theano.functions import shared as shared
+from agnesi.compat.theano.graphs.rewriting import optdb as optdb
 from agnesi.compat.theano.modes import BadOptimization as BadOptimization
 from agnesi.compat.theano.modes import DebugMode as DebugMode
 from agnesi.compat.theano.modes import DebugModeError as DebugModeError
@@ -20,7 +21,6 @@ from agnesi.compat.theano.modes import mode_of as mode_of
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.ops import as_op as as_op
 from agnesi.compat.theano.profiling import ProfileStats as ProfileStats
-from agnesi.compat.theano.rewriting import optdb as optdb
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import UnusedInputError as UnusedInputError

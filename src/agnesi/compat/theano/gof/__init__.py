@@ -6,20 +6,20 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from agnesi.compat.theano.fgraph import FunctionGraph as FunctionGraph
-from agnesi.compat.theano.fgraph import ancestors as ancestors
-from agnesi.compat.theano.fgraph import inputs as inputs
+from agnesi.compat.theano.graphs.fgraph import FunctionGraph as FunctionGraph
+from agnesi.compat.theano.graphs.fgraph import ancestors as ancestors
+from agnesi.compat.theano.graphs.fgraph import inputs as inputs
+from agnesi.compat.theano.graphs.rewriting import EquilibriumOptimizer as EquilibriumOptimizer
+from agnesi.compat.theano.graphs.rewriting import LocalOptGroup as LocalOptGroup
+from agnesi.compat.theano.graphs.rewriting import LocalOptimizer as LocalOptimizer
+from agnesi.compat.theano.graphs.rewriting import OpSub as OpSub
+from agnesi.compat.theano.graphs.rewriting import PatternSub as PatternSub
+from agnesi.compat.theano.graphs.rewriting import TopoOptimizer as TopoOptimizer
+from agnesi.compat.theano.graphs.rewriting import in2out as in2out
+from agnesi.compat.theano.graphs.rewriting import local_optimizer as local_optimizer
+from agnesi.compat.theano.graphs.rewriting import node_rewriter as node_rewriter
+from agnesi.compat.theano.graphs.rewriting import out2in as out2in
 from agnesi.compat.theano.ops import Op as Op
-from agnesi.compat.theano.rewriting import EquilibriumOptimizer as EquilibriumOptimizer
-from agnesi.compat.theano.rewriting import LocalOptGroup as LocalOptGroup
-from agnesi.compat.theano.rewriting import LocalOptimizer as LocalOptimizer
-from agnesi.compat.theano.rewriting import OpSub as OpSub
-from agnesi.compat.theano.rewriting import PatternSub as PatternSub
-from agnesi.compat.theano.rewriting import TopoOptimizer as TopoOptimizer
-from agnesi.compat.theano.rewriting import in2out as in2out
-from agnesi.compat.theano.rewriting import local_optimizer as local_optimizer
-from agnesi.compat.theano.rewriting import node_rewriter as node_rewriter
-from agnesi.compat.theano.rewriting import out2in as out2in
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.types import TensorType as TensorType
 from agnesi.compat.theano.variable import Constant as Constant

@@ -5,6 +5,7 @@ They run before agnesi's rules of their stage, in every function that is compile
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -237,6 +238,4 @@ def __getattr__(name: str) -> Any:
     """``theano.tensor.opt`` has the names of ``theano.tensor``, too."""
     if name.startswith("__"):
         raise AttributeError(name)
-    from agnesi.compat.theano import tensor
-
-    return getattr(tensor, name)
+    return getattr(importlib.import_module("agnesi.compat.theano.tensor"), name)
