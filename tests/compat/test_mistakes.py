@@ -130,6 +130,28 @@ CASES: list[Any] = [
      "with remapped shapes [original->remapped]: (2,3)->(2,newaxis,3) (4,5)->(5,4) "),
     (lambda: flatten([np.ones(3)])[1](np.ones(7)), ShapeError,
      "unflatten takes a vector of 3 numbers, not float64[7]"),
+    (lambda: theano.function([x], x, updates=[w, w + 1]), TypeError, "function: updates are a "
+     "mapping, or a list of pairs as in [(old, new)], not [float64[w.shape[0]], "
+     "float64[w.shape[0]]]"),
+    (lambda: theano.function([x], x)([[1, 2], [3]]), ValueError, "x is TensorType(float64, vector) "
+     "and takes no [[1, 2], [3]]: its rows differ in length"),
+    (lambda: range(x.shape[0]), TypeError, "x.shape[0] is TensorType(int64, scalar), an expression "
+     "without a value: x.eval({...}) or theano.function computes one, theano.scan repeats as often "
+     "as one says"),
+    (lambda: T.stack([T.dmatrix("a"), x]), ShapeError, "stack([float64[a.shape[0], a.shape[1]], "
+     "float64[x.shape[0]]], 0): operands have 3 and 2 dimensions"),
+    (lambda: T.nnet.conv2d(T.dtensor4(), T.dtensor4(), border_mode="same"), ValueError, "conv2d: "
+     "border_mode must be 'valid', 'full', 'half', a number or 2 of them, not 'same'; 'half' gives "
+     "the same size with odd filters"),
+    (lambda: T.inc_subtensor(x[0], x), ShapeError, "inc_subtensor: the part, TensorType(float64, "
+     "scalar), has fewer axes than the value, TensorType(float64, vector)"),
+    (lambda: theano.function([theano.Param(x, default="a")], x)(), TypeError,
+     "input x of function takes numbers, not 'a'"),
+    (lambda: theano.function([x], x, trust_inputs=True), TypeError, "function() got an unexpected "
+     "keyword argument 'trust_inputs'; did you mean `trust_input`?"),
+    (lambda: F.softmax_cross_entropy(np.ones((2, 3)), np.ones(2, int), class_weight=3), TypeError,
+     "softmax_cross_entropy() got an unexpected keyword argument 'class_weight'; it takes x, t, "
+     "use_cudnn, normalize, ignore_label, cache_score"),
 ]
 
 
@@ -157,6 +179,14 @@ def test_torch7_compares_targets_of_other_shapes_element_by_element() -> None:
 def test_outputs_of_operations_that_were_not_filled_are_told() -> None:
     with pytest.raises(TypeError, match=r"Replacing.perform: outputs\[0\] is a list of one place"):
         theano.function([x], Replacing()(x))(np.ones(3))
+
+
+def test_functions_of_numpy_take_variables() -> None:
+    given = np.array([0.5, 1.5, 2.5])
+    for found in (np.exp(x), given + x, np.float64(2) * x, given > x):
+        assert isinstance(found, theano.Variable)
+    assert np.allclose(np.exp(x).eval({x: given}), np.exp(given))
+    assert np.allclose((given - x).eval({x: given}), 0)
 
 
 def test_links_that_are_mere_attributes_are_told_and_forward_is_called() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import graph_node, touch
-from agnesi.core.ir.dims import Dim, here
+from agnesi.core.ir.dims import Dim, declare, here
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
@@ -167,6 +167,7 @@ def variable_over(storage: Tensor, sizes: Sequence[int | None], flows: bool) -> 
     shape = tuple(SharedDim(storage, axis) if n is None else n for axis, n in enumerate(sizes))
     node = Node(None, (), shape, storage.dtype, requires_grad=flows, where=user_where(),
                 handle=lambda: storage, name=storage.name)
+    declare(shape, node)
     node.serial = 0  # it was there before the body of a loop in which it is made, and lasts
     found: Shared = variable_of(storage, node, storage.name)
     return found

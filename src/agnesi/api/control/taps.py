@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -241,6 +242,7 @@ def looped(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     if not strict and is_symbolic(*given):  # the graph around is known: gradients go through it
         step.bound, given = given, ()
     begin = Nest("scan", "outputs_info", (first, as_tensor(False)))
+    begin.paths = [_written(p) for p in begin.paths]
     updates: dict[Any, Any] = {}
     loop = Loop(step, begin, Nest("scan", "sequences", rows), given)
     loop.length, loop.strict = steps, strict
@@ -256,6 +258,11 @@ def looped(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     if stops:
         ys = [_done(y, done) for y in ys]
     return [w[-1] if w else None for w in windows], list(ys), updates
+
+
+def _written(path: str) -> str:
+    """Where a user wrote what is held with its taps, beside whether the loop ends."""
+    return re.sub(r"^outputs_info\[0\](\[\d+\])\[\d+\]", r"outputs_info\1", path)
 
 
 def _done(y: Tensor, done: Tensor) -> Tensor:

@@ -255,7 +255,7 @@ class Inception(Chain):
     """
 
     def __init__(self, in_channels: int, out1: int, proj3: int, out3: int, proj5: int, out5: int,
-                 proj_pool: int, **ignored: Any) -> None:
+                 proj_pool: int, conv_init: Any = None, bias_init: Any = None) -> None:
         super().__init__(
             conv1=Convolution2D(in_channels, out1, 1),
             proj3=Convolution2D(in_channels, proj3, 1, wscale=math.sqrt(2)),
@@ -284,7 +284,7 @@ class InceptionBN(Chain):
 
     def __init__(self, in_channels: int, out1: int, proj3: int, out3: int, proj33: int, out33: int,
                  pooltype: str, proj_pool: int | None = None, stride: int = 1,
-                 **ignored: Any) -> None:
+                 conv_init: Any = None, dtype: Any = np.float32) -> None:
         super().__init__()
         self.pooltype, self.stride, self.proj_pool, self.out1 = pooltype, stride, proj_pool, out1
         layers: dict[str, Any] = {

@@ -28,7 +28,7 @@ from agnesi.compiler.cloning import clone as our_clone
 from agnesi.compiler.function import function as compiled
 from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.shared import shared as our_shared
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 
@@ -54,7 +54,8 @@ class In:
     def __init__(self, variable: Variable, name: str | None = None, value: Any = None,
                  update: Variable | None = None, mutable: bool | None = None,
                  strict: bool = False, allow_downcast: bool | None = None,
-                 borrow: bool | None = None, **ignored: Any) -> None:
+                 borrow: bool | None = None, implicit: Any = None, autoname: bool = True,
+                 shared: bool = False) -> None:
         self.variable, self.name, self.value, self.update = variable, name, value, update
         self.mutable = bool(mutable)
         self.allow_downcast = allow_downcast
@@ -69,7 +70,21 @@ class Out:
         self.variable, self.borrow = variable, borrow
 
 
-Param = In
+class Param(In):
+    """An input with a default value, by the name that it had first.
+
+    Parameters
+    ----------
+    variable : Variable
+    default : array_like, optional
+    name : str, optional
+    mutable : bool
+    """
+
+    def __init__(self, variable: Variable, default: Any = None, name: str | None = None,
+                 mutable: bool = False, strict: bool = False, allow_downcast: bool | None = None,
+                 implicit: Any = None, borrow: bool | None = None) -> None:
+        super().__init__(variable, name, default, mutable=mutable, allow_downcast=allow_downcast)
 
 
 class Function:
@@ -211,7 +226,11 @@ def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
         raise TypeError(f"{kind!r} is given a variable, not a value")
     if not hasattr(kind.tensor, "node") or getattr(value, "format", None) is not None:
         return value
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(at(f"{kind!r} is {kind.type} and takes no {typed(value)}: its rows differ "
+                            "in length")) from error
     if array.dtype == kind.dtype:
         return array
     python = not isinstance(value, (np.ndarray, np.generic, Tensor))
@@ -234,7 +253,8 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
              givens: Pairs = None, no_default_updates: Any = False,
              accept_inplace: bool = False, name: str | None = None,
              rebuild_strict: bool = True, allow_input_downcast: bool | None = None,
-             profile: Any = None, on_unused_input: str | None = None, **ignored: Any) -> Function:
+             profile: Any = None, on_unused_input: str | None = None,
+             trust_input: bool = False) -> Function:
     """Compile a function from expressions; :func:`agnesi.function` under Theano's names.
 
     Parameters
@@ -271,7 +291,8 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
             raise TypeError(f"updates are of shared variables, not of {a!r}; "
                             "theano.shared(value) makes one")
     changes = [(bare(a), _given(a, b, "function: updates")) for a, b in _pairs(updates)]
-    swaps = [(_target(a), _given(a, b, "function: givens")) for a, b in _pairs(givens)]
+    swaps = [(_target(a), _given(a, b, "function: givens"))
+             for a, b in _pairs(givens, "function: givens")]
     given = [ours for i in told for ours in _told(i)]
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     if str(getattr(mode, "optimizer", mode)).upper() in ("FAST_COMPILE", "FAST_COMPILE_FAST"):
@@ -360,8 +381,14 @@ def _parts(x: Any) -> list[Any]:
     return outputs_of(x) if isinstance(x, SparseVariable) else [as_tensor_variable(x)._value]
 
 
-def _pairs(x: Pairs) -> list[tuple[Any, Any]]:
-    return [] if x is None else list(x.items() if isinstance(x, Mapping) else x)
+def _pairs(x: Pairs, who: str = "function: updates") -> list[tuple[Any, Any]]:
+    """Pairs of a mapping, or of a list of pairs."""
+    found = [] if x is None else list(x.items() if isinstance(x, Mapping) else x)
+    for pair in found:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(at(f"{who} are a mapping, or a list of pairs as in [(old, new)], not "
+                               f"{typed(found)}"))
+    return found
 
 
 def _target(x: Any) -> Any:
@@ -390,7 +417,7 @@ def _given(target: Any, value: Any, who: str) -> Any:
 
 def shared(value: Any, name: str | None = None, strict: bool = False,
            allow_downcast: bool | None = None, borrow: bool = False,
-           broadcastable: Any = None, **ignored: Any) -> Any:
+           broadcastable: Any = None, shape: Any = None, target: Any = None) -> Any:
     """A variable with a value that lasts between calls.
 
     Parameters
@@ -415,7 +442,8 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
 
 
 def clone(output: Any, replace: Pairs = None, strict: bool = True,
-          share_inputs: bool = True, **ignored: Any) -> Any:
+          share_inputs: bool = True, copy_inputs: bool = False) -> Any:
     """The same expressions over other variables."""
-    swaps = {_target(a): _given(a, b, "clone: replace would") for a, b in _pairs(replace)}
+    swaps = {_target(a): _given(a, b, "clone: replace would")
+             for a, b in _pairs(replace, "clone: replacements")}
     return wrapped(our_clone(bare(output), swaps))

@@ -6,6 +6,7 @@ A :class:`Variable` holds a tensor.  :func:`lifted` makes a function of tensors 
 from __future__ import annotations
 
 import functools
+import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -110,6 +111,15 @@ def _operator(name: str) -> Any:
     return compared if name in ("__lt__", "__le__", "__gt__", "__ge__") else binary
 
 
+#: Operators by the names of NumPy's functions, which arrays on their left side call.
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "divide": operator.truediv, "true_divide": operator.truediv, "power": operator.pow,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "matmul": operator.matmul,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
+    "greater_equal": operator.ge, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+}
 #: Methods and attributes of variables that the modules above tell.
 METHODS: dict[str, Callable[..., Any]] = {}
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {}
@@ -135,7 +145,6 @@ class Variable:
 
     __slots__ = ("__weakref__", "_is_comparison", "tag", "tensor")
     __array_priority__ = 1000
-    __array_ufunc__ = None
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
@@ -162,6 +171,28 @@ class Variable:
             raise TypeError(at(f"a variable of unknown length cannot be iterated over: {self!r}; a "
                                "function of several variables takes them in a list"))
         return (self[i] for i in range(first))
+
+    def _no_number(self) -> Any:
+        """Refuse Python's conversions."""
+        name = self.name or "x"
+        raise TypeError(at(f"{self!r} is {self.type}, an expression without a value: "
+                           f"{name}.eval({{...}}) or theano.function computes one, theano.scan "
+                           "repeats as often as one says"))
+
+    __float__ = __int__ = __index__ = __complex__ = _no_number
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """NumPy's functions are ours, and operators the variable's."""
+        symbol = _OPERATORS.get(ufunc.__name__)
+        function = METHODS.get(ufunc.__name__) or getattr(self._value, ufunc.__name__, None)
+        if method != "__call__" or keywords or (symbol is None and not callable(function)):
+            raise TypeError(at(f"numpy.{ufunc.__name__} has no counterpart for variables; the "
+                               "functions of theano.tensor take them"))
+        if symbol is None:
+            return getattr(self, ufunc.__name__)(*inputs[1:])
+        a, b = (wrapped(as_tensor(x)) if isinstance(x, (np.ndarray, np.generic)) else x
+                for x in inputs)
+        return symbol(a, b)
 
     def __len__(self) -> int:
         raise TypeError(at(f"len() of a symbolic variable: use {self!r}.shape[0]"))

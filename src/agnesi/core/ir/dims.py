@@ -132,6 +132,8 @@ class Dim:
         return _dim, (self.op, self.args)
 
     def __repr__(self) -> str:
+        if not self.op:
+            return _arithmetic(self, 1)
         if not hasattr(self, "_text"):
             self._text = _arithmetic(self, _MAX_SHOWN_DEPTH)
         return self._text
@@ -353,13 +355,22 @@ def _text(size: Any, depth: int) -> str:
 
 def _arithmetic(size: Dim, depth: int) -> str:
     if not size.op:
-        return str(size.args[0])
+        return _of_variable(size) or str(size.args[0])
     if size.op not in _PRECEDENCE:
         return f"{size.op}({', '.join(_text(a, depth - 1) for a in _joint(size))})"
     own = _PRECEDENCE[size.op]
     texts = [(a, _text(a, depth - 1)) for a in size.args]
     return f" {size.op} ".join(
         f"({t})" if isinstance(a, Dim) and _PRECEDENCE.get(a.op, 9) < own else t for a, t in texts)
+
+
+def _of_variable(size: Dim) -> str:
+    """A size that nobody named, by the variable that it was declared with: ``x.shape[0]``."""
+    variable, name = _DECLARED.get(size), str(size.args[0])
+    if variable is None or not variable.name or not (name[0] == "d" and name[1:].isdecimal()):
+        return ""
+    return next((f"{variable.name}.shape[{axis}]" for axis, n in enumerate(variable.shape)
+                 if isinstance(n, Dim) and size._is_alike(n)), "")
 
 
 def _joint(size: Dim) -> Sequence[Any]:

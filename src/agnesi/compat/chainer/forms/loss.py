@@ -52,7 +52,7 @@ def binary_accuracy(y: Any, t: Any) -> Any:
 
 
 def softmax_cross_entropy(x: Any, t: Any, use_cudnn: bool = True, normalize: bool = True,
-                          ignore_label: int = -1, **ignored: Any) -> Any:
+                          ignore_label: int = -1, cache_score: bool = True) -> Any:
     """Minus the mean logarithm of the softmax at the labels; those of -1 do not count."""
     def compute(x: Any, t: Any) -> Any:
         loss = nn.cross_entropy(x, t, ignore_index=ignore_label,

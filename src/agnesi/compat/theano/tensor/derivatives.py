@@ -172,7 +172,8 @@ def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None,  # no
     return lifted(symbolic.Lop)(f, wrt, eval_points)
 
 
-def Rop(f: Any, wrt: Any, eval_points: Any, **ignored: Any) -> Any:  # noqa: N802
+def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",  # noqa: N802
+        return_disconnected: str = "zero") -> Any:
     """The product of the Jacobian and a vector."""
     return lifted(symbolic.Rop)(f, wrt, eval_points)
 
@@ -259,7 +260,8 @@ def numeric_grad(f: Any, pt: Any, eps: float | None = None) -> Any:
 
 def verify_grad(fun: Any, pt: Sequence[Any], n_tests: int = 2, rng: Any = None,
                 eps: float | None = None, abs_tol: float | None = None,
-                rel_tol: float | None = None, **ignored: Any) -> None:
+                rel_tol: float | None = None, out_type: Any = None, mode: Any = None,
+                cast_to_output_type: bool = False, no_debug_ref: bool = True) -> None:
     """Compare derivatives with differences; raises GradientError where they disagree."""
     try:
         agnesi.testing.check_grads(

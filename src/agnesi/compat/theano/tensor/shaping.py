@@ -11,7 +11,7 @@ from agnesi.api import functions as F
 from agnesi.api import symbolic
 from agnesi.compat.theano.tensor.creation import _shape, arange, as_tensor_variable
 from agnesi.compat.theano.variable import Sizes, Variable, alike, bare, floats, lifted, wrapped
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import ShapeError, at, typed
 
 
 def shape(x: Any) -> Sizes:
@@ -217,13 +217,27 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     return diagonal(a, offset, axis1, axis2).sum(-1)
 
 
-def set_subtensor(x: Variable, y: Any, **ignored: Any) -> Variable:
+def _check_part(name: str, x: Any, y: Any) -> None:
+    """Refuse what is no part of a tensor, and values with more axes than the part."""
+    if not isinstance(x, Variable):
+        raise TypeError(at(f"{name} takes an indexed variable, x[...], first, not {typed(x)}"))
+    value = as_tensor_variable(y)
+    if value.ndim > x.ndim and not all(value.broadcastable[:value.ndim - x.ndim]):
+        raise ShapeError(at(f"{name}: the part, {x.type}, has fewer axes than the value, "
+                            f"{value.type}"))
+
+
+def set_subtensor(x: Variable, y: Any, inplace: bool = False,
+                  tolerate_inplace_aliasing: bool = False) -> Variable:
     """The tensor of which ``x`` is a part, with the part replaced."""
+    _check_part("set_subtensor", x, y)
     return lifted(symbolic.set_subtensor)(x, y)
 
 
-def inc_subtensor(x: Variable, y: Any, **ignored: Any) -> Variable:
+def inc_subtensor(x: Variable, y: Any, inplace: bool = False,
+                  tolerate_inplace_aliasing: bool = False) -> Variable:
     """The tensor of which ``x`` is a part, with ``y`` added to the part."""
+    _check_part("inc_subtensor", x, y)
     return lifted(symbolic.inc_subtensor)(x, y)
 
 

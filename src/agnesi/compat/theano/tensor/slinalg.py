@@ -15,24 +15,25 @@ from agnesi.core.keywords import strictly as _strictly
 
 
 def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False,
-          **ignored: Any) -> Any:
+          overwrite_A: bool = False, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """x with a @ x = b; ``A_structure`` tells what is known of ``a``."""
     if A_structure in ("lower_triangular", "upper_triangular"):
         return _lifted(_ours.solve_triangular)(a, b, lower=A_structure == "lower_triangular")
     return _lifted(_ours.solve)(a, b)
 
 
-def solve_lower_triangular(a: Any, b: Any, **ignored: Any) -> Any:
+def solve_lower_triangular(a: Any, b: Any) -> Any:
     """x with a @ x = b, for ``a`` zero above its diagonal."""
     return _lifted(_ours.solve_triangular)(a, b, lower=True)
 
 
-def solve_upper_triangular(a: Any, b: Any, **ignored: Any) -> Any:
+def solve_upper_triangular(a: Any, b: Any) -> Any:
     """x with a @ x = b, for ``a`` zero below its diagonal."""
     return _lifted(_ours.solve_triangular)(a, b, lower=False)
 
 
-def cholesky(a: Any, lower: bool = True, **ignored: Any) -> Any:
+def cholesky(a: Any, lower: bool = True, on_error: str = "raise", check_finite: bool = True,
+             overwrite_a: bool = False) -> Any:
     """The triangular factor of a symmetric positive definite matrix, of which one half is read."""
     half = _F.tril(_bare(_as_variable(a)))
     found = _wrapped(_ours.cholesky(half + _F.tril(half, -1).mT))

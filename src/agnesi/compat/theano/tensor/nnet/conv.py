@@ -62,6 +62,11 @@ def _convolved(function: Any, rank: int, x: Any, w: Any, border: Any, stride: An
     elif border == "half":
         padding = tuple(n // 2 for n in spread)
     else:
+        if isinstance(border, str) or not isinstance(border, (int, tuple, list)):
+            raise ValueError(at(f"conv{rank}d: border_mode must be 'valid', 'full', 'half', a "
+                                f"number or {rank} of them, not {border!r}"
+                                + "; 'half' gives the same size with odd filters" * (
+                                    border == "same")))
         padding = border if isinstance(border, int) else tuple(border)
     if x.dtype != w.dtype:
         kind = F.result_type(x, w)

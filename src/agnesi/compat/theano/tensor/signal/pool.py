@@ -9,7 +9,7 @@ from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import disconnected_grad, grad
 from agnesi.compat.theano.variable import Variable, wrapped
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 
 _MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
@@ -53,6 +53,10 @@ def _pooled(x: Any, rank: int, ws: Any, ignore: bool | None, stride: Any, pad: A
     if ws is None:
         raise TypeError(at(f"pool_{rank}d: ws, the size of the patches, is missing"))
     value = as_tensor_variable(x)._value
+    for word, sizes in (("ws", ws), ("stride", stride), ("pad", pad)):
+        if sizes is not None and not (isinstance(sizes, (tuple, list)) and len(sizes) == rank):
+            raise TypeError(at(f"pool_{rank}d: {word} must be {rank} numbers, as in "
+                               f"{(2,) * rank}, not {typed(sizes)}"))
     size = tuple(int(n) for n in ws)
     step = size if stride is None else tuple(int(n) for n in stride)
     around = tuple(int(n) for n in pad)
