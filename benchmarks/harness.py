@@ -152,6 +152,7 @@ class Context:
     quick: bool
     bound: Callable[[int, int, str], float | None] = lambda nbytes, flops, dtype: None
     note: Callable[[str], None] = lambda text: None
+    until: float = math.inf  # by `time.monotonic`: when a long suite leaves out the rest
 
     def measure_all(self, cases: Iterable[Case]) -> list[Result]:
         return [self.measure(case) for case in cases]

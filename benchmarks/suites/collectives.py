@@ -26,12 +26,15 @@ START_GOAL = 2.0  # seconds
 SECONDS = 0.05  # of a round
 #: Of all rounds of a workload, beyond the first few: a busy machine then has fewer of them.
 BUDGET, ROUNDS_AT_LEAST = 15.0, 3
+#: Seconds after which no workload begins any more: what is left out is told, the rest is printed.
+LIMIT = 240.0
 OWN_MPI = "agnesi mpi"
 HIDDEN = "hidden"
 
 
 def run(context: Context) -> list[Result]:
     results = []
+    context.until = time.monotonic() + LIMIT
     libraries = [OURS, "torch gloo"]
     if Path(sys.executable).with_name("mpiexec").exists() or shutil.which("mpiexec"):
         libraries += [OWN_MPI, "mpi4py"]
@@ -79,6 +82,8 @@ def _simulated(context: Context) -> list[Result]:
     results = []
     for rule in ("ASGD", "EASGD"):
         context.note(f"{rule}, simulated")
+        if time.monotonic() > context.until:
+            continue
         step, held, beside = pair.costs(APART, rule, 5 if context.quick else 15)
         for every, goal in MEETINGS:
             for workers in WORKERS:
@@ -116,6 +121,9 @@ def _measure(context: Context, work: str, libraries: Sequence[str], least: int =
     pairs: dict[str, pair.Pair] = {}
     found: dict[str, list[float] | str] = {}
     for library in libraries:
+        if time.monotonic() > context.until:
+            found[library] = f"left out: {LIMIT:.0f} seconds were over before"
+            continue
         try:
             pairs[library] = pair.Pair(library, work)
         except (ImportError, OSError) as error:
@@ -129,7 +137,8 @@ def _measure(context: Context, work: str, libraries: Sequence[str], least: int =
             counts[library] = max(least, round(SECONDS / once))
             found[library] = []
         for turn in range(2 if least > 1 else 5 if context.quick else 15):
-            if turn >= ROUNDS_AT_LEAST and time.monotonic() - begun > BUDGET:
+            late = time.monotonic() > min(begun + BUDGET, context.until)
+            if late and turn >= ROUNDS_AT_LEAST:
                 break
             for library, two in pairs.items():
                 samples = found[library]

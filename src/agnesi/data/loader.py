@@ -220,10 +220,10 @@ class DataLoader(Written):
 
     def _run(self, words: np.ndarray, first: int) -> Iterator[Any]:
         """The batches of an epoch from some batch on."""
-        tasks = self._tasks(words, first)
-        for batch in self._made(tasks):
+        state = vars(self)  # as written by the loader itself, without the checks of users' writes
+        for batch in self._made(self._tasks(words, first)):
             first += 1
-            self._batch = first
+            state["_batch"] = first
             yield batch
         self.epoch += 1
         self._words, self._batch = None, 0
