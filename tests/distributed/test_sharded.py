@@ -205,5 +205,26 @@ def test_blocks_are_mapped(workers):
             return [call(b) for b in blocks]
 
     assert [float(f["sum"]) for f in dist.map_blocks(compiled, Collection())] == wanted
+
+    class Blocks(Collection):  # as a Dask array
+        ndim = 2
+
+        def map_blocks(self, call, drop_axis=None, new_axis=None):
+            return super().map_blocks(call)
+
+    class Table:  # as a Dask DataFrame
+        values = Blocks()
+        map_partitions = None
+
+    sums = ag.jit(lambda block: block.sum(1))
+    for collection in (Blocks(), Table()):
+        found = dist.map_blocks(sums, collection, drop_axis=1)
+        assert [len(rows) for rows in found] == [1, 2, 3, 4, 5]
+        with pytest.raises(ValueError, match=r"makes float64\[1\] of a block float64\[1, 2\], and "
+                                             r"Dask expects 2 axes: .* by drop_axis="):
+            dist.map_blocks(sums, collection)
+    assert len(dist.map_blocks(lambda x: x[:, None, None], Blocks(), new_axis=[1, 2])) == 5
+    with pytest.raises(TypeError, match="drop_axis are options of collections of Dask or Ray"):
+        dist.map_blocks(sums, blocks, drop_axis=1)
     with pytest.raises(TypeError, match="blocks must be arrays"):
         dist.map_blocks(compiled, 3)

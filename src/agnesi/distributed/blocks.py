@@ -14,7 +14,8 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.processes.workers import Workers
 
 
-def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | None = None) -> Any:
+def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | None = None,
+               **options: object) -> Any:
     """Run a function, compiled or not, on each block of a collection.
 
     Compiled functions are pickled with their graph, and find their code in the cache of the
@@ -22,14 +23,18 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
 
     :param function: Of a tensor; its result is a tensor, or a nest of them.
     :param blocks: Arrays, read one by one where they are wanted; a Dask array, whose blocks are
-        mapped where Dask runs them; a Ray dataset, whose batches, dicts of columns, are.
+        mapped where Dask runs them, as are the values of a Dask DataFrame and the items of a bag; a
+        Ray dataset, whose batches, dicts of columns, are.
     :type blocks: iterable, or a collection of Dask or Ray
     :param workers: Processes that share the blocks of an iterable; without them this process has
         them all.
+    :param **options: What the collection's own method takes: ``drop_axis=1`` where a function of
+        Dask's blocks leaves out an axis, ``new_axis``, ``chunks``; ``batch_size`` of Ray.
     :returns: Results as NumPy arrays, in order; of Dask and Ray what ``map_blocks`` and
         ``map_batches`` give, which is computed when it is wanted.
     :rtype: list, or a collection
-    :raises TypeError: If ``blocks`` is none of that.
+    :raises TypeError: If ``blocks`` is none of that, or takes no such options.
+    :raises ValueError: If results have other axes than Dask is told.
     :see: distributed.Workers
 
     >>> import numpy as np
@@ -40,14 +45,41 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
     [0, 3, 6]
     """
     call = functools.partial(_block, function)
+    if hasattr(blocks, "map_partitions"):  # tables of Dask, and bags
+        if not hasattr(blocks, "values"):
+            return blocks.map(call, **options)
+        blocks = blocks.values
     if hasattr(blocks, "map_blocks"):
-        return blocks.map_blocks(call)
+        return blocks.map_blocks(_of_axes(call, blocks, options), **options)
     if hasattr(blocks, "map_batches"):
-        return blocks.map_batches(call)
-    if isinstance(blocks, (str, bytes)) or not isinstance(blocks, Iterable):
+        return blocks.map_batches(call, **options)
+    if isinstance(blocks, (str, bytes)) or hasattr(blocks, "columns") or not isinstance(
+            blocks, Iterable):
         raise TypeError(at("map_blocks: blocks must be arrays, or a collection of Dask or Ray, "
                            f"not {typed(blocks)}"))
+    if options:
+        raise TypeError(at(f"map_blocks: {', '.join(sorted(options))} are options of collections "
+                           f"of Dask or Ray, not of {typed(blocks)}"))
     return [*map(call, blocks)] if workers is None else workers.map(call, blocks)
+
+
+def _of_axes(call: Callable[..., Any], blocks: Any, options: dict[str, Any]) -> Any:
+    """A function of blocks whose results must have the axes that Dask is told."""
+    if not hasattr(blocks, "ndim"):
+        return call
+    left, more = (0 if options.get(name) is None else np.size(options[name])
+                  for name in ("drop_axis", "new_axis"))
+    return functools.partial(_checked, call, blocks.ndim - left + more)
+
+
+def _checked(call: Callable[..., Any], ndim: int, block: Any) -> Any:
+    """The function's result, which has so many axes."""
+    found = call(block)
+    if np.ndim(found) != ndim:
+        raise ValueError(at(f"map_blocks: the function makes {typed(found)} of a block "
+                            f"{typed(block)}, and Dask expects {ndim} axes: say which ones it "
+                            "leaves out or adds, by drop_axis= or new_axis="))
+    return found
 
 
 def _block(function: Callable[..., Any], block: Any) -> Any:
