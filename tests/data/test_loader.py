@@ -1,9 +1,7 @@
 """The loader: orders, batches, transforms, workers, and going on in the middle of an epoch."""
 
-import gc
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 import time
@@ -16,7 +14,6 @@ import agnesi as ag
 from agnesi import data, nn, optim, saving
 from agnesi.compiler import eager
 from agnesi.data import samplers
-from agnesi.data.fetch import Task
 
 ROWS = np.arange(44, dtype=np.float32).reshape(11, 4)
 PAIRS = data.TensorDataset(ROWS, np.arange(11))
@@ -456,58 +453,6 @@ def test_workers_end_with_the_loop_and_with_the_loader():
     for _ in data.DataLoader(Plain(), 2, num_workers=1, worker_init_fn=print):
         break
     assert not ours()
-
-
-def test_workers_that_are_not_forked_get_all_by_pickle():
-    for dataset in (PAIRS, Plain(), Plain().map(noisy), PAIRS.map(noisy, batched=True)):
-        task = Task(0, (1, 2, 0), np.array([3, 1]))
-        fetch = data.DataLoader(dataset, 2)._fetch
-        for ours, theirs in zip(fetch(task), pickle.loads(pickle.dumps(fetch))(task), strict=True):
-            np.testing.assert_array_equal(ours, theirs)
-    loader = data.DataLoader(range(5), 2, num_workers=1, multiprocessing_context="spawn")
-    assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3], [4]]
-
-
-def test_forked_workers_leave_those_of_other_loaders_alone():
-    held = [data.DataLoader(Plain(), 2, num_workers=1, persistent_workers=True)]
-    wanted = labels(held[0])
-
-    def forget(k):
-        held.clear()
-        gc.collect()
-
-    assert labels(data.DataLoader(Plain(), 2, num_workers=1, worker_init_fn=forget)) == wanted
-    assert labels(held[0]) == wanted
-
-
-class OddError(Exception):
-    """Cannot be made again from its arguments."""
-
-    def __init__(self, code, text):
-        super().__init__(code)
-        self.text = text
-
-
-def odd(x, y):
-    raise OddError(7, "seven")
-
-
-def begins_badly(k):
-    raise LookupError(f"no data for worker {k}")
-
-
-def test_what_workers_raise_and_how_late_they_are_is_told():
-    with pytest.raises(RuntimeError, match=r"worker 0 \(pid \d+\) failed: .*OddError: 7"):
-        list(data.DataLoader(Plain().map(odd), 2, num_workers=1))
-    with pytest.raises(LookupError, match="no data for worker 0"):
-        list(data.DataLoader(Plain(), 2, num_workers=1, worker_init_fn=begins_badly))
-    done = threading.Event()
-    late = Plain().map(lambda x, y: done.wait(5))
-    with pytest.raises(RuntimeError, match=r"did not make its batch within 0.05 seconds"):
-        list(data.DataLoader(late, 2, num_workers=1, worker_type="thread", timeout=0.05))
-    done.set()
-    with pytest.raises(TypeError, match=r"not bool\[11\]; numpy.flatnonzero\(mask\) gives those"):
-        data.Subset(PAIRS, np.arange(11) < 3)
 
 
 @pytest.mark.parametrize("often", [False, True], ids=["seldom", "often"])

@@ -66,6 +66,11 @@ class Dataset:
         return MappedDataset(self, function, batched)
 
 
+def gives_batches(dataset: Any) -> bool:
+    """Return whether ``take(indices)`` gives batches; arrays, tables and others have their own."""
+    return isinstance(dataset, Dataset) and hasattr(dataset, "take")
+
+
 class TensorDataset(Dataset):
     """Arrays whose rows are the samples; batches are taken from all of them at once.
 
@@ -197,7 +202,7 @@ class MappedDataset(Dataset):
     def __init__(self, dataset: Any, function: Callable[..., Any], batched: bool = False) -> None:
         if not callable(function):
             raise TypeError(at(f"a dataset is mapped by a function, not by {typed(function)}"))
-        if batched and not hasattr(dataset, "take"):
+        if batched and not gives_batches(dataset):
             raise TypeError(at(f"{type(dataset).__name__} has no take(indices), which gives whole "
                                "batches; map with batched=False"))
         self.dataset, self.function, self.batched = dataset, function, batched
@@ -257,7 +262,7 @@ class Subset(Dataset):
                 self.indices.min() >= 0 and self.indices.max() < len(dataset)):
             raise IndexError(at(f"Subset: indices are from 0 to {len(dataset) - 1}, not "
                                 f"{self.indices.min()} to {self.indices.max()}"))
-        if hasattr(dataset, "take"):
+        if gives_batches(dataset):
             self.take = self._take
 
     def __len__(self) -> int:

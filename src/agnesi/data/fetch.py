@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core.op import in_user_code, is_accident, typed
 from agnesi.core.support.errors import at, call_user
 from agnesi.data import collate as collating
-from agnesi.data.dataset import as_tensor
+from agnesi.data.dataset import as_tensor, gives_batches
 from agnesi.data.draws import begin_batch
 from agnesi.data.streams import MappedStream
 
@@ -35,7 +35,7 @@ class Fetch:
             dataset = dataset.dataset
         #: What samples come from.
         self.source = dataset
-        self.whole = not stream and not single and collate is None and hasattr(dataset, "take")
+        self.whole = not stream and not single and collate is None and gives_batches(dataset)
         # By its module: only what stands there can be pickled.
         self.collate = collate or (_alone if single else collating.default_collate)
 
@@ -49,26 +49,33 @@ class Fetch:
         if self.whole:
             if isinstance(what, range):
                 what = slice(what.start, what.stop)
+            elif not isinstance(what, np.ndarray):
+                _check_numbers(what)
             return self.source.take(what)
-        if self.stream:
-            samples = list(what)
-        else:
-            numbers = what.tolist() if isinstance(what, np.ndarray) else what
-            if not isinstance(numbers, Iterable):
-                raise TypeError(at("DataLoader: batch_sampler must give lists of the numbers of "
-                                   f"each batch's samples, not {typed(numbers)}"))
-            try:
-                samples = [self.source[k] for k in numbers]
-            except (IndexError, KeyError, TypeError) as error:
-                if in_user_code(error) or not is_accident(error):
-                    raise
-                raise IndexError(at(f"DataLoader: the dataset, {typed(self.source)}, has not all of"
-                                    f" the samples {typed(list(numbers))}, which are numbers from 0"
-                                    " on, by the sampler if there is one")) from None
+        samples = list(what) if self.stream else self._samples(what)
         for mapped in self.functions:
             samples = [mapped.changed(sample) for sample in samples]
         batch = samples[0] if self.single else samples
         return call_user(self.collate, (batch,), {}, "DataLoader", "collate_fn(samples)")
+
+    def _samples(self, what: Any) -> list[Any]:
+        """The samples of some numbers, one by one."""
+        numbers = what.tolist() if isinstance(what, np.ndarray) else what
+        _check_numbers(numbers)
+        try:
+            return [self.source[k] for k in numbers]
+        except (IndexError, KeyError, TypeError) as error:
+            if in_user_code(error) or not is_accident(error):
+                raise
+            raise IndexError(at(f"DataLoader: the dataset, {typed(self.source)}, has not all of"
+                                f" the samples {typed(list(numbers))}, which are numbers from 0"
+                                " on, by the sampler if there is one")) from None
+
+
+def _check_numbers(what: Any) -> None:
+    if not isinstance(what, Iterable):
+        raise TypeError(at("DataLoader: batch_sampler must give lists of the numbers of each "
+                           f"batch's samples, not {typed(what)}"))
 
 
 def _alone(sample: Any) -> Any:

@@ -150,6 +150,13 @@ class DataLoader(Written):
 
     def _check(self, shuffle: bool, sampler: Any, batch_sampler: Any) -> None:
         """Refuse arguments that say nothing, or exclude each other."""
+        if isinstance(self.dataset, (str, bytes)):
+            raise TypeError(at(f"DataLoader takes a dataset, not a text, {typed(self.dataset)}; "
+                               "data.read_csv, data.ImageFolder and data.TextDataset make ones of "
+                               "files and texts"))
+        if hasattr(self.dataset, "iloc"):
+            raise TypeError(at(f"DataLoader takes a dataset, not a {type(self.dataset).__name__}; "
+                               "data.from_frame(frame, target=...) makes one"))
         if self.is_stream and not isinstance(self.dataset, Iterable):
             raise TypeError(at("DataLoader takes a dataset, which has len and [], or an iterable, "
                                f"not {typed(self.dataset)}"))

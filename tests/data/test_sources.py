@@ -1,0 +1,98 @@
+"""What a loader's batches come from: datasets of other kinds, and workers that tell their errors."""
+
+import gc
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import data
+from agnesi.data.fetch import Task
+from tests.data.test_loader import PAIRS, ROWS, Plain, labels, noisy
+
+
+def test_workers_that_are_not_forked_get_all_by_pickle():
+    for dataset in (PAIRS, Plain(), Plain().map(noisy), PAIRS.map(noisy, batched=True)):
+        task = Task(0, (1, 2, 0), np.array([3, 1]))
+        fetch = data.DataLoader(dataset, 2)._fetch
+        for ours, theirs in zip(fetch(task), pickle.loads(pickle.dumps(fetch))(task), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    loader = data.DataLoader(range(5), 2, num_workers=1, multiprocessing_context="spawn")
+    assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3], [4]]
+
+
+def test_what_takes_otherwise_gives_its_samples_one_by_one():
+    """Arrays, tables and others have a ``take`` of their own."""
+    class First(list):
+        def take(self, n):
+            return self[:n]
+
+    for source in (ROWS, ag.tensor(ROWS), First(ROWS)):
+        for dataset in (data.Subset(source, [3, 0, 9]), data.random_split(source, [3, 8])[0]):
+            wanted = np.stack([np.asarray(dataset[k]) for k in range(3)])
+            found = np.concatenate([np.asarray(b) for b in data.DataLoader(dataset, 2)])
+            np.testing.assert_array_equal(found, wanted)
+            assert found.shape == (3, 4)
+    assert [b.tolist() for b in data.DataLoader(First([5, 6, 7]), 2)] == [[5, 6], [7]]
+    with pytest.raises(TypeError, match=r"batch_sampler must give lists .*, not 3"):
+        list(data.DataLoader(PAIRS, batch_sampler=[[0, 1], 3]))
+    for wrong, told in (("rows.csv", "not a text, 'rows.csv'; data.read_csv"),
+                        (Frame(), r"data.from_frame\(frame, target=")):
+        with pytest.raises(TypeError, match=told):
+            data.DataLoader(wrong, 2)
+
+
+class Frame:
+    """As a table of pandas."""
+
+    iloc = None
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, name):
+        raise KeyError(name)
+
+
+def test_forked_workers_leave_those_of_other_loaders_alone():
+    held = [data.DataLoader(Plain(), 2, num_workers=1, persistent_workers=True)]
+    wanted = labels(held[0])
+
+    def forget(k):
+        held.clear()
+        gc.collect()
+
+    assert labels(data.DataLoader(Plain(), 2, num_workers=1, worker_init_fn=forget)) == wanted
+    assert labels(held[0]) == wanted
+
+
+class OddError(Exception):
+    """Cannot be made again from its arguments."""
+
+    def __init__(self, code, text):
+        super().__init__(code)
+        self.text = text
+
+
+def odd(x, y):
+    raise OddError(7, "seven")
+
+
+def begins_badly(k):
+    raise LookupError(f"no data for worker {k}")
+
+
+def test_what_workers_raise_and_how_late_they_are_is_told():
+    with pytest.raises(RuntimeError, match=r"worker 0 \(pid \d+\) failed: .*OddError: 7"):
+        list(data.DataLoader(Plain().map(odd), 2, num_workers=1))
+    with pytest.raises(LookupError, match="no data for worker 0"):
+        list(data.DataLoader(Plain(), 2, num_workers=1, worker_init_fn=begins_badly))
+    done = threading.Event()
+    late = Plain().map(lambda x, y: done.wait(5))
+    with pytest.raises(RuntimeError, match=r"did not make its batch within 0.05 seconds"):
+        list(data.DataLoader(late, 2, num_workers=1, worker_type="thread", timeout=0.05))
+    done.set()
+    with pytest.raises(TypeError, match=r"not bool\[11\]; numpy.flatnonzero\(mask\) gives those"):
+        data.Subset(PAIRS, np.arange(11) < 3)
