@@ -1,4 +1,4 @@
-"""What a loader's batches come from: datasets of other kinds, and workers that tell their errors."""
+"""What batches come from: datasets of other kinds, and workers that tell their errors."""
 
 import gc
 import pickle
