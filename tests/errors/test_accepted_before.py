@@ -113,10 +113,19 @@ CASES = [
      "linspace(0, '1', 3): stop must be a number, not '1'"),
     (lambda: ag.random.choice([], 3), ValueError, "choice([], 3): n must be a number, or elements "
      "of which there is one or more, not float32[0]"),
-    (lambda: np.asarray(SPARSE), TypeError, "numpy.asarray of a sparse tensor, float32[2, 2]: "
-     "todense().numpy() is its array"),
+    (lambda: np.asarray(SPARSE), TypeError, "a sparse tensor, float32[2, 2], is no array: "
+     "todense() is one of ours, todense().numpy() one of NumPy's"),
     (lambda: ag.value_and_grad(lambda a: "x")(V), TypeError,
      "value_and_grad: <lambda> must return a tensor, not 'x'"),
+    (lambda: ag.grad(lambda a, b: (a * b).sum(), argnums=(0, -2))(V, V), ValueError,
+     "grad: argnums names argument 0 more than once: (0, -2)"),
+    (lambda: ag.distributions.Categorical(ag.ones(3)).log_prob(0.5), ValueError,
+     "Categorical.log_prob: value must be a whole number in [0, 2], not 0.5"),
+    (lambda: ag.distributions.Binomial(3, 0.5).log_prob(1.5), ValueError, "Binomial.log_prob: "
+     "value must be a whole number in [0, 3], not 1.5"),
+    (lambda: ag.metrics.ConfusionMatrix(2).update(ag.ones((1, 3)), [0]), ValueError,
+     "ConfusionMatrix.update: predictions are float32[1, 3], scores of 3 classes, and num_classes "
+     "is 2"),
 ]
 
 

@@ -378,9 +378,16 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
 
         def pushed(xs: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
             assert self._rule is not None
-            found = call_user(self._rule, (*fixed, rebuild(xs), rebuild(ts)), {},
-                              f"the rule of {name}", "rule(primals, tangents), behind arguments "
-                              "that are fixed")
+            try:
+                found = call_user(self._rule, (*fixed, rebuild(xs), rebuild(ts)), {},
+                                  f"the rule of {name}", "rule(primals, tangents), behind "
+                                  "arguments that are fixed")
+            except TypeError as error:
+                if "tuple" not in str(error) or "\n  at " in str(error):
+                    raise
+                raise TypeError(at(f"the rule of {name}: {error}; rule(primals, tangents) gets two "
+                                   "tuples: (x,), (t,) = primals, tangents",
+                                   place_of(self._rule))) from error
             if not isinstance(found, tuple) or len(found) != 2:
                 raise TypeError(at(f"the rule of {name} must return (result, its direction), not "
                                    f"{typed(found)}", place_of(self._rule)))

@@ -327,6 +327,11 @@ class Inputs:
         numbers = range(len(args)) if argnums is None else argnums
         chosen = [numbers] if isinstance(numbers, int) else numbers
         self.numbers = [self._number(i) for i in chosen]
+        places = [i % len(args) for i in self.numbers]
+        if len({*places}) < len(places):
+            twice = next(i for i in places if places.count(i) > 1)
+            raise ValueError(at(f"{owner}: argnums names argument {twice} more than once: "
+                                f"{typed(argnums)}"))
         for i in self.numbers:
             if args[i] is None:
                 raise TypeError(at(f"{owner}: cannot differentiate with respect to argument {i}, "

@@ -417,6 +417,8 @@ def _instead(owner: str, function: Any, rules: tuple[Rule, ...], value: Any) -> 
     """How to write it where an input was given to a constructor."""
     plain = all(rule.plain for rule in rules) or (
         len(getattr(value, "shape", ())) > 1 and not any("tensor" in r.told for r in rules))
+    if plain and function.__name__ == "fit" and getattr(value, "shape", ()):
+        return "; inputs and targets are one argument, fit((x, y))"
     takes = function.__name__ != "__init__" or not function.__module__.startswith(f"{PACKAGE}.nn.")
     if takes or not plain or not getattr(value, "shape", ()):
         return ""

@@ -51,8 +51,10 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
     for k, name in enumerate(chosen):
         values = _column(frame, name)
         if values.dtype.kind not in "biuf":
-            raise ValueError(at(f"column {name!r} holds {values.dtype}, no numbers: encode it, or "
-                                "choose others by columns="))
+            sign = next((c for c in (";", "\t", "|") if c in str(name) and len(there) == 1), "")
+            help_ = f"read_csv(path, sep={sign!r}) takes it apart" if sign else (
+                "encode it, or choose others by columns=")
+            raise ValueError(at(f"column {name!r} holds {values.dtype}, no numbers: {help_}"))
         if len(values) != len(samples):
             raise ValueError(at(f"from_frame: columns differ in length: {there[0]!r} has "
                                 f"{len(samples)} rows, {name!r} {len(values)}"))

@@ -133,7 +133,7 @@ class Binomial(_Chance):
 
     @property
     def support(self) -> Any:
-        return C.interval(0, self.total_count)
+        return C.integer_interval(0, self.total_count)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         trials = F.astype(self.total_count, "int64")
@@ -286,7 +286,7 @@ class Categorical(_Categories):
 
     @property
     def support(self) -> Any:
-        return C.interval(0, self._count - 1)
+        return C.integer_interval(0, self._count - 1)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self._drawn(sample_shape)

@@ -33,6 +33,10 @@ def labels(metric: Metric, predictions: Any, targets: Any, threshold: float = 0.
     """Labels that are predicted, and those that are right, as vectors."""
     p, t = asarray(predictions), asarray(targets)
     if p.ndim == t.ndim + 1 and (p.shape[0], *p.shape[2:]) == tuple(t.shape):
+        count = getattr(metric, "num_classes", p.shape[1])
+        if p.shape[1] != count:
+            raise ShapeError(at(f"{type(metric).__name__}: predictions are {typed(p)}, scores of "
+                                f"{p.shape[1]} classes, and num_classes is {count}"))
         p = argmax(p, axis=1)
     elif p.shape != t.shape:
         raise ShapeError(at(f"{type(metric).__name__}: predictions are {typed(p)}, targets "

@@ -68,9 +68,9 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
     texts = {"format": "pt", **(metadata or {})}
     for where, name in [*(("tensors", n) for n in tensors), *texts.items()]:
         if not (isinstance(name, str) and isinstance(where, str)) or name == METADATA:
-            what = "name of a tensor" if where == "tensors" else f"metadata of {typed(where)}"
-            raise TypeError(at(f"save_file: a {what} must be a text, and not {METADATA!r}, but is "
-                               f"{typed(name)}"))
+            what = "a name of a tensor" if where == "tensors" else f"metadata[{typed(where)}]"
+            other = f" other than {METADATA!r}" * (name == METADATA)
+            raise TypeError(at(f"save_file: {what} must be a text{other}, not {typed(name)}"))
     arrays = {name: _array(name, value) for name, value in tensors.items()}
     entries = plan(arrays)
     sums: dict[str, list[int]] = {}

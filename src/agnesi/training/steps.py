@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.options import Count, NotNegativeBound
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import StateError, at, shown
+from agnesi.core.support.errors import StateError, at, shown, typed
 from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.utils import clip_grad_norm_
@@ -86,11 +86,14 @@ class Steps:
     # -- precision ------------------------------------------------------------------------
     def _loss(self, batch: Any) -> tuple[Any, Any]:
         """The loss of a batch, and the output."""
-        trainer = self.trainer
-        if self.narrow is None:
-            return trainer.loss_of(trainer.model, *batch)
-        model = _Wide(self._narrowed(trainer.model), self._cast, self._widened)
-        return trainer.loss_of(model, *batch)
+        trainer, model = self.trainer, self.trainer.model
+        if self.narrow is not None:
+            model = _Wide(self._narrowed(model), self._cast, self._widened)
+        loss, output = trainer.loss_of(model, *batch)
+        if not isinstance(loss, Tensor) or loss.size != 1:
+            raise TypeError(at("the loss must be a scalar tensor, computed from the output, not "
+                               f"{typed(loss)}; .mean() reduces one"))
+        return loss, output
 
     def _narrowed(self, model: Any) -> Any:
         """The model with its parameters in the narrow type, from which gradients lead back."""

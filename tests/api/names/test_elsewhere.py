@@ -33,7 +33,7 @@ OWNERS: dict[str, Any] = {
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
         "amp", "autograd", "cuda", "cuda.amp", "data", "distributed", "distributions",
         "distributions.constraints", "fft", "func", "image", "linalg",
-        "metrics", "nn.init", "nn.parallel", "nn.utils", "special", "testing", "tree",
+        "metrics", "nn.init", "nn.parallel", "nn.utils", "saving", "special", "testing", "tree",
         "utils", "utils.data")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
@@ -43,6 +43,7 @@ OWNERS: dict[str, Any] = {
        for name in ("chainer.functions", "chainer.links", "torch7", "autograd.numpy")},
     "chainer.Link": chainer.links.Linear(3, 2), "torch7.Tensor": torch7.Tensor(3),
     "torch7.Module": torch7nn.Linear(3, 2),
+    "Distribution": ag.distributions.Normal(0.0, 1.0),
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
 KNOWN: dict[str, Any] = {
@@ -50,9 +51,9 @@ KNOWN: dict[str, Any] = {
     "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
     "f": ag.function([], ag.shared(1.0) + 1), "group": OWNERS["Group"], "model": OWNERS["Module"],
     "trainer": OWNERS["Trainer"], "F": chainer.functions, "L": chainer.links, "chainer": chainer,
-    "torch": torch7, "t": OWNERS["torch7.Tensor"], "link": OWNERS["chainer.Link"],
+    "torch": torch7, "tensor": OWNERS["torch7.Tensor"], "link": OWNERS["chainer.Link"],
     "module": OWNERS["torch7.Module"], "serializers": chainer.serializers, "scipy": scipy,
-    "chain": chainer.Chain(), "np": np,
+    "dist": OWNERS["Distribution"], "chain": chainer.Chain(), "np": np,
     "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(
         optim.SGD([W], 0.1), 1),
 }

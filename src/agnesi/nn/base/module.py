@@ -136,8 +136,9 @@ class Module(Hooked, Lookups):
 
         def __getattr__(self, name: str) -> NoReturn:
             if name == "forward":
+                held = "; call the modules in it one by one" * hasattr(type(self), "__getitem__")
                 raise AttributeError(at(f"{type(self).__name__} has no forward(self, ...), which a "
-                                        "call of it runs"))
+                                        f"call of it runs{held}"))
             raise no_attribute("Module", name, self)
 
     @property

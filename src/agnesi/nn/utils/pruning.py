@@ -105,7 +105,8 @@ class BasePruningMethod:
         orig = getattr(module, name, None)
         if not isinstance(orig, Tensor) or (name not in known and is_computed(module, name)):
             raise ValueError(at(f"{cls.__name__}: {type(module).__name__} has no parameter {name!r}"
-                                " that is not computed already"))
+                                " that is not computed already, but "
+                                f"{[n for n, _ in module.named_parameters()]}"))
         with no_grad():
             if name in known:
                 before = known[name]

@@ -63,7 +63,8 @@ def _weight(module: Module, name: str, what: str) -> Any:
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor) or is_computed(module, name):
         raise ValueError(at(f"{what}: {type(module).__name__} has no parameter {name!r} that is "
-                            "not computed already"))
+                            "not computed already, but "
+                            f"{[n for n, _ in module.named_parameters()]}"))
     return weight
 
 

@@ -63,8 +63,8 @@ class COO(Words):
     layout = "sparse_coo"
 
     def __array__(self, *args: Any, **keywords: Any) -> NoReturn:
-        raise TypeError(at(f"numpy.asarray of a sparse tensor, {typed(self)}: todense().numpy() is "
-                           "its array"))
+        raise TypeError(at(f"a sparse tensor, {typed(self)}, is no array: todense() is one of "
+                           "ours, todense().numpy() one of NumPy's"))
 
     def __init__(self, indices: Any, values: Any, shape: Any, is_coalesced: bool = False) -> None:
         given = (indices, values, shape)

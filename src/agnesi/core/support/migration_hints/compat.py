@@ -66,19 +66,19 @@ set_default_tensor_type : `torch.setdefaulttensortype`
 """
 
 TORCH7_TENSOR = """
-shape ndim : `t.size()` or `t.dim()`
-item tolist : `t[1]` or `t.totable()`
-add_ sub_ mul_ div_ fill_ zero_ copy_ clamp_ exp_ log_ : `t.add(1)`: methods without an underscore
-    change the tensor
-indexSelect index_select : `t.index(dim, numbers)`
+shape ndim : `tensor.size()` or `tensor.dim()`
+item tolist : `tensor[1]` or `tensor.totable()`
+add_ sub_ mul_ div_ fill_ zero_ copy_ clamp_ exp_ log_ : `tensor.add(1)`: methods without
+    an underscore change the tensor
+indexSelect index_select : `tensor.index(dim, numbers)`
 matmul : `torch.mm(t, u)`
 requires_grad grad backward detach requires_grad_ : nothing: gradients are
     `module.backward(input, gradOutput)`
-dtype : `t.type()`
-astype to : `t.type("torch.FloatTensor")`
+dtype : `tensor.type()`
+astype to : `tensor.type("torch.FloatTensor")`
 cpu : nothing: tensors are the processor's
-unsqueeze : `t.view(1, 3)` with a size of 1
-flatten ravel : `t.view(-1)`
+unsqueeze : `tensor.view(1, 3)` with a size of 1
+flatten ravel : `tensor.view(-1)`
 argmax argmin : `torch.max(t, 1)`, which returns the places, too
 """
 

@@ -140,6 +140,34 @@ imsave save write : `ag.data.write_image(image, path)`
 show : `ag.image.imshow`
 hflip vflip : `ag.flip(image, -1)`, or -2 for rows
 crop center_crop : `image[..., top:bottom, left:right]`
+pad : `ag.pad`
+adjust_brightness adjust_contrast adjust_saturation adjust_gamma autocontrast equalize :
+    `ag.clip(image * 1.5, 0, 1)`, arithmetic
+invert solarize posterize : `1 - image`
+make_grid : `ag.concatenate(images, -1)`
+affine warp perspective : `ag.image.rotate`, or `ag.nn.functional.grid_sample`
+RandomApply RandomChoice Lambda : `ag.data.MappedDataset(dataset, f)`, of a function of the image
+"""
+
+DISTRIBUTION = """
+prob pdf pmf : `ag.exp(dist.log_prob(x))`
+logpdf logpmf log_pdf log_likelihood : `dist.log_prob(x)`
+rvs draw : `dist.sample((n,))`
+ppf quantile inverse_cdf : `dist.icdf(q)`
+std : `dist.stddev`
+var : `dist.variance`
+parameters params : `dist.arg_constraints`
+"""
+
+SAVING = """
+save save_model save_weights : `ag.save(model.state_dict(), path)`
+load load_model load_weights : `ag.load(path)`
+to_onnx export_onnx onnx export save_onnx : `ag.saving.Graph`, which files of ours hold; there are
+    none of ONNX
+load_onnx from_onnx : nothing: files of ONNX are not read
+safe_open : `ag.saving.open_file(path)`
+save_safetensors : `ag.saving.save_file(tensors, path)`
+load_safetensors : `ag.saving.load_file(path)`
 """
 
 TRAINER = """
