@@ -148,10 +148,12 @@ def test_integers_of_python_and_small_integers_have_theanos_dtypes():
     i, u, f = T.vector(dtype="int8"), T.vector(dtype="uint8"), T.vector(dtype="float32")
     found = [T.clip(i, 0, 1000), T.clip(i, 0, 9), i + 1, i + 300, 300 - i, u * 2, T.lvector() * 2,
              f + 70000, i // 70000, T.exp(i), T.sqrt(u), T.log(T.ivector()), T.floor(i),
-             T.cumsum(i), T.cumprod(u)]
+             T.cumsum(i), T.cumprod(u), i * 2.5, 1.0 / u, i * 0.1, T.maximum(i, 1e300),
+             T.switch(f, T.lvector(), 2), T.switch(i, i, 1.5)]
     assert [v.dtype for v in found] == [
         "int16", "int8", "int8", "int16", "int16", "int16", "int64", "float32", "int32", "float32",
-        "float32", "float64", "float32", "int8", "uint8"]
+        "float32", "float64", "float32", "int8", "uint8", "float32", "float32", "float64",
+        "float64", "int64", "float32"]
     v = T.vector("v", dtype="uint8")
     assert value(v * 2, over=[v], v=np.uint8([200])).tolist() == [400]
 
@@ -287,3 +289,38 @@ def test_dtypes_are_written_in_any_of_numpys_ways(dtype):
     for made in (x, T.scalar(dtype=dtype), T.tensor3("t", dtype), T.cast(x, dtype), x.astype(dtype),
                  T.zeros(2, dtype=dtype), T.TensorType(dtype, (False,))("y")):
         assert made.dtype == "float32"
+
+
+def test_scans_that_give_every_so_many_steps():
+    v = T.dvector("v")
+    given = {"sequences": [v], "outputs_info": [T.constant(0.0)]}
+    rows, _ = theano.scan_checkpoints(lambda a, s: T.tanh(a + s), save_every_N=3, **given)
+    every, _ = theano.scan(lambda a, s: T.tanh(a + s), **given)
+    f = theano.function([v], [rows, every, theano.grad(rows[-1], v), theano.grad(every[-1], v)])
+    for n in (9, 10, 2):
+        found, wanted, g, h = f(np.linspace(-1, 1, n))
+        np.testing.assert_array_equal(found, wanted[[*range(2, n - 1, 3), n - 1]])
+        np.testing.assert_allclose(g, h, rtol=1e-12)
+    with pytest.raises(RuntimeError, match="taps"):
+        theano.scan_checkpoints(lambda a: a, outputs_info={"initial": v, "taps": [-2]}, n_steps=4)
+
+
+def test_patches_go_back_to_images_of_sizes_that_a_graph_knows():
+    x, images = T.dtensor4("x"), np.arange(32.0).reshape(1, 2, 4, 4)
+    rows = T.nnet.neighbours.images2neibs(x, (2, 2))
+    for shape in (x.shape, (1, 2, x.shape[2], 4)):
+        f = theano.function([x], T.nnet.neighbours.neibs2images(rows, (2, 2), shape))
+        np.testing.assert_array_equal(f(images), images)
+
+
+def test_gradients_of_normalized_logits_of_any_size():
+    """Rules that compare sizes for speed decide where none is known."""
+    x, scale = T.dmatrix("x"), theano.shared(np.ones(3))
+    inverse = 1 / T.sqrt(x.var(0) + 1e-4)
+    cost = T.log(T.nnet.softmax((x - x.mean(0)) * (scale * inverse)))[:, 0].sum()
+    f = theano.function([x], [cost, theano.grad(cost, x), theano.grad(cost, scale)])
+    values = np.random.default_rng(0).normal(size=(4, 3))
+    _, slope, _ = f(values)
+    step = 1e-6 * np.eye(12)[5].reshape(4, 3)
+    numeric = (f(values + step)[0] - f(values - step)[0]) / 2e-6
+    np.testing.assert_allclose(slope[1, 2], numeric, rtol=1e-5)

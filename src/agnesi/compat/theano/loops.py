@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agnesi.api import symbolic
 from agnesi.api.control import folds, taps
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
 from agnesi.core.support.errors import call_user
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.select import minimum
 
 
 class until:  # noqa: N801 - used as a function
@@ -76,6 +78,28 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     if return_list and not isinstance(found, list):
         found = [found]
     return _with_updates(found, updates, return_updates)
+
+
+def scan_checkpoints(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None,
+                     non_sequences: Any = None, name: str | None = None, n_steps: Any = None,
+                     save_every_N: int = 10, padding: bool = True,
+                     return_updates: bool = True) -> Any:
+    """A scan of which the results of every so many steps are given, and of the last step.
+
+    Sizes are open, so that the gradient keeps the carries of all steps; ``agnesi.scan`` with
+    ``checkpoint`` keeps fewer where they are known.
+    """
+    if any(isinstance(v, Mapping) and "taps" in v for v in _listed(outputs_info)):
+        raise RuntimeError("scan_checkpoints doesn't work with taps.")
+    found, updates = scan(fn, sequences, outputs_info, non_sequences, n_steps, name=name)
+
+    def saved(x: Any) -> Any:
+        n = as_tensor(bare(x.shape[0]))
+        ends = symbolic.arange((n + save_every_N - 1) // save_every_N) * save_every_N
+        return x[wrapped(minimum(ends + save_every_N, n) - 1)]
+
+    rows = [saved(x) for x in found] if isinstance(found, list) else saved(found)
+    return _with_updates(rows, updates, return_updates)
 
 
 def _with_updates(found: Any, updates: Any, asked: bool) -> Any:

@@ -44,8 +44,10 @@ def alike(*operands: Any) -> Any:
     """Operands with 32-bit and longer integers as float64 beside shorter floats, which do not hold
     them: Theano's rule (and NumPy's), where agnesi's floats decide.  Python's integers
     beside integers have the smallest dtype that holds them."""
-    if any(type(x) is int for x in operands):
-        operands = tuple(_held(x, operands) if type(x) is int else x for x in operands)
+    if any(type(x) in (int, float) for x in operands):
+        operands = tuple(
+            _held(x, operands) if type(x) is int else _short(x, operands)
+            if type(x) is float else x for x in operands)
     kinds = [x.dtype for x in operands if isinstance(x, Tensor) and not x.weak]
     if len(kinds) < 2 or not any(d in _SHORT for d in kinds) or not any(
             d.kind in "iu" and d.itemsize > 2 for d in kinds):
@@ -63,6 +65,16 @@ def _held(n: int, operands: Any) -> Any:
     if not kinds or least is None or any(np.promote_types(k, least) == k for k in kinds):
         return n
     return as_tensor(np.array(n, least))
+
+
+def _short(value: float, operands: Any) -> Any:
+    """A Python float beside integers below 32 bits: float32, if that holds it exactly."""
+    kinds = [x.dtype for x in operands if isinstance(x, Tensor) and not x.weak]
+    if not kinds or any(k.kind not in "iub" or k.itemsize > 2 for k in kinds):
+        return value
+    with np.errstate(over="ignore"):
+        held = np.float32(value)
+    return as_tensor(held) if float(held) == value else value
 
 
 _INTEGERS = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))

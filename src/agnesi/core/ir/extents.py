@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from agnesi.core.ir.dims import EVALUATE, Dim, Size, asked_by_user
+from agnesi.core.ir.dims import EVALUATE, Dim, Size, asked_by_user, leaves, resolve
 from agnesi.core.ir.interning import INTERNED
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import current_reads
@@ -19,6 +19,8 @@ from agnesi.core.support.tracing import current_reads
 Monomial = tuple["Extent", ...]
 Terms = tuple[tuple[Monomial, int], ...]
 Span = tuple[int | None, int | None]
+#: What a size is taken for of which nothing is known.
+_TYPICAL = 64
 
 
 class UnknownSizeError(TraceError):
@@ -225,7 +227,11 @@ def named_in(sizes: Iterable[Size]) -> frozenset[Extent]:
 
 def guess(size: Size) -> int:
     """A size as a number, for decisions that only matter for speed."""
-    return size.guess if isinstance(size, Extent) else size  # type: ignore[return-value]
+    if type(size) is int:
+        return size
+    if isinstance(size, Extent):
+        return size.guess
+    return resolve(size, dict.fromkeys(leaves(size), _TYPICAL)) if isinstance(size, Dim) else size
 
 
 def surely(test: Callable[[], bool]) -> bool:

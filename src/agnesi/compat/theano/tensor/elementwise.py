@@ -51,7 +51,9 @@ minimum = _first_of_equals(F.minimum, F.less_equal)
 
 def switch(cond: Any, ift: Any, iff: Any) -> Variable:
     """Elements of ``ift`` where the condition is not 0, of ``iff`` elsewhere."""
-    return lifted(symbolic.switch)(cond, ift, iff)
+    held = as_tensor_variable(cond)  # its dtype is not one of the result's
+    chosen = held if held.dtype == "bool" else lifted(F.not_equal)(held, 0)
+    return lifted(symbolic.switch)(chosen, ift, iff)
 
 
 def where(cond: Any, ift: Any = None, iff: Any = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.compat.theano.tensor.creation import as_tensor_variable
+from agnesi.compat.theano.tensor.creation import _shape, as_tensor_variable
 from agnesi.compat.theano.variable import Variable, wrapped
 
 
@@ -35,7 +35,7 @@ def images2neibs(ten4: Any, neib_shape: Any, neib_step: Any = None,
 def neibs2images(neibs: Any, neib_shape: Any, original_shape: Any, mode: str = "valid") -> Variable:
     """The inverse of :func:`images2neibs` for patches side by side."""
     x, (r, c) = as_tensor_variable(neibs)._value, neib_shape
-    n, channels, height, width = (int(v) for v in original_shape)
+    n, channels, height, width = _shape(original_shape)
     parts = F.reshape(x, (n, channels, height // r, width // c, r, c))
     return wrapped(F.reshape(F.permute_dims(parts, (0, 1, 2, 4, 3, 5)),
                              (n, channels, height, width)))
