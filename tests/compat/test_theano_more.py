@@ -324,3 +324,18 @@ def test_gradients_of_normalized_logits_of_any_size():
     step = 1e-6 * np.eye(12)[5].reshape(4, 3)
     numeric = (f(values + step)[0] - f(values - step)[0]) / 2e-6
     np.testing.assert_allclose(slope[1, 2], numeric, rtol=1e-5)
+
+
+def test_streams_in_pytensors_words():
+    from agnesi.compat.theano.tensor.random.utils import RandomStream
+
+    s = RandomStream(seed=3)
+    far, near = s.normal(loc=50.0, scale=[0.1, 0.2]), s.uniform(2, 3, size=(2, 3))
+    f = theano.function([], [far, near, s.integers(5, size=(40,)), s.bernoulli(0.5, size=4)])
+    a, b, c, d = f()
+    assert a.shape == (2,) and abs(a - 50).max() < 2 and b.shape == (2, 3)
+    assert b.min() >= 2 and b.max() < 3 and set(c) <= set(range(5)) and set(d) <= {0, 1}
+    assert f.maker.inputs == [] and f.maker.outputs[1].variable.ndim == 2
+    assert (f()[1] != b).all()
+    s.seed(3)
+    np.testing.assert_array_equal(f()[1], b)

@@ -49,7 +49,13 @@ def test_operations_are_equal_to_what_makes_them():
     assert (x * y).owner.op == T.mul and (x / y).owner.op == T.true_div
     assert isinstance(Doubled()(x).owner.op, Doubled)
     with pytest.raises(TypeError, match="by the functions of"):
-        T.Elemwise(theano.scalar.exp)
+        T.Subtensor([0])
+    made = [T.Elemwise(theano.scalar.exp)(x), T.DimShuffle((False, False), (1, 0))(x),
+            T.Sum(axis=0)(x), T.Join()(0, x, x), T.ExtractDiag()(x), T.RepeatOp(axis=1)(x, 2)]
+    wanted = [np.exp(VALUES), VALUES.T, VALUES.sum(0), np.vstack([VALUES, VALUES]),
+              np.diag(VALUES), VALUES.repeat(2, 1)]
+    for found, value in zip(theano.function([x], made)(VALUES), wanted, strict=True):
+        np.testing.assert_allclose(found, value)
 
 
 def test_a_rule_of_a_node_runs_in_functions(registered):

@@ -55,6 +55,7 @@ from agnesi.compat.theano.printing import pp as pp
 from agnesi.compat.theano.printing import pprint as pprint
 from agnesi.compat.theano.sandbox import cuda as gpuarray
 from agnesi.compat.theano.tensor import dot as dot
+from agnesi.compat.theano.tensor import shared_randomstreams as _streams
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
@@ -71,7 +72,9 @@ for _name, _module in (
         ("scalar.basic", scalar), ("gpuarray", gpuarray), ("tensor.opt", rewriting),
         ("tensor.rewriting", rewriting), ("tensor.rewriting.basic", rewriting),
         ("graph.rewriting", rewriting), ("graph.rewriting.basic", rewriting), ("graph", gof),
-        ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof)):
+        ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof),
+        ("tensor.random", _streams), ("tensor.random.basic", _streams),
+        ("tensor.random.utils", _streams)):
     sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
 configparser = configdefaults = config
 version = __version__ = "1.0.5"

@@ -60,7 +60,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
          non_sequences: Any = None, n_steps: Any = None, truncate_gradient: int = -1,
          go_backwards: bool = False, mode: Any = None, name: str | None = None,
          profile: Any = False, allow_gc: Any = None, strict: bool = False,
-         return_list: bool = False, return_updates: bool = True) -> Any:
+         return_list: bool = False, return_updates: Any = True) -> Any:
     """A loop over sequences; see :func:`agnesi.symbolic.scan`.
 
     Returns
@@ -83,7 +83,7 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
 def scan_checkpoints(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None,
                      non_sequences: Any = None, name: str | None = None, n_steps: Any = None,
                      save_every_N: int = 10, padding: bool = True,
-                     return_updates: bool = True) -> Any:
+                     return_updates: Any = True) -> Any:
     """A scan of which the results of every so many steps are given, and of the last step.
 
     Sizes are open, so that the gradient keeps the carries of all steps; ``agnesi.scan`` with
@@ -142,7 +142,7 @@ class OrderedUpdates(dict[Any, Any]):
 
 def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None,
         truncate_gradient: int = -1, go_backwards: bool = False, mode: Any = None,
-        name: str | None = None, return_updates: bool = True) -> Any:
+        name: str | None = None, return_updates: Any = True) -> Any:
     """The function of each row."""
     return scan(fn, sequences, None, non_sequences, None, truncate_gradient, go_backwards,
                 return_updates=return_updates)
@@ -150,7 +150,7 @@ def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None,
 
 def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
            go_backwards: bool = False, mode: Any = None, name: str | None = None,
-           return_updates: bool = True) -> Any:
+           return_updates: Any = True) -> Any:
     """The last value of a loop over the rows."""
     held = None if non_sequences is None else _listed(non_sequences)
     found, updates = folds.reduce(_step(fn), _tensors(sequences), _tensors(outputs_info),
@@ -159,13 +159,13 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
 
 
 def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
-          mode: Any = None, name: str | None = None, return_updates: bool = True) -> Any:
+          mode: Any = None, name: str | None = None, return_updates: Any = True) -> Any:
     """:func:`reduce` from the first row on."""
     return reduce(fn, sequences, outputs_info, non_sequences, return_updates=return_updates)
 
 
 def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
-          mode: Any = None, name: str | None = None, return_updates: bool = True) -> Any:
+          mode: Any = None, name: str | None = None, return_updates: Any = True) -> Any:
     """:func:`reduce` from the last row on."""
     return reduce(fn, sequences, outputs_info, non_sequences, go_backwards=True,
                   return_updates=return_updates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 from agnesi.api.symbolic import variable
 from agnesi.compat.theano.variable import wrapped
 
-__all__ = ["AdvancedSubtensor", "AdvancedSubtensor1", "All", "CAReduce", "DimShuffle", "Dot",
-           "Elemwise", "IncSubtensor", "Join", "Max", "Min", "Prod", "Reshape", "Softmax",
-           "Subtensor", "Sum"]
+__all__ = [
+    "ARange", "AdvancedSubtensor", "AdvancedSubtensor1", "All", "Argmax", "CAReduce", "CumOp",
+    "DimShuffle", "Dot", "Elemwise", "ExtractDiag", "FillDiagonal", "FillDiagonalOffset",
+    "IncSubtensor", "Join", "MakeVector", "Max", "Min", "Prod", "Repeat", "RepeatOp", "Reshape",
+    "SearchsortedOp", "Softmax", "Subtensor", "Sum"]
 
 #: How many operands functions are tried with, to find out which operation they make.
 _MOST_OPERANDS = 3
@@ -79,38 +82,80 @@ def name_of(function: Any) -> str | None:
 
 
 class _Kind(type):
-    """A class of operations, by what they are."""
+    """A class of operations, by what they are; calling it gives a function that makes one."""
 
     test: Callable[[Any], bool]
+    makes: Callable[..., Any] | None
 
     def __instancecheck__(cls, op: Any) -> bool:
         return isinstance(op, OpOfGraph) and cls.test(op.op)
 
     def __call__(cls, *args: Any, **keywords: Any) -> Any:
-        raise TypeError(f"{cls.__name__} is for isinstance(x.owner.op, {cls.__name__}) here; "
-                        "expressions are made by the functions of theano.tensor")
+        if cls.makes is None:
+            raise TypeError(f"{cls.__name__} is for isinstance(x.owner.op, {cls.__name__}) here; "
+                            "expressions are made by the functions of theano.tensor")
+        return cls.makes(*args, **keywords)
 
 
-def kind(name: str, test: Callable[[Any], bool]) -> type:
+def kind(name: str, test: Callable[[Any], bool], makes: Callable[..., Any] | None = None) -> type:
     """A class whose instances are the operations for which a test holds."""
-    return _Kind(name, (), {"test": staticmethod(test)})
+    return _Kind(name, (), {"test": staticmethod(test), "makes": makes and staticmethod(makes)})
 
 
-def named(name: str, *names: str) -> type:
+def named(name: str, *names: str, makes: Callable[..., Any] | None = None) -> type:
     """A class of the operations of some names."""
-    return kind(name, lambda op: op.name in names)
+    return kind(name, lambda op: op.name in names, makes)
 
 
-Elemwise = kind("Elemwise", lambda op: bool(op.pointwise))
-DimShuffle = named("DimShuffle", "permute_dims")
-Reshape = named("Reshape", "reshape")
-Dot = named("Dot", "matmul")
-Join = named("Join", "concat")
+def _tensor(name: str) -> Any:
+    """A function of ``theano.tensor``."""
+    return getattr(importlib.import_module("agnesi.compat.theano.tensor"), name)
+
+
+def _reducing(function: str) -> Callable[..., Any]:
+    """What makes reductions: ``Sum(axis=0)(x)``."""
+    def makes(axis: Any = None, dtype: Any = None, acc_dtype: Any = None, **ignored: Any) -> Any:
+        told = {k: v for k, v in (("dtype", dtype), ("acc_dtype", acc_dtype)) if v is not None}
+        return lambda x: _tensor(function)(x, axis=axis, **told)
+
+    return makes
+
+
+def _ordering(input_ndim: Any, new_order: Any, **ignored: Any) -> Any:
+    """``DimShuffle((False, False), (1, 0))(x)``."""
+    return lambda x: x.dimshuffle(*new_order)
+
+
+Elemwise = kind("Elemwise", lambda op: bool(op.pointwise),
+                lambda scalar_op, inplace_pattern=None, name=None: scalar_op)
+DimShuffle = named("DimShuffle", "permute_dims", makes=_ordering)
+Reshape = named("Reshape", "reshape", makes=lambda ndim, name=None: lambda x, shape: _tensor(
+    "reshape")(x, shape, ndim))
+Dot = named("Dot", "matmul", makes=lambda: _tensor("dot"))
+Join = named("Join", "concat", makes=lambda *axis: lambda *xs: _tensor("join")(*axis, *xs))
 CAReduce = kind("CAReduce", lambda op: hasattr(op, "axes") and hasattr(op, "keepdims"))
 Sum, Prod, Max, Min, All = (
-    named(n, n.lower()) for n in ("Sum", "Prod", "Max", "Min", "All"))
-Softmax = named("Softmax", "softmax")
+    named(n, n.lower(), makes=_reducing(n.lower())) for n in ("Sum", "Prod", "Max", "Min", "All"))
+Softmax = named("Softmax", "softmax", makes=lambda axis=-1: lambda x: _tensor("special").softmax(
+    x, axis=axis))
 Subtensor = kind("Subtensor", lambda op: type(op).__name__ == "Slice")
 AdvancedSubtensor = AdvancedSubtensor1 = kind(
     "AdvancedSubtensor", lambda op: type(op).__name__ in ("Index", "Picked"))
 IncSubtensor = named("IncSubtensor", "setitem", "index_add", "index_put")
+ExtractDiag = named("ExtractDiag", "diagonal", makes=lambda offset=0, axis1=0, axis2=1, view=False:
+                    lambda x: _tensor("diagonal")(x, offset, axis1, axis2))
+Repeat = RepeatOp = named("Repeat", "repeat", makes=lambda axis=None: lambda x, repeats: _tensor(
+    "repeat")(x, repeats, axis))
+SearchsortedOp = named("SearchsortedOp", "searchsorted", makes=lambda side="left": (
+    lambda x, v, sorter=None: _tensor("searchsorted")(x, v, side, sorter)))
+CumOp = named("CumOp", "cumsum", "cumprod", makes=lambda axis=None, mode="add": lambda x: _tensor(
+    "cumsum" if mode == "add" else "cumprod")(x, axis))
+FillDiagonal = named("FillDiagonal", "fill_diagonal", makes=lambda: _tensor("fill_diagonal"))
+FillDiagonalOffset = named("FillDiagonalOffset", "fill_diagonal_offset", makes=lambda: _tensor(
+    "fill_diagonal_offset"))
+MakeVector = named("MakeVector", "stack", makes=lambda dtype="int64": lambda *xs: _tensor("cast")(
+    _tensor("stack")(list(xs)), dtype))
+Argmax = named("Argmax", "argmax", makes=lambda axis=None: lambda x: _tensor("argmax")(
+    x, axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis))
+ARange = named("ARange", "arange", makes=lambda dtype=None: lambda *ends: _tensor("arange")(
+    *ends, dtype=dtype))

@@ -26,6 +26,28 @@ class Maker:
         """The graph: after the first call the optimised one, before as declared."""
         return FunctionGraph(self.function._compiled.graph)
 
+    @property
+    def inputs(self) -> list[Named]:
+        """The inputs, each with its ``variable`` and ``name``."""
+        return [Named(x) for x in self.fgraph.inputs]
+
+    @property
+    def outputs(self) -> list[Named]:
+        """The outputs, likewise."""
+        return [Named(x) for x in self.fgraph.outputs]
+
+
+class Named:
+    """An input or output of a function.
+
+    Parameters
+    ----------
+    variable : Variable
+    """
+
+    def __init__(self, variable: Variable) -> None:
+        self.variable, self.name = variable, variable.name
+
 
 class FunctionGraph:
     """Operations in an order in which they can be computed.

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 #: Classes of operations, by the function that makes expressions with them.
 _CLASSES = {
-    "ARange": "arange", "Alloc": "alloc", "AllocDiag": "diag", "AllocEmpty": "empty",
-    "ArgSortOp": "argsort", "Argmax": "argmax", "Bartlett": "bartlett", "Choose": "choose",
-    "CumOp": "cumsum", "CumprodOp": "cumprod", "CumsumOp": "cumsum", "Default": "default",
-    "DiffOp": "diff", "ExtractDiag": "extract_diag", "Eye": "eye",
-    "FillDiagonal": "fill_diagonal", "FillDiagonalOffset": "fill_diagonal_offset",
-    "Flatten": "flatten",
+    "Alloc": "alloc", "AllocDiag": "diag", "AllocEmpty": "empty", "ArgSortOp": "argsort",
+    "Bartlett": "bartlett", "Choose": "choose", "CumprodOp": "cumprod", "CumsumOp": "cumsum",
+    "Default": "default", "DiffOp": "diff", "Eye": "eye", "Flatten": "flatten",
     "MaxAndArgmax": "max_and_argmax", "Mean": "mean", "Nonzero": "nonzero",
     "PermuteRowElements": "permute_row_elements", "RavelMultiIndex": "ravel_multi_index",
-    "RepeatOp": "repeat", "ScalarFromTensor": "scalar_from_tensor",
-    "SearchsortedOp": "searchsorted", "SortOp": "sort", "Split": "split",
+    "ScalarFromTensor": "scalar_from_tensor", "SortOp": "sort", "Split": "split",
     "TensorFromScalar": "tensor_from_scalar", "Tile": "tile", "TopKOp": "topk", "Tri": "tri",
     "UnravelIndex": "unravel_index", "advanced_inc_subtensor": "inc_subtensor",
     "advanced_inc_subtensor1": "inc_subtensor", "advanced_set_subtensor": "set_subtensor",
@@ -21,17 +17,18 @@ _CLASSES = {
     "advanced_boolean_inc_subtensor": "inc_subtensor", "constructor": "as_tensor_variable",
     "advanced_boolean_set_subtensor": "set_subtensor", "bartlett_": "bartlett",
     "fill_diagonal_": "fill_diagonal", "fill_diagonal_offset_": "fill_diagonal_offset",
-    "isinf_": "isinf", "isnan_": "isnan", "join_": "join", "extract_constant":
-    "get_scalar_constant_value", "get_scalar_constant_value_elemwises": "get_scalar_constant_value",
+    "isinf_": "isinf", "isnan_": "isnan", "join_": "join",
+    "extract_constant": "get_scalar_constant_value",
+    "get_scalar_constant_value_elemwises": "get_scalar_constant_value",
     "get_underlying_scalar_constant_value": "get_scalar_constant_value",
-    "tensor_constructor": "shared", "scalar_constructor": "shared", "as_index_variable":
-    "as_tensor_variable", "make_constant": "constant", "numpy_scalar": "get_scalar_constant_value",
-    "makeKeepDims": "sum(..., keepdims=True)", "dense_dot": "dot", "pack": "concatenate",
-    "unpack": "split", "join_dims": "reshape", "split_dims": "reshape", "cpu_contiguous":
-    "tensor_copy", "CpuContiguous": "tensor_copy", "atleast_Nd": "shape_padleft",
-    "concat_with_broadcast": "concatenate", "interpolate1d": "interp", "mod_check": "mod",
-    "div_proxy": "true_div", "register_transfer": "transfer", "AsTensorError": "TypeError",
-    "linalg": "nlinalg", "random": "shared_randomstreams",
+    "tensor_constructor": "shared", "scalar_constructor": "shared",
+    "as_index_variable": "as_tensor_variable", "make_constant": "constant",
+    "numpy_scalar": "get_scalar_constant_value", "makeKeepDims": "sum(..., keepdims=True)",
+    "dense_dot": "dot", "pack": "concatenate", "unpack": "split", "join_dims": "reshape",
+    "split_dims": "reshape", "cpu_contiguous": "tensor_copy", "CpuContiguous": "tensor_copy",
+    "atleast_Nd": "shape_padleft", "concat_with_broadcast": "concatenate",
+    "interpolate1d": "interp", "mod_check": "mod", "div_proxy": "true_div",
+    "register_transfer": "transfer", "AsTensorError": "TypeError", "linalg": "nlinalg",
 }
 #: Whole families.
 _FAMILIES = (
