@@ -104,6 +104,36 @@ def test_shuffled_epochs_differ_and_repeat():
     assert epochs() == once
 
 
+class Told(Plain):
+    """Samples that tell which worker makes them."""
+
+    def __getitem__(self, index):
+        info = data.get_worker_info()
+        return (-1, 0, 0) if info is None else (info.id, info.num_workers, len(info.dataset))
+
+
+def test_a_worker_knows_itself():
+    def told(**way):
+        return {tuple(map(int, row)) for batch in data.DataLoader(Told(), 3, **way)
+                for row in zip(*batch, strict=True)}
+
+    assert told() == {(-1, 0, 0)} and told(num_workers=2) == {(0, 2, 11), (1, 2, 11)}
+
+
+def test_datasets_behind_and_beside_each_other():
+    assert list(data.ChainDataset([Counted(), [5]]))[-2:][1] == 5
+    pairs = data.StackDataset(PAIRS, list("abcdefghijk"))
+    assert len(pairs) == 11 and pairs[2][1] == "c" and pairs[2][0][1] == 2
+    assert data.StackDataset(x=PAIRS)[1]["x"][1] == 1
+    assert data.ConcatDataset([PAIRS, PAIRS]).cumulative_sizes == [11, 22]
+    assert PAIRS.tensors[1].tolist() == list(range(11))
+    for wrong in (dict, lambda: {"x": PAIRS, "y": [1]}):
+        with pytest.raises(ValueError, match="StackDataset takes datasets of the same length"):
+            data.StackDataset(**wrong())
+    with pytest.raises(ValueError, match="ChainDataset: datasets must be a list or another iterable"):
+        data.ChainDataset([3])
+
+
 class Counted(data.IterableDataset):
     """The pairs as a stream."""
 

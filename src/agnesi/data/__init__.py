@@ -11,6 +11,7 @@ from agnesi.data.collate import default_collate as default_collate
 from agnesi.data.dataset import ConcatDataset as ConcatDataset
 from agnesi.data.dataset import Dataset as Dataset
 from agnesi.data.dataset import MappedDataset as MappedDataset
+from agnesi.data.dataset import StackDataset as StackDataset
 from agnesi.data.dataset import Subset as Subset
 from agnesi.data.dataset import TensorDataset as TensorDataset
 from agnesi.data.dataset import random_split as random_split
@@ -26,6 +27,7 @@ from agnesi.data.samplers import Sampler as Sampler
 from agnesi.data.samplers import SequentialSampler as SequentialSampler
 from agnesi.data.samplers import SubsetRandomSampler as SubsetRandomSampler
 from agnesi.data.samplers import WeightedRandomSampler as WeightedRandomSampler
+from agnesi.data.streams import ChainDataset as ChainDataset
 from agnesi.data.streams import IterableDataset as IterableDataset
 from agnesi.data.streams import MappedStream as MappedStream
 from agnesi.data.tables import from_frame as from_frame
@@ -35,6 +37,8 @@ from agnesi.data.text import CharTokenizer as CharTokenizer
 from agnesi.data.text import TextDataset as TextDataset
 from agnesi.data.text import TokenWindows as TokenWindows
 from agnesi.data.text import WordTokenizer as WordTokenizer
+from agnesi.data.worker import WorkerInfo as WorkerInfo
+from agnesi.data.worker import get_worker_info as get_worker_info
 
 if TYPE_CHECKING:
     from agnesi.data import datasets as datasets

@@ -124,6 +124,17 @@ class TensorDataset(Dataset):
         self._made = [wrap if is_numeric(a.dtype) else np.asarray for a in self.arrays]
         self.classes: list[str] | None = None
 
+    @property
+    def tensors(self) -> tuple[Any, ...]:
+        """The arrays as tensors around the same memory.
+
+        Returns
+        -------
+        tuple of Tensor
+            Arrays of texts and objects as they are.
+        """
+        return tuple(map(as_tensor, self.arrays))
+
     def __len__(self) -> int:
         return int(self._count)
 
@@ -298,18 +309,50 @@ class ConcatDataset(Dataset):
         self.datasets = list(datasets)
         if not self.datasets:
             raise ValueError(at("ConcatDataset takes at least one dataset"))
-        self._ends = list(itertools.accumulate(map(len, self.datasets)))
+        self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
 
     def __len__(self) -> int:
-        return self._ends[-1]
+        return self.cumulative_sizes[-1]
 
     def __getitem__(self, index: int) -> Any:
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
             raise IndexError(at(f"ConcatDataset: there are {len(self)} samples, and no sample "
                                 f"{index}"))
-        which = bisect.bisect_right(self._ends, place)
-        return self.datasets[which][place - (self._ends[which - 1] if which else 0)]
+        which = bisect.bisect_right(self.cumulative_sizes, place)
+        return self.datasets[which][place - (self.cumulative_sizes[which - 1] if which else 0)]
+
+
+class StackDataset(Dataset):
+    """Datasets side by side: a sample is a tuple, or dict, of a sample of each.
+
+    :param *datasets: Of the same length.
+    :type *datasets: Dataset or array_like
+    :param **named: Instead of these, datasets by name.
+    :type **named: Dataset or array_like
+    :raises ValueError: If there are none, or both, or lengths differ.
+    :see: data.TensorDataset, data.ConcatDataset
+
+    >>> from agnesi import data
+    >>> data.StackDataset(images=[10, 20], labels=["a", "b"])[1]
+    {'images': 20, 'labels': 'b'}
+    """
+
+    def __init__(self, *datasets: Any, **named: Any) -> None:
+        self.datasets: Any = named or datasets
+        sizes = [len(d) for d in (*datasets, *named.values())]
+        if not sizes or len(set(sizes)) > 1 or (datasets and named):
+            raise ValueError(at("StackDataset takes datasets of the same length, either in order "
+                                f"or by name; lengths are {sizes}"))
+        self._count = sizes[0]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
 
 
 #: Numbers of samples, or shares.

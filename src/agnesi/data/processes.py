@@ -23,12 +23,12 @@ class _Worker:
     """One process, and the connection to it."""
 
     def __init__(self, k: int, context: Any, fetch: Fetch, others: list[Connection],
-                 init: Callable[[int], Any] | None) -> None:
+                 init: Callable[[int], Any] | None, count: int) -> None:
         self.connection, far = context.Pipe()
         # Only a forked child has the other workers' connections, and closes them.
         forked = [*others, self.connection] if context.get_start_method() == "fork" else []
         self.process = context.Process(
-            target=work, args=(k, far, forked, fetch, init), daemon=True,
+            target=work, args=(k, far, forked, fetch, init, count), daemon=True,
             name=f"DataLoader worker {k}",
         )
         self.process.start()
@@ -63,7 +63,7 @@ class Workers:
         try:
             for k in range(count):
                 others = [w.connection for w in self.workers]
-                self.workers.append(_Worker(k, context, fetch, others, init))
+                self.workers.append(_Worker(k, context, fetch, others, init, count))
         except BaseException:
             _stop(self.workers, os.getpid())
             raise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agnesi.core.support.errors import at, typed
@@ -72,3 +73,23 @@ class MappedStream(IterableDataset):
         args = sample if type(sample) is tuple else (sample,)
         return self.function(*args, generator=batch_generator()) if self._draws else (
             self.function(*args))
+
+
+class ChainDataset(IterableDataset):
+    """Streams one behind the other.
+
+    :param datasets: The streams.
+    :type datasets: iterable of iterables
+    :raises ValueError: If one is no iterable.
+    :see: data.IterableDataset, data.ConcatDataset
+
+    >>> from agnesi import data
+    >>> list(data.ChainDataset([[1, 2], [3]]))
+    [1, 2, 3]
+    """
+
+    def __init__(self, datasets: Iterable[Iterable[Any]]) -> None:
+        self.datasets = list(datasets)
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self.datasets)

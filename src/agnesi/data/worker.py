@@ -9,7 +9,7 @@ import signal
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,9 +39,47 @@ class Failure:
         return error
 
 
+class WorkerInfo(NamedTuple):
+    """What a worker process of a loader knows of itself.
+
+    :param id: Its number.
+    :type id: int
+    :param num_workers: How many there are.
+    :type num_workers: int
+    :param dataset: Its copy of the dataset.
+    :type dataset: Dataset
+    :see: data.get_worker_info
+
+    >>> ag.data.WorkerInfo(0, 2, [1, 2, 3]).num_workers
+    2
+    """
+
+    id: int
+    num_workers: int
+    dataset: Any
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """What the worker process of a loader that this is knows of itself.
+
+    :returns: None outside of workers; streams are read there, each sample once.
+    :rtype: WorkerInfo or None
+    :see: data.DataLoader, data.IterableDataset
+
+    >>> ag.data.get_worker_info() is None
+    True
+    """
+    return _info
+
+
 def work(k: int, connection: Connection, others: list[Connection], fetch: Fetch,
-         init: Callable[[int], Any] | None) -> None:
+         init: Callable[[int], Any] | None, count: int) -> None:
     """Take tasks from a connection and send what becomes of them."""
+    global _info
+    _info = WorkerInfo(k, count, fetch.source)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
     for other in others:  # so that every worker sees when that process is gone
         other.close()

@@ -58,9 +58,8 @@ KNOWN: dict[str, Any] = {
         optim.SGD([W], 0.1), 1),
 }
 KNOWN["f"]()
-#: Modules of others that hints name.
-PYTHONS = ("copy", "warnings", "concurrent", "timeit", "itertools", "math", "multiprocessing",
-           "scipy")
+#: Modules of Python's that hints name.
+PYTHONS = ("copy", "warnings", "concurrent", "timeit", "itertools", "math", "multiprocessing")
 TEXTS = {
     "torch": torch.TORCH, "nn": layers.NN, "functional": layers.FUNCTIONAL, "jax": jax.JAX,
     "lax": jax.LAX, "jax.nn": jax_libraries.FUNCTIONAL, "optax": jax_libraries.LOSSES,

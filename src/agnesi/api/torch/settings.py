@@ -21,7 +21,8 @@ from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["get_default_dtype", "inference_mode", "set_default_dtype", "set_grad_enabled"]
+__all__ = ["get_default_dtype", "get_float32_matmul_precision", "inference_mode",
+           "set_default_dtype", "set_float32_matmul_precision", "set_grad_enabled"]
 
 
 @strict
@@ -53,6 +54,33 @@ def set_default_dtype(dtype: DTypeLike) -> None:
     if found is None or found.kind not in "fV":
         raise DTypeError(f"the default dtype is one of floats, not {shown(dtype)}")
     config.default_float = found.name
+
+
+@explain_errors
+def set_float32_matmul_precision(precision: str) -> None:
+    """Say how exact products of float32 have to be, for programs that ask GPUs for less.
+
+    :param precision: "highest", "high" or "medium"; products are computed in float32 in any case.
+    :raises ValueError: If it is another word.
+    :see: get_float32_matmul_precision, backends
+
+    >>> ag.set_float32_matmul_precision("high")
+    """
+    if precision not in ("highest", "high", "medium"):
+        raise ValueError(f"precision must be 'highest', 'high' or 'medium', not {shown(precision)}")
+
+
+@strict
+def get_float32_matmul_precision() -> str:
+    """How exact products of float32 are.
+
+    :returns: "highest".
+    :see: set_float32_matmul_precision
+
+    >>> ag.get_float32_matmul_precision()
+    'highest'
+    """
+    return "highest"
 
 
 @strict_class

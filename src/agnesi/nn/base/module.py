@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, Protocol, Self, TypeVar
@@ -18,7 +19,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base import whole
 from agnesi.nn.base.copies import ordered
 from agnesi.nn.base.fixed import Rule
-from agnesi.nn.base.hooks import Hooked, called
+from agnesi.nn.base.hooks import called
 from agnesi.nn.base.loaded import LoadedKeys, renaming
 from agnesi.nn.base.lookups import Lookups, check_name
 from agnesi.nn.base.owned import (
@@ -35,6 +36,7 @@ from agnesi.nn.base.owned import (
     refused,
 )
 from agnesi.nn.base.paths import with_layer_path
+from agnesi.nn.base.states import Loading, Stated, saved
 from agnesi.nn.base.tree import containers, dotted, entries, refuse_depth, replaced, table
 from agnesi.ops.arrays.loading import check_state, write_all
 
@@ -52,7 +54,7 @@ class _Forward(Protocol[P, R]):
     def forward(self, *args: P.args, **keywords: P.kwargs) -> R: ...
 
 
-class Module(Hooked, Lookups):
+class Module(Stated, Lookups):
     """Base of layers and models: an object with tensors, and a ``forward``.
 
     Attributes are plain: a tensor that requires grad and was not computed is a parameter; other
@@ -259,8 +261,12 @@ class Module(Hooked, Lookups):
                     yield dotted(prefix, name) if named else name, value, module, name
 
     def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """Every parameter and buffer that is saved, by each of its names."""
-        return ((n, t) for n, t, owner, name in self._held() if is_saved(owner, name))
+        """Every parameter and buffer that is saved, by each of its names; a module's parameters
+        before its buffers, as PyTorch has them."""
+        for _, found in itertools.groupby(self._held(), key=lambda entry: id(entry[2])):
+            entries = [e for e in found if is_saved(*e[2:])]
+            entries.sort(key=lambda e: not is_parameter(e[2], e[3], e[1]))
+            yield from [e[:2] for e in entries]
 
     def named_parameters(self, prefix: str = "", recurse: bool = True
                          ) -> Iterator[tuple[str, Tensor]]:
@@ -369,7 +375,8 @@ class Module(Hooked, Lookups):
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
         ['0.weight', '0.bias']
         """
-        return {name: wrap(np.array(t.array)) if copy else t for name, t in self._named_tensors()}
+        found = {name: wrap(np.array(t.array)) if copy else t for name, t in self._named_tensors()}
+        return saved(self, found, not copy)
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> LoadedKeys:
         """Copy values into the parameters and buffers, in place.
@@ -388,17 +395,20 @@ class Module(Hooked, Lookups):
             changed then.
         """
         check_state(type(self).__name__, state)
-        mine = dict(self._named_tensors())
+        loading = Loading(self, state, strict)
+        state, mine = loading.state, dict(self._named_tensors())
         missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
         missing = [name for name in missing if not name.endswith(_ONLY_COUNTED)]
         unknown = [name for name in unknown if not name.endswith(_ONLY_COUNTED)]
-        if strict and (missing or unknown):
+        keys = loading.done(LoadedKeys(loading.ours(missing), loading.ours(unknown)))
+        if strict and (keys.missing_keys or keys.unexpected_keys):
             raise StateError(
-                at(f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "
-                   f"{renaming(missing, unknown)}strict=False loads what fits")
+                at(f"state for {type(self).__name__}: missing {keys.missing_keys}, unknown "
+                   f"{keys.unexpected_keys}; {renaming(*keys)}strict=False loads what fits")
             )
-        write_all(mine, {name: state[name] for name in mine if name in state})
-        return LoadedKeys(missing, unknown)
+        write_all(mine, {name: state[name] for name in loading.ours(list(mine)) if name in state})
+        loading.put()
+        return keys
 
     # -- changing all at once -------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:

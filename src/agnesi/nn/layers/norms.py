@@ -372,7 +372,7 @@ class _InstanceNorm(Tracked, Module):
 
     _rules = _OF_FEATURES
 
-    def __init__(self, num_features: Count, eps: NotNegative = 1e-5, momentum: Share = 0.1,
+    def __init__(self, num_features: Count, eps: NotNegative = 1e-5, momentum: Share | None = 0.1,
                  affine: bool = False, track_running_stats: bool = False, *,
                  bias: bool = True, dtype: DTypeLike = None) -> None:
         self.num_features, self.eps = size_of(self, num_features, "num_features"), eps
@@ -391,7 +391,7 @@ class _InstanceNorm(Tracked, Module):
         x = expand_dims(x, 0) if single else x
         y = forms.instance_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias,
-            self.training or not self.track_running_stats, self.momentum, self.eps)
+            self.training or not self.track_running_stats, self.momentum or 0.0, self.eps)
         return squeeze(y, 0) if single else y
 
     def extra_repr(self) -> str:
@@ -405,8 +405,8 @@ class InstanceNorm1d(_InstanceNorm):
     :type num_features: int
     :param eps: Added to the variance.
     :type eps: float
-    :param momentum: Share of a batch in the running mean and variance.
-    :type momentum: float
+    :param momentum: Share of a batch in the running mean and variance; None is 0.
+    :type momentum: float or None
     :param affine: Whether there are a learned scale and shift.
     :type affine: bool
     :param track_running_stats: Whether there are a running mean and variance, which are used in
@@ -432,8 +432,8 @@ class InstanceNorm2d(_InstanceNorm):
     :type num_features: int
     :param eps: Added to the variance.
     :type eps: float
-    :param momentum: Share of a batch in the running mean and variance.
-    :type momentum: float
+    :param momentum: Share of a batch in the running mean and variance; None is 0.
+    :type momentum: float or None
     :param affine: Whether there are a learned scale and shift.
     :type affine: bool
     :param track_running_stats: Whether there are a running mean and variance, which are used in
@@ -460,8 +460,8 @@ class InstanceNorm3d(_InstanceNorm):
     :type num_features: int
     :param eps: Added to the variance.
     :type eps: float
-    :param momentum: Share of a batch in the running mean and variance.
-    :type momentum: float
+    :param momentum: Share of a batch in the running mean and variance; None is 0.
+    :type momentum: float or None
     :param affine: Whether there are a learned scale and shift.
     :type affine: bool
     :param track_running_stats: Whether there are a running mean and variance, which are used in

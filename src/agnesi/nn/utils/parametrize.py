@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.dispatch import assign
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
@@ -195,12 +196,16 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
     if not leave_parametrized and len(known.names) > 1:
         raise ValueError(at("remove_parametrizations: there are several originals; only "
                             "leave_parametrized=True is possible"))
-    original = getattr(known, known.names[0])
-    value = original
+    value = original = getattr(known, known.names[0])
     if leave_parametrized:
         with no_grad():
             value = wrap(np.array(getattr(module, tensor_name).array))
-        value._requires_grad = original.requires_grad
+        if value.shape == original.shape and value.dtype == original.dtype:
+            with no_grad():
+                assign(original, value)
+            value = original  # the one that optimizers know
+        else:
+            value._requires_grad = original.requires_grad
     held(module, tensor_name, value)
     del vars(module)["parametrizations"][tensor_name]
     if not len(vars(module)["parametrizations"]):

@@ -266,10 +266,10 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     :param low, high: At most 2**32 - 1 apart.  A number's chance is off by less than 2**-32.
     :type low, high: int
     :param shape: Shape of the result.
-    :param dtype: An integer type.
+    :param dtype: A type of integers, or of floats for whole numbers among them.
     :returns: Of that shape and dtype.
     :raises ValueError: If there is no integer in the range, or it has more than 2**32 - 1.
-    :raises DTypeError: If ``dtype`` is no integer type.
+    :raises DTypeError: If ``dtype`` is bool or complex.
     :raises TypeError: If a bound is no integer.
     :see: random.integers, rand, random.choice
 
@@ -286,8 +286,8 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     if isinstance(span, int) and not 0 < span < MOST_WORDS:
         raise ValueError(f"the range [{low}, {high}) must hold 1 to 2**32 - 1 integers")
     sizes, kind = checked_sizes(shape), dtypes.as_dtype(dtype)
-    if kind.kind not in "iu":
-        raise DTypeError(f"random integers have an integer dtype, not {kind}")
+    if kind.kind not in "iufV":
+        raise DTypeError(f"random integers have a dtype of integers or floats, not {kind}")
     if isinstance(span, Tensor):
         low, high = demanded("randint", "low < high must hold", lambda low, high: low < high,
                              low=low, high=high)

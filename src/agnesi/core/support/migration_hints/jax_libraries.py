@@ -188,7 +188,7 @@ sigmoid_binary_cross_entropy(x, t) | nn.functional.binary_cross_entropy_with_log
     reduction='none')
 sigmoid_focal_loss : `nn.functional.binary_cross_entropy_with_logits(x, t, reduction='none')`, times
     `(1 - p) ** 2` of the probability of the target
-smooth_labels(t, 0.1) | 0.9 * t + 0.1 / t.shape[-1]
+smooth_labels(x, 0.1) | 0.9 * x + 0.1 / x.shape[-1]
 softmax_cross_entropy(x, t) | nn.functional.cross_entropy(x, t, axis=-1, reduction='none')
 softmax_cross_entropy_with_integer_labels(s, k) | nn.functional.cross_entropy(s, k, axis=-1,
     reduction='none')

@@ -64,10 +64,11 @@ tabulate : `ag.nn.summary(model, x)`
 backward : `loss.backward()`
 copy clone : `copy.deepcopy(model)`
 add : `nn.Sequential.append`, of a container
-get_extra_state set_extra_state : `model.state_dict()`: tensors among the attributes are saved
+get_extra_state set_extra_state : `model.state_dict()`: tensors among the attributes are saved; a
+    subclass may have both
 register_backward_hook : `model.register_full_backward_hook(hook)`
-register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
-    register_load_state_dict_post_hook : a subclass of `nn.Module` with its own state_dict
+register_state_dict_pre_hook : `self.register_state_dict_post_hook(hook)`, or a subclass of
+    `nn.Module` with its own state_dict
 T_destination call_super_init dump_patches : `model.state_dict()`
 """
 

@@ -24,10 +24,7 @@ collect_env mobile_optimizer : nothing: an inside of PyTorch's
 
 DATA = """
 DistributedSampler distributed : `ag.distributed.ShardedBatches`
-ChainDataset : an `ag.data.IterableDataset`, whose `__iter__` goes through all
-StackDataset : `ag.data.TensorDataset`
 default_convert : `ag.data.default_collate`
-get_worker_info : nothing: a dataset gives samples by their number, and workers share them out
 IterDataPipe MapDataPipe DFIterDataPipe datapipes : `ag.data.IterableDataset`, `ag.data.Dataset`
 """
 

@@ -111,8 +111,7 @@ is_inference_mode_enabled : `ag.is_grad_enabled()`
 use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode
     get_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled : nothing: results
     are the same at every call
-set_float32_matmul_precision get_float32_matmul_precision set_flush_denormal : nothing: float32
-    products are computed in float32
+set_flush_denormal : nothing: denormal numbers are computed as such
 set_warn_always is_warn_always_enabled : `warnings.simplefilter`
 compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral : `ag.linalg.backend()`
 fork wait Future FutureType : `concurrent.futures`
