@@ -14,8 +14,8 @@ from agnesi.compat.autograd import numpy as anp
 from agnesi.compat.autograd.misc import flatten
 from agnesi.compat.chainer import functions as F
 from agnesi.compat.theano import tensor as T
-from agnesi.compat.torch7 import nn, optim
-from agnesi.core.support.errors import GradientError, ShapeError
+from agnesi.compat.torch7 import image, nn, optim
+from agnesi.core.support.errors import GradientError, MissingRuleError, ShapeError
 from tests.errors.lambdas import check
 
 
@@ -27,6 +27,11 @@ class Replacing(theano.gof.Op):
 
     def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
         outputs[0] = inputs[0]
+
+
+@theano.compile.as_op([T.dvector], [T.dvector])
+def same(x: Any) -> Any:
+    return x
 
 
 x, w = T.dvector("x"), theano.shared(np.ones(3), name="w")
@@ -152,6 +157,34 @@ CASES: list[Any] = [
     (lambda: F.softmax_cross_entropy(np.ones((2, 3)), np.ones(2, int), class_weight=3), TypeError,
      "softmax_cross_entropy() got an unexpected keyword argument 'class_weight'; it takes x, t, "
      "use_cudnn, normalize, ignore_label, cache_score"),
+    (lambda: ones(3, 4).cuda(0).topk(9), ValueError, "topk(FloatTensor of 3x4, 9): k must be a "
+     "number from 1 to 4, the size of the dimension, not 9"),
+    (lambda: nn.Sequential().insert(nn.Tanh(), 5), IndexError,
+     "Sequential.insert: there are 0 modules, counted from 1, and no place 5"),
+    (lambda: nn.HingeEmbeddingCriterion().forward(ones(1), torch.Tensor([0])), ValueError,
+     "HingeEmbeddingCriterion.forward(DoubleTensor of 1, DoubleTensor of 1): labels are 1 and -1"),
+    (lambda: nn.Dropout().forward("a"), TypeError,
+     "Dropout.forward('a'): the input must be a tensor, or a table of them"),
+    (lambda: ones(3).clamp(1), TypeError, "clamp(DoubleTensor of 3, 1): arguments are missing; it "
+     "is: ``clamp`` of tensors; into a tensor that comes first, if there is one"),
+    (lambda: image.crop(ones(3, 8, 8), 1, 1, 20, 20), IndexError, "crop: the rectangle from (1, 1) "
+     "to (20, 20) is no part of an image of width 8 and height 8"),
+    (lambda: T.join(x, x, 0), TypeError,
+     "join takes the axis first, a number, and then tensors, not x"),
+    (lambda: theano.function([w], w), TypeError, "function: w is a shared variable, which is no "
+     "input: its value is there in each call; set_value changes it, givens={shared: variable} "
+     "replaces it"),
+    (lambda: theano.function([x], theano.scan(lambda a: a, x)), TypeError, "function: outputs are "
+     "what scan returned, a pair of outputs and updates: write outputs, updates = theano.scan(...)"
+     ", and give updates=updates, too"),
+    (lambda: theano.grad(same(x).sum(), x), MissingRuleError, "same has no derivative: write "
+     "same.grad(self, inputs, output_gradients), which returns a gradient for each input"),
+    (lambda: F.hinge(np.ones((2, 3)), np.zeros(2, int), "l2"), ValueError,
+     "hinge: norm must be 'L1' or 'L2', not 'l2'"),
+    (lambda: chainer.FunctionSet(l1=3), TypeError, "FunctionSet: l1 must be a function with "
+     "parameters, as functions.Linear(3, 2) is, not 3"),
+    (lambda: chainer.optimizers.SGD().setup(chainer.Chain), TypeError, "SGD.setup takes a link, as "
+     "in setup(model), not the class Chain: make one of it"),
 ]
 
 

@@ -40,7 +40,8 @@ OWNERS: dict[str, Any] = {
     "Workers": object.__new__(ag.distributed.Workers),
     "KVStore": ag.distributed.KVStore(), "Group": ag.distributed.init(),
     **{f"module 'agnesi.compat.{name}'": importlib.import_module(f"agnesi.compat.{name}")
-       for name in ("chainer.functions", "chainer.links", "torch7", "autograd.numpy")},
+       for name in ("chainer.functions", "chainer.links", "torch7", "torch7.nn",
+                    "autograd.numpy")},
     "chainer.Link": chainer.links.Linear(3, 2), "torch7.Tensor": torch7.Tensor(3),
     "torch7.Module": torch7nn.Linear(3, 2),
     "Distribution": ag.distributions.Normal(0.0, 1.0),
@@ -51,7 +52,8 @@ KNOWN: dict[str, Any] = {
     "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
     "f": ag.function([], ag.shared(1.0) + 1), "group": OWNERS["Group"], "model": OWNERS["Module"],
     "trainer": OWNERS["Trainer"], "F": chainer.functions, "L": chainer.links, "chainer": chainer,
-    "torch": torch7, "tensor": OWNERS["torch7.Tensor"], "link": OWNERS["chainer.Link"],
+    "torch": torch7, "tnn": torch7nn, "tensor": OWNERS["torch7.Tensor"],
+    "link": OWNERS["chainer.Link"],
     "module": OWNERS["torch7.Module"], "serializers": chainer.serializers, "scipy": scipy,
     "dist": OWNERS["Distribution"], "chain": chainer.Chain(), "np": np,
     "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(

@@ -158,9 +158,23 @@ def _counts(parameter: inspect.Parameter, value: Any) -> bool:
     return parameter.name not in _IDLE and not (value is None or value is parameter.default)
 
 
+def _bound(name: str, function: Callable[..., Any], args: Any, keywords: Any) -> None:
+    """Refuse a call that NumPy's function does not take."""
+    try:
+        shape = inspect.signature(function)
+    except (TypeError, ValueError):  # it tells none
+        return
+    try:
+        shape.bind(*args, **keywords)
+    except TypeError as error:
+        form = f"{function.__name__}{shape}"
+        raise TypeError(at(f"{name}: {error}; it is called as {form}")) from None
+
+
 def _on_values(function: Callable[..., Any], known: bool, args: Any, keywords: Any) -> Any:
     """Return NumPy's result on the values: an array."""
     name = f"{function.__module__}.{function.__name__}"
+    _bound(name, function, args, keywords)
     leaves, tree = flatten((tuple(args), dict(keywords)))
     for x in leaves:
         if known and isinstance(x, Tensor) and x._requires_grad:

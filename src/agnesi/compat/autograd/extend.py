@@ -211,7 +211,9 @@ def defvjp_argnum(fun: Any, vjpmaker: Function) -> None:
     """``vjpmaker(argnum, ans, args, kwargs)`` gives ``g -> cotangent`` of this argument."""
     def maker(argnums: Any, *rest: Any) -> Function:
         pulls = [vjpmaker(k, *rest) for k in argnums]
-        return lambda g: [pull(g) for pull in pulls]
+        form = "lambda g: cotangent, which vjpmaker(ans, *args) gives"
+        return lambda g: [call_user(pull, (g,), {}, f"the rule of {get_name(fun)}", form)
+                          for pull in pulls]
 
     defvjp_argnums(fun, maker)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.chainer.variable import Variable, as_variable, common, weak
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import at, call_user, typed
 
 Arrays = tuple[Any, ...]
 
@@ -63,7 +63,8 @@ class Function:
         volatile = common([x.volatile for x in xs], self.label)
         function = copy.copy(self)
         function.followed = not volatile
-        ys = function.forward(tuple([x.data for x in xs]))
+        ys = call_user(function.forward, (tuple([x.data for x in xs]),), {}, self.label,
+                       "forward(self, inputs), with a tuple of arrays")
         if not isinstance(ys, tuple):
             raise TypeError(at(f"{self.label}.forward must return a tuple of arrays, not "
                                f"{typed(ys)}: end the line with a comma"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import at, typed
 
 
 class FunctionSet:
@@ -27,6 +28,9 @@ class FunctionSet:
 
     def __init__(self, **functions: Any) -> None:
         for name, function in functions.items():
+            if not hasattr(function, "parameters"):
+                raise TypeError(at(f"FunctionSet: {name} must be a function with parameters, as "
+                                   f"functions.Linear(3, 2) is, not {typed(function)}"))
             setattr(self, name, function)
 
     def _members(self) -> list[Any]:

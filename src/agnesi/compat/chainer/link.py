@@ -33,8 +33,8 @@ class Link:
         self._persistent: list[str] = []
         self.name: str | None = None
         for name, value in params.items():
-            shape, dtype = value if isinstance(value, tuple) and isinstance(
-                value[:1] and value[0], tuple) else (value, np.float32)
+            typed_too = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple)
+            shape, dtype = value if typed_too else (value, np.float32)
             self.add_param(name, shape, dtype)
 
     #: The module of arrays.

@@ -15,7 +15,7 @@ from agnesi.compat.chainer.link import Chain, ChainList, Link
 from agnesi.compat.chainer.utils import WalkerAlias
 from agnesi.compat.chainer.variable import Variable, as_variable
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import ShapeError, at, no_attribute, typed
+from agnesi.core.support.errors import ShapeError, at, call_user, no_attribute, typed
 
 
 def _normal(shape: Any, deviation: float) -> Any:
@@ -473,7 +473,7 @@ class Classifier(Chain):
             raise TypeError(at(f"{type(self).__name__} is called with the predictor's inputs and "
                                f"then the labels, not with {len(args)} argument"))
         *x, t = args
-        self.y = self["predictor"](*x)
+        self.y = call_user(self["predictor"], tuple(x), {}, type(self).__name__, "predictor(*x)")
         self.loss = self.lossfun(self.y, t)
         if self.compute_accuracy:
             self.accuracy = self.accfun(self.y, t)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import MissingKeyError, at, typed
 
 
 class Optimizer:
@@ -57,6 +57,9 @@ class Optimizer:
         self.epoch = 0
         self._hooks: dict[str, Callable[[Any], None]] = {}
         self.target = params_grads
+        if isinstance(params_grads, type):
+            raise TypeError(at(f"{type(self).__name__}.setup takes a link, as in setup(model), not "
+                               f"the class {params_grads.__name__}: make one of it"))
         if hasattr(params_grads, "namedparams"):
             named = list(params_grads.namedparams())
             self._paths = [path for path, _ in named]
@@ -149,6 +152,9 @@ class Optimizer:
 
     def remove_hook(self, name: str) -> None:
         """Call it no longer."""
+        if name not in self._hooks:
+            raise MissingKeyError(at(f"{type(self).__name__}.remove_hook: there is no hook "
+                                     f"{name!r}, but {sorted(self._hooks)}"))
         del self._hooks[name]
 
     def new_epoch(self) -> None:

@@ -285,6 +285,11 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         raise ValueError(f"there is no mode {mode!r}; there are {', '.join(_MODES)}")
     if not (mode is None or isinstance(mode, (str, Mode))):
         raise TypeError(f"mode must be a name such as {_MODES[0]!r}, a Mode or None, not {mode!r}")
+    for i in inputs:
+        if isinstance(i, SharedVariable):
+            raise TypeError(f"{i!r} is a shared variable, which is no input: its value is there in "
+                            "each call; set_value changes it, givens={shared: variable} replaces "
+                            "it")
     told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
     for a, _ in _pairs(updates):
         if not isinstance(a, SharedVariable):
@@ -297,6 +302,9 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     if str(getattr(mode, "optimizer", mode)).upper() in ("FAST_COMPILE", "FAST_COMPILE_FAST"):
         options["optimizer"] = "fast_compile"
+    if isinstance(outputs, tuple) and len(outputs) == 2 and isinstance(outputs[1], Mapping):
+        raise TypeError("outputs are what scan returned, a pair of outputs and updates: write "
+                        "outputs, updates = theano.scan(...), and give updates=updates, too")
     shape = _Outputs(outputs)
     unused = on_unused_input or config.on_unused_input
     if len(given) > len(told):

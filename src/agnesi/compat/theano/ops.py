@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
 from agnesi.core.op import typed
 from agnesi.core.support.dtypes import fits
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import MissingRuleError, at
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -115,7 +115,13 @@ class Op:
         own: Any = getattr(self, "L_op", None)
         old: Any = getattr(self, "grad", None)
         if own is None and old is None:
-            return None
+            def missing(g: Any, y: Any, *xs: Any) -> NoReturn:
+                name = type(self).__name__
+                raise MissingRuleError(at(f"{name} has no derivative: write {name}.grad(self, "
+                                          "inputs, output_gradients), which returns a gradient for "
+                                          "each input"))
+
+            return missing
 
         def vjp(g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
             many = len(node.outputs) > 1

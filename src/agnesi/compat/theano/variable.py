@@ -197,6 +197,8 @@ class Variable:
         """NumPy's functions are ours, and operators the variable's."""
         symbol = _OPERATORS.get(ufunc.__name__)
         function = METHODS.get(ufunc.__name__) or getattr(self._value, ufunc.__name__, None)
+        if keywords.get("out", (None,))[0] is inputs[0]:  # of x += variable
+            keywords = {}
         if method != "__call__" or keywords or (symbol is None and not callable(function)):
             raise TypeError(at(f"numpy.{ufunc.__name__} has no counterpart for variables; the "
                                "functions of theano.tensor take them"))

@@ -73,17 +73,19 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
             isinstance(a, View) for a in args) and is_accident(first):
         found = ValueError(at(f"{_given(name, args)}: the sizes do not fit together"
                               + _HELP.get(name, "")))
-    elif located or in_user_code(error) or (_UNFIT.match(text) and not args):
+    elif located or in_user_code(error):
         return None
-    elif is_accident(error) and (not args or text.startswith(_FEW)):
-        found = TypeError(at(f"{_given(name, args)}: arguments are missing; {_summary(doc)}"))
+    elif is_accident(error) and args and text.startswith(("<lambda>() ", "_")) and "given" in text:
+        found = TypeError(at(f"{_given(name, args)}: too many arguments{_summary(doc)}"))
+    elif is_accident(error) and text.startswith((*_FEW, "<lambda>() missing", "_")):
+        found = TypeError(at(f"{_given(name, args)}: arguments are missing{_summary(doc)}"))
     elif type(first) is IndexError or name.startswith("x["):
         found = type(first)(at(f"{name}: {first}"))
     elif _UNFIT.match(text):
         return None
     elif is_accident(error):
         kind = ValueError if isinstance(first, ValueError) else TypeError
-        found = kind(at(f"{_given(name, args)}: {first}; {_summary(doc)}"))
+        found = kind(at(f"{_given(name, args)}: {first}{_summary(doc)}"))
     else:
         found = type(first)(at(f"{_given(name, args)}: {first}"))
     found.__cause__ = error
@@ -99,8 +101,10 @@ def _given(name: str, args: tuple[Any, ...]) -> str:
 
 
 def _summary(doc: str) -> str:
-    """What a function does and takes: the first sentence of its docstring."""
-    return " ".join(doc.split(".\n")[0].split()).rstrip(".") or "see its documentation"
+    """What a function does and takes, as the end of a message: the first sentence of its
+    docstring."""
+    told = " ".join(doc.split(".\n")[0].split()).rstrip(".")
+    return f"; it is: {told[:1].lower()}{told[1:]}" if told else ""
 
 
 def typed_view(x: Any) -> str:

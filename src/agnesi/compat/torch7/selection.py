@@ -132,8 +132,15 @@ def _at(x: Any, places: Any, axis: int) -> tuple[Any, Any]:
     return np.take_along_axis(x, places, axis), places + 1
 
 
+def _check_count(k: Any, size: int) -> None:
+    if not isinstance(k, (int, np.integer)) or not 1 <= k <= size:
+        raise ValueError(f"k must be a number from 1 to {size}, the size of the dimension, not "
+                         f"{k!r}")
+
+
 def _kthvalue(x: Any, k: int, dim: int | None = None) -> Any:
     axis = axis_of(x.ndim if dim is None else dim, x.ndim)
+    _check_count(k, x.shape[axis])
     order = np.argsort(x, axis, kind="stable")
     return _at(x, np.take(order, [k - 1], axis), axis)
 
@@ -156,6 +163,7 @@ def _mode(x: Any, dim: int | None = None) -> Any:
 def _topk(x: Any, k: int = 1, dim: int | None = None, largest: bool = False,
           ordered: bool = False) -> Any:
     axis = axis_of(x.ndim if dim is None else dim, x.ndim)
+    _check_count(k, x.shape[axis])
     order = np.argsort(-x if largest else x, axis, kind="stable")
     return _at(x, np.take(order, range(k), axis), axis)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from agnesi.core.support.errors import no_attribute
+from agnesi.core.support.errors import no_attribute, typed
 
 #: Torch7's types, by the dtypes of elements.
 NAMES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
@@ -168,12 +168,18 @@ class View:
             self._look(args[0], 0, (len(args[0]),), (1,))
             return
         if len(args) == 1 and not isinstance(args[0], (int, Storage)):
-            array = np.ascontiguousarray(args[0], kind)
+            try:
+                array = np.ascontiguousarray(args[0], kind)
+            except (TypeError, ValueError):
+                raise ValueError(f"the elements must be numbers, in rows of one length, not "
+                                 f"{typed(args[0])}") from None
             sizes = array.shape
             storage = Storage(0, kind)
             storage.data = array.reshape(-1) if args[0] is not array else array.reshape(-1).copy()
         else:
             sizes = sizes_of(args)
+            if any(n < 0 for n in sizes):
+                raise ValueError(f"sizes must not be negative: {sizes}")
             storage = Storage(int(np.prod(sizes)) if sizes else 0, kind)
         self._look(storage, 0, sizes, _strides(sizes))
 
@@ -469,6 +475,7 @@ class View:
 
 
 for _name in NAMES.values():
-    setattr(View, _name.lower(), lambda self, name=_name: self.type(f"torch.{name}Tensor"))
+    setattr(View, _name.lower(),
+            lambda self, *device, _name=_name: self.type(f"torch.{_name}Tensor"))
 View.real = View.double  # type: ignore[attr-defined]
 View.cuda = View.float  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -71,7 +72,7 @@ def lifted(theirs: Function, own: Function | None = None) -> Function:
             kind = next(k for k in _KINDS if isinstance(error, k))
             named = (f"{word}={typed(value)}" for word, value in keywords.items())
             given = ", ".join((*map(typed, args), *named))
-            text = str(error).removeprefix(f"{theirs.__name__}() ")
+            text = re.sub(r"^\S+\(\) (takes|missing|got) ", r"\1 ", str(error))
             raise kind(at(f"{theirs.__name__}({given}): {text}")) from None
 
     functools.update_wrapper(called, theirs, updated=())

@@ -102,6 +102,8 @@ def huber_loss(x: Any, t: Any, delta: float) -> Any:
 
 def hinge(x: Any, t: Any, norm: str = "L1") -> Any:
     """Margins that scores miss, by one class against all others."""
+    if norm not in ("L1", "L2"):
+        raise ValueError(at(f"hinge: norm must be 'L1' or 'L2', not {norm!r}"))
     def compute(x: Any, t: Any) -> Any:
         signs = 1.0 - 2.0 * nn.one_hot(t, x.shape[1]).astype(x.dtype)
         missed = ag.maximum(0.0, 1.0 + signs * x)

@@ -12,6 +12,7 @@ import agnesi as ag
 from agnesi.api import linalg
 from agnesi.compat.chainer.formula import applied
 from agnesi.compat.chainer.variable import OPERATORS, Variable, as_variable
+from agnesi.core.support.errors import at
 
 __all__ = [
     "arctan",
@@ -99,6 +100,8 @@ def identity(*inputs: Any) -> Any:
 
 def clip(x: Any, x_min: float, x_max: float) -> Any:
     """x between two numbers."""
+    if x_min > x_max:
+        raise ValueError(at(f"clip: x_min must not be above x_max, but is {x_min} and {x_max}"))
     return applied("Clip", lambda x: ag.clip(x, x_min, x_max), x)
 
 

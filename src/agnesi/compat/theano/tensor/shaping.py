@@ -117,6 +117,8 @@ def specify_shape(x: Any, shape: Any) -> Variable:
 
 def join(axis: Any, *tensors: Any) -> Variable:
     """Tensors one behind the other along an axis; the axis comes first."""
+    if isinstance(axis, Variable) and getattr(axis._value, "array", None) is None:
+        raise TypeError(at(f"join takes the axis first, a number, and then tensors, not {axis!r}"))
     with floats():
         parts = [as_tensor_variable(t)._value for t in tensors]
         return wrapped(F.concatenate(list(alike(*parts)), axis=int(np.asarray(bare(axis)))))

@@ -103,6 +103,10 @@ def crop(*args: Any) -> Tensor:
         others = [x, y, x + width, y + height]
     x1, y1, x2, y2 = others if len(others) == 4 else (*others, *(
         o + n for o, n in zip(others, target.array.shape[:-3:-1], strict=True)))
+    high, wide = image.array.shape[-2:]
+    if not (0 <= x1 < x2 <= wide and 0 <= y1 < y2 <= high):
+        raise IndexError(f"the rectangle from ({x1}, {y1}) to ({x2}, {y2}) is no part of an image "
+                         f"of width {wide} and height {high}")
     found = image.array[..., y1:y2, x1:x2]
     return new(found.copy()) if target is None else into(target, found)
 

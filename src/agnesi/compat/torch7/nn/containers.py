@@ -40,10 +40,16 @@ class Container(Module):
 
     def insert(self, module: Any, index: int | None = None) -> None:
         """A module before that of a number."""
+        if index is not None and not 1 <= index <= len(self.modules) + 1:
+            raise IndexError(f"there are {len(self.modules)} modules, counted from 1, and no place "
+                             f"{index}")
         self.modules.insert(len(self.modules) if index is None else index - 1, module)
 
     def remove(self, index: int | None = None) -> None:
         """Take a module out, the last one by default."""
+        if not self.modules or (index is not None and not 1 <= index <= len(self.modules)):
+            raise IndexError(f"there are {len(self.modules)} modules, counted from 1, and no "
+                             f"{'last one' if index is None else index}")
         self.modules.pop(-1 if index is None else index - 1)
 
     def size(self) -> int:

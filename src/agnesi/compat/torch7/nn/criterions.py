@@ -79,7 +79,8 @@ class Criterion:
             yield
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             reason = str(getattr(error, "reason", None) or error).partition("\n  at ")[0]
-            reason = reason.removeprefix(f"{type(self).__name__}: ")
+            for known in (".compute: ", ": "):
+                reason = reason.removeprefix(type(self).__name__ + known)
             kind = TypeError if isinstance(error, AttributeError) else type(error)
             given = f"{typed_table(input)}, {typed_table(target)}"
             raise kind(at(f"{name}({given}): {reason}")) from None
@@ -258,6 +259,14 @@ class MultiLabelMarginCriterion(Criterion):
         return F.multilabel_margin_loss(x, t - 1, reduction="mean" if self.sizeAverage else "sum")
 
 
+def _sides(t: Any) -> Any:
+    """Labels 1 and -1."""
+    found = ag.asarray(t)
+    if found.array is not None and not np.isin(np.asarray(found), (-1, 1)).all():
+        raise ValueError("labels are 1 and -1")
+    return found
+
+
 class HingeEmbeddingCriterion(Criterion):
     """Distances of what belongs together (1), and by how much others (-1) are within a margin."""
 
@@ -266,7 +275,7 @@ class HingeEmbeddingCriterion(Criterion):
         self.margin = margin
 
     def compute(self, x: Any, t: Any) -> Any:
-        return self._reduced(ag.where(ag.asarray(t) == 1, x, ag.maximum(self.margin - x, 0)))
+        return self._reduced(ag.where(_sides(t) == 1, x, ag.maximum(self.margin - x, 0)))
 
 
 class L1HingeEmbeddingCriterion(HingeEmbeddingCriterion):
@@ -290,7 +299,7 @@ class CosineEmbeddingCriterion(Criterion):
     def compute(self, x: Any, t: Any) -> Any:
         a, b = x
         cos = ag.sum(a * b, -1) / ag.sqrt(ag.sum(a * a, -1) * ag.sum(b * b, -1))
-        return self._reduced(ag.where(ag.asarray(t) == 1, 1 - cos,
+        return self._reduced(ag.where(_sides(t) == 1, 1 - cos,
                                       ag.maximum(cos - self.margin, 0)))
 
 
@@ -304,7 +313,7 @@ class MarginRankingCriterion(Criterion):
         self.margin = margin
 
     def compute(self, x: Any, t: Any) -> Any:
-        return self._reduced(ag.maximum(self.margin - t * (x[0] - x[1]), 0))
+        return self._reduced(ag.maximum(self.margin - _sides(t) * (x[0] - x[1]), 0))
 
 
 class MultiCriterion(Criterion):

@@ -11,6 +11,7 @@ import numpy as np
 import agnesi as ag
 from agnesi.compat.torch7.nn.module import Module
 from agnesi.compat.torch7.tensor import axis_of, places_of
+from agnesi.core.support.errors import ShapeError
 
 __all__ = [
     "MM",
@@ -176,7 +177,11 @@ class NarrowTable(Module):
         self.offset, self.length = offset, length
 
     def compute(self, x: Any) -> Any:
-        return list(x[self.offset - 1:self.offset - 1 + self.length])
+        last = self.offset + self.length - 1
+        if not 1 <= self.offset <= last <= len(x):
+            raise IndexError(f"{self.offset} to {last} is out of range: the table has {len(x)} "
+                             "entries, counted from 1")
+        return list(x[self.offset - 1:last])
 
 
 class ZipTable(Module):
@@ -236,6 +241,10 @@ class MixtureTable(Module):
 
     def compute(self, x: Any) -> Any:
         gates, experts = x
+        count = len(experts) if isinstance(experts, (list, tuple)) else experts.shape[0]
+        if gates.shape[-1] != count:
+            raise ShapeError(f"there are {gates.shape[-1]} weights and {count} experts; the second "
+                             "entry is a table of them")
         return functools.reduce(operator.add, [
             gates[..., i, None] * e for i, e in enumerate(experts)])
 

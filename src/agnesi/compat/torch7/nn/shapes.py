@@ -11,7 +11,7 @@ from agnesi.compat.torch7.nn.containers import Sequential
 from agnesi.compat.torch7.nn.layers import Linear
 from agnesi.compat.torch7.nn.module import Module
 from agnesi.compat.torch7.nn.transfer import With
-from agnesi.compat.torch7.tensor import axis_of
+from agnesi.compat.torch7.tensor import axis_of, sizes_of
 
 __all__ = [
     "Collapse", "Max", "Maxout", "Mean", "Min", "Narrow", "Padding", "Replicate", "Reshape",
@@ -24,7 +24,7 @@ class Reshape(Module):
 
     def __init__(self, *sizes: int) -> None:
         super().__init__()
-        self.sizes = sizes
+        self.sizes = sizes_of(sizes)
 
     def compute(self, x: Any) -> Any:
         batch = int(np.prod(self.sizes)) != int(np.prod(x.shape))
@@ -38,7 +38,7 @@ class View(Module):
 
     def __init__(self, *sizes: int) -> None:
         super().__init__()
-        self.sizes = sizes
+        self.sizes = sizes_of(sizes)
 
     def setNumInputDims(self, count: int) -> View:
         """How many axes a sample has: one more is that of a batch."""

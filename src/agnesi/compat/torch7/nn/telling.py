@@ -30,6 +30,8 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         try:
             if self._table and not isinstance(input, (list, tuple)):
                 raise TypeError(f"{type(self).__name__} takes a table, a list of tensors")
+            if isinstance(input, (str, int, float, dict, type(None))):
+                raise TypeError("the input must be a tensor, or a table of them")
             return function(self, input, *rest, **named)
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             better = _better(error, self, name, input)

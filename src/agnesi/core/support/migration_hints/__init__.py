@@ -45,6 +45,7 @@ _TEXTS = {
     "module 'agnesi.compat.chainer.functions'": "compat.CHAINER_FUNCTIONS",
     "module 'agnesi.compat.chainer.links'": "compat.CHAINER_LINKS",
     "module 'agnesi.compat.torch7'": "compat.TORCH7",
+    "module 'agnesi.compat.torch7.nn'": "compat.TORCH7_NN",
     "module 'agnesi.compat.autograd.numpy'": "compat.AUTOGRAD_NUMPY",
     "chainer.Link": "compat.CHAINER_LINK", "torch7.Tensor": "compat.TORCH7_TENSOR",
     "torch7.Module": "compat.TORCH7_MODULE",

@@ -47,6 +47,7 @@ load_state_dict : `serializers.load_npz(path, link)`
 modules named_modules : `link.links()`
 train eval : an argument, as of `F.dropout(x, train=False)`
 cuda to : nothing: devices are the processor
+init_scope : `chain.add_link(name, link)`, or `super().__init__(l1=link)`
 add_module register_module : `chain.add_link(name, link)`
 """
 
@@ -82,6 +83,31 @@ flatten ravel : `tensor.view(-1)`
 argmax argmin : `torch.max(t, 1)`, which returns the places, too
 """
 
+TORCH7_NN = """
+Conv2d Conv2D : `tnn.SpatialConvolution`
+Conv1d Conv1D : `tnn.TemporalConvolution`
+Conv3d : `tnn.VolumetricConvolution`
+ConvTranspose2d : `tnn.SpatialFullConvolution`
+MaxPool2d MaxPooling2D : `tnn.SpatialMaxPooling`
+AvgPool2d : `tnn.SpatialAveragePooling`
+BatchNorm1d : `tnn.BatchNormalization`
+BatchNorm2d : `tnn.SpatialBatchNormalization`
+Dropout2d : `tnn.SpatialDropout`
+Flatten : `tnn.View(-1)`
+Embedding : `tnn.LookupTable`
+CrossEntropyLoss : `tnn.CrossEntropyCriterion`
+NLLLoss : `tnn.ClassNLLCriterion`
+MSELoss : `tnn.MSECriterion`
+BCELoss : `tnn.BCECriterion`
+L1Loss : `tnn.AbsCriterion`
+SmoothL1Loss : `tnn.SmoothL1Criterion`
+KLDivLoss : `tnn.DistKLDivCriterion`
+Softmax : `tnn.SoftMax`
+LogSoftmax : `tnn.LogSoftMax`
+ModuleList : `tnn.Sequential`
+functional : nothing: each function is a module, as `tnn.ReLU`
+"""
+
 TORCH7_MODULE = """
 zero_grad : `module.zeroGradParameters()`
 state_dict : `module.parameters()`
@@ -93,6 +119,7 @@ append : `add`, a method of containers
 """
 
 AUTOGRAD_NUMPY = """
+softmax log_softmax : `np.exp(x - scipy.special.logsumexp(x))`
 cat : `np.concatenate`
 relu : `np.maximum(x, 0.0)`
 logsumexp : `scipy.special.logsumexp`
