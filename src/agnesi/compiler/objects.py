@@ -38,9 +38,13 @@ class ObjectVariable:
 
 def kept(value: Any) -> np.ndarray:
     """The handle of an object for the rest of the call under way."""
+    made = _CALLS.__dict__.get("made")
+    if not made:
+        raise TypeError("an object is made in a function without objects among its inputs and "
+                        "outputs: return it, too")
     number = next(_NUMBERS)
     _OBJECTS[number] = value
-    _CALLS.made[-1].append(number)
+    made[-1].append(number)
     return np.asarray(number, np.int64)
 
 

@@ -93,10 +93,36 @@ def test_loops_whose_list_does_more_than_grow_run_eagerly(name):
         assert a.tolist() == b.tolist()
 
 
+APPENDED = {
+    "a row": lambda v, i: v[:1] * i, "a vector": lambda v, i: v * i,
+    "what a mask selects": lambda v, i: v[v > 0] * i, "what another one did": None,
+}
+
+
+@pytest.mark.parametrize("name", APPENDED)
+def test_lists_of_open_sizes_grow(name):
+    def f(v):
+        begin = v[v > 0] if APPENDED[name] is None else v[:1]
+        rows = APPENDED[name] or (lambda v, i: begin * i)
+        return ag.while_loop(lambda s: s[0] < 3, lambda s: (
+            s[0] + 1, ag.concat([s[1], rows(v, s[0])])), (ag.tensor(0), begin))[1]
+
+    x = ag.symbolic.dvector("x")
+    y = f(x)
+    call = ag.function([x], [y, ag.symbolic.grad((y ** 2).sum(), x)])
+    for values in ([1.0, -2.0, 3.0], [2.0, 4.0]):
+        t = ag.tensor(np.array(values), requires_grad=True)
+        wanted = f(t)
+        (wanted ** 2).sum().backward()
+        found, slope = call(values)
+        np.testing.assert_allclose(found, wanted.detach())
+        np.testing.assert_allclose(slope, t.grad)
+
+
 def test_a_list_that_is_read_is_refused_in_a_declared_loop():
-    x = ag.symbolic.fvector("x", shape=(2,))
-    with pytest.raises(ag.TraceError, match=r"while_loop: init.1. grows, and is read in the loop"):
-        grown(lambda c: (c[0] + 1, ag.concat([c[1], c[1] * 2])), (0, x))()
+    for x in (ag.symbolic.fvector("x", shape=(2,)), ag.symbolic.fvector("x")):
+        with pytest.raises(ag.TraceError, match=r"while_loop: init.1. grows, and is read in the"):
+            grown(lambda c: (c[0] + 1, ag.concat([c[1], c[1] * 2])), (0, x))()
 
 
 def test_lists_that_grow_in_steps_of_another_loop_are_run_eagerly():

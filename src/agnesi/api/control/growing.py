@@ -59,7 +59,20 @@ def _grew(new: Tensor, old: Tensor) -> bool:
     if len(new.shape) != len(old.shape) or not old.shape or not fits(new.shape[1:], old.shape[1:]):
         return False
     n, m = new.shape[0], old.shape[0]
-    return n > m if type(n) is type(m) is int else not fits((n,), (m,))
+    if type(n) is type(m) is int:
+        return n > m
+    return not fits((n,), (m,)) or bool(_parts_behind(current(new), current(old)))
+
+
+def _parts_behind(node: Node, carry: Node) -> list[Node]:
+    """What is appended to a carry along its first axis; nothing where that is not all."""
+    parts: list[Node] = []
+    while node is not carry and node.op is not None and node.op.name in ("concat", "astype"):
+        if node.op.name == "concat" and node.op.axis != 0:
+            break
+        parts = [*node.inputs[1:], *parts]
+        node = node.inputs[0]
+    return parts if node is carry else []
 
 
 class _Growing:
@@ -114,15 +127,8 @@ class _Growing:
 
     def _appended(self, k: int, new: Tensor) -> Tensor:
         """Return the part of the next carry that lies behind the present one."""
-        parts: list[Node] = []
-        node = current(new)
-        while node is not self.free[k] and node.op is not None and (
-                node.op.name in ("concat", "astype")):
-            if node.op.name == "concat" and node.op.axis != 0:
-                break
-            parts = [*node.inputs[1:], *parts]
-            node = node.inputs[0]
-        if node is not self.free[k] or not parts:
+        parts = _parts_behind(current(new), self.free[k])
+        if not parts:
             _refuse(f"{self.carry.paths[k]} begins as {typed(self.carry.tensors[k])} and becomes "
                     f"{typed(new)}", "a carry that grows is appended to, and nothing else: "
                     "ag.concat([carry, rows])")

@@ -26,6 +26,7 @@ from agnesi.api.control.nests import (
 from agnesi.api.control.steps import Loop, filled_up
 from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond, traced_while
 from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import is_open
 from agnesi.core.op import typed
 from agnesi.core.options import Rule
 from agnesi.core.public import higher, keyworded
@@ -213,6 +214,10 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
 
     if not is_symbolic(*carry.tensors):
         found = attempted(lambda: again(attempt, carry))
+        if found is not None:
+            return found
+    if any(x.shape and is_open(x.shape[0]) for x in carry.tensors):
+        found = growing_while(test, step, carry)  # nothing tells that an open size changes
         if found is not None:
             return found
     try:

@@ -14,6 +14,7 @@ array([1.])
 
 import sys
 
+from agnesi.api.objects import generic as generic
 from agnesi.compat.theano import compile as compile
 from agnesi.compat.theano import gof as gof
 from agnesi.compat.theano import gradient as gradient
@@ -41,6 +42,7 @@ from agnesi.compat.theano.gradient import Rop as Rop
 from agnesi.compat.theano.gradient import grad as grad
 from agnesi.compat.theano.gradient import subgraph_grad as subgraph_grad
 from agnesi.compat.theano.graphs import rewriting as rewriting
+from agnesi.compat.theano.graphs import typed_list as typed_list
 from agnesi.compat.theano.loops import foldl as foldl
 from agnesi.compat.theano.loops import foldr as foldr
 from agnesi.compat.theano.loops import map as map
@@ -73,7 +75,7 @@ for _name, _module in (
         ("tensor.rewriting", rewriting), ("tensor.rewriting.basic", rewriting),
         ("graph.rewriting", rewriting), ("graph.rewriting.basic", rewriting), ("graph", gof),
         ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof),
-        ("tensor.random", _streams), ("tensor.random.basic", _streams),
+        ("typed_list", typed_list), ("tensor.random", _streams), ("tensor.random.basic", _streams),
         ("tensor.random.utils", _streams)):
     sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
 configparser = configdefaults = config

@@ -27,6 +27,7 @@ from agnesi.compat.theano.variable import SharedVariable, Variable, bare, wrappe
 from agnesi.compiler.cloning import clone as our_clone
 from agnesi.compiler.function import function as compiled
 from agnesi.compiler.inputs import In as OurIn
+from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import shared as our_shared
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
@@ -51,7 +52,7 @@ class In:
         Whether the function may overwrite the caller's array.
     """
 
-    def __init__(self, variable: Variable, name: str | None = None, value: Any = None,
+    def __init__(self, variable: Any, name: str | None = None, value: Any = None,
                  update: Variable | None = None, mutable: bool | None = None,
                  strict: bool = False, allow_downcast: bool | None = None,
                  borrow: bool | None = None, implicit: Any = None, autoname: bool = True,
@@ -60,13 +61,14 @@ class In:
         self.mutable = bool(mutable)
         self.allow_downcast = allow_downcast
         if self.name is None:
-            self.name = variable.name
+            held = isinstance(variable, ObjectVariable)
+            self.name = variable._handle.name if held else variable.name
 
 
 class Out:
     """An output of a function; with ``borrow`` or without, the caller's own array."""
 
-    def __init__(self, variable: Variable, borrow: bool = False) -> None:
+    def __init__(self, variable: Any, borrow: bool = False) -> None:
         self.variable, self.borrow = variable, borrow
 
 
@@ -126,6 +128,8 @@ class Function:
         """The values of our inputs that stand for one."""
         if isinstance(told.variable, SparseVariable):
             return values_of(told.variable, value)
+        if isinstance(told.variable, ObjectVariable):
+            return [value]
         return [_fitting(value, told.variable, self._downcast or bool(told.allow_downcast))]
 
     def __getitem__(self, key: Any) -> Any:
@@ -198,7 +202,7 @@ class Function:
 
 def _scalar_type(x: Any) -> Any:
     """The type of NumPy's scalars of a dense variable's dtype; None for other variables."""
-    dense = not isinstance(x, SparseVariable) and hasattr(x.tensor, "node")
+    dense = not isinstance(x, (SparseVariable, ObjectVariable)) and hasattr(x.tensor, "node")
     return np.dtype(x.dtype).type if dense else None
 
 
@@ -346,12 +350,15 @@ class _Outputs:
         self._counts = [len(p) for p in parts]
         self.flat = [v for p in parts for v in p]
         alone = given is None or not isinstance(given, (list, tuple, Mapping))
+        self._objects = any(isinstance(v, ObjectVariable) for v in self.flat)
         self.asked: Any = self.flat
         if alone and len(self.flat) < 2:
             self.asked = self.flat[0] if self.flat else None
 
     def of(self, found: Any) -> Any:
         """Return what the user gets, of what our function returned."""
+        if self._objects:
+            return self._of_objects(found)
         if found is None:
             return []
         if self._same and type(found) is (tuple if type(self.given) is list else np.ndarray):
@@ -364,8 +371,18 @@ class _Outputs:
         return made if isinstance(self.given, (list, tuple)) else made[0]
 
 
-def _told(i: In) -> list[OurIn]:
+    def _of_objects(self, found: Any) -> Any:
+        """The same where objects are among the results."""
+        if not isinstance(self.given, (list, tuple, Mapping)):
+            return found
+        return dict(zip(self.given, found, strict=True)) if isinstance(
+            self.given, Mapping) else list(found)
+
+
+def _told(i: In) -> list[Any]:
     """An input in our words; several for a sparse matrix."""
+    if isinstance(i.variable, ObjectVariable):
+        return [i.variable]
     if isinstance(i.variable, SparseVariable):
         if i.value is not None or i.update is not None:
             raise TypeError(f"{i.variable!r} is sparse and takes no value before the call")
@@ -377,8 +394,8 @@ def _told(i: In) -> list[OurIn]:
     return [OurIn(bare(i.variable), value, name=i.name, update=update, mutable=i.mutable)]
 
 
-def _input(x: Any) -> Variable:
-    if not isinstance(x, Variable):
+def _input(x: Any) -> Any:
+    if not isinstance(x, (Variable, ObjectVariable)):
         raise TypeError(f"Unknown parameter type: {type(x).__name__}; inputs are variables or In")
     return x
 
@@ -386,6 +403,8 @@ def _input(x: Any) -> Variable:
 def _parts(x: Any) -> list[Any]:
     """What our function computes for an output."""
     x = x.variable if isinstance(x, Out) else x
+    if isinstance(x, ObjectVariable):
+        return [x]
     return outputs_of(x) if isinstance(x, SparseVariable) else [as_tensor_variable(x)._value]
 
 

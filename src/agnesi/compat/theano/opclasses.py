@@ -46,7 +46,7 @@ class OpOfGraph:
             raise AttributeError(f"{self.op.name} does not go element by element")
         return self
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Any) -> bool:
         if isinstance(other, OpOfGraph):
             return bool(self.op == other.op)
         return self.op.name == name_of(other) if callable(other) else bool(self.op == other)

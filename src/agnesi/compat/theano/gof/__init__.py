@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from agnesi.api.objects import generic as generic
 from agnesi.compat.theano.graphs.fgraph import FunctionGraph as FunctionGraph
 from agnesi.compat.theano.graphs.fgraph import ancestors as ancestors
 from agnesi.compat.theano.graphs.fgraph import inputs as inputs
