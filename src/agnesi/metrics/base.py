@@ -110,7 +110,7 @@ class Metric(Written):
         :returns: They share no memory with the metric.
         :rtype: dict of str to numpy.ndarray
         """
-        return {name: np.array(t.array) for name, t in self._tensors().items()}
+        return {name: np.array(t) for name, t in self._tensors().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.

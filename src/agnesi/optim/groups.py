@@ -11,6 +11,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.support.migration_hints import meant
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.optim.hyper import Hyper
 
@@ -174,6 +175,10 @@ def all_groups(name: str, parameters: Any) -> list[dict[str, Any]]:
 
 def no_parameter(name: str, p: Any) -> TypeError:
     """The error that something cannot be optimised by an optimizer of that name."""
+    if isinstance(p, Tensor) and is_tracing():
+        return TypeError(at(
+            f"{name}: {typed(p)} is made inside of the compiled function, where no optimizer can "
+            "begin: make both outside, or update it by hand (w = w - lr * g)"))
     return TypeError(at(f"{name}: {typed(p)} cannot be optimised: parameters are tensors with a "
                         "value that require grad"))
 

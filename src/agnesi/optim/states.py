@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support.errors import StateError, at, typed
-from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.arrays.loading import differing, write_all
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays.loading import differing, snapshot, write_all
 from agnesi.optim.groups import IDLE, begin
 from agnesi.optim.hyper import Hyper
 
@@ -59,7 +60,7 @@ def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
     before = {name: getattr(part, own) for name, (part, own) in hypers.items()}
     try:
         for name, (part, own) in hypers.items():
-            found = np.asarray(state[name])
+            found = np.asarray(_number(state[name]))
             Hyper.put(part, own, found.item() if found.size == 1 else state[name])
         write_all(mine, {n: v for n, v in state.items() if n not in before})
     except (TypeError, ValueError):
@@ -73,7 +74,7 @@ def worded(optimizer: Any, copy: bool) -> dict[str, Any]:
     """The state as PyTorch has it: tensors of each parameter by number, and groups of options."""
 
     def kept(t: Tensor) -> Tensor:
-        return wrap(np.array(t.array)) if copy else t
+        return snapshot(t) if copy else t
 
     state: dict[int, dict[str, Tensor]] = {}
     groups = []
@@ -84,9 +85,16 @@ def worded(optimizer: Any, copy: bool) -> dict[str, Any]:
         for name, word, i, t in _tensors(part):
             if name not in _SHARED or part.own_slots:
                 state.setdefault(places[i], {})[word] = kept(t)
-        groups.append({**{name: group[name] for name in group if name != "params"},
+        groups.append({**{name: _number(group[name]) for name in group if name != "params"},
                        "params": list(places)})
     return {"state": dict(sorted(state.items())), "param_groups": groups}
+
+
+def _number(value: Any) -> Any:
+    """An option; in a trace, the number of Python's that each call computes."""
+    if isinstance(value, tuple):
+        return tuple(map(_number, value))
+    return value.item() if isinstance(value, Tensor) and value.shape == () else value
 
 
 def _tensors(part: Any) -> Iterator[tuple[str, str, int, Tensor]]:
@@ -175,7 +183,7 @@ def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]
             else:
                 fresh = fresh or _anew(part)
                 value = cells(fresh)[name]
-        if value is not None and name in _SHARED:
+        if value is not None and name in _SHARED and not _is_traced(value):
             value = np.asarray(value, t.dtype).reshape(())
             if not np.array_equal(found.get(name, value), value):
                 raise ValueError(at(f"{kind}.load_state_dict: parameters of one group have other "
@@ -192,6 +200,10 @@ def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]
         raise StateError(at(f"{kind}.load_state_dict: the state has {sorted(map(str, others))} of "
                             f"parameters, this {kind} keeps {sorted(known) or 'nothing'}"))
     return found
+
+
+def _is_traced(value: Any) -> bool:
+    return isinstance(value, Tensor) and is_tracing()
 
 
 def _anew(part: Any) -> Any:

@@ -112,7 +112,7 @@ class Steps:
     # -- saving ---------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
         """The sums of gradients."""
-        return {str(k): np.array(t.array) for k, t in enumerate(self.sums)}
+        return {str(k): np.array(t) for k, t in enumerate(self.sums)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over sums of gradients."""

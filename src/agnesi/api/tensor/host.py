@@ -14,7 +14,7 @@ import numpy as np
 from agnesi.api.tensor import show
 from agnesi.api.tensor.novalue import no_value, of_many
 from agnesi.api.tensor.sharedmemory import memory_of, seen_in
-from agnesi.autodiff.recording import is_leaf
+from agnesi.autodiff.recording import detach, is_leaf
 from agnesi.core.dispatch import current
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir import dims
@@ -406,11 +406,17 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
     if self.array is None and not is_tracing():
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
     begins = self._requires_grad and is_leaf(self)  # else its history is not copied
+    if is_tracing() and self._view is None:
+        made = memo[id(self)] = copy(detach(self)).requires_grad_(begins)
+        made._name = self._name
+        if isinstance(self.grad, Tensor):
+            made.grad = __deepcopy__(self.grad, memo)
+        return made
     root, view = memory_of(value(self, "deepcopy"))
     if id(root) not in memo:
         memo[id(root)] = root.copy(order="A")
-    copy = _rebuild(memo[id(root)], begins, self._name, view)
-    memo[id(self)] = copy
+    made = _rebuild(memo[id(root)], begins, self._name, view)
+    memo[id(self)] = made
     if isinstance(self._grad, Tensor):
-        copy._grad = __deepcopy__(self._grad, memo)
-    return copy
+        made._grad = __deepcopy__(self._grad, memo)
+    return made

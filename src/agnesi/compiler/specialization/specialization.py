@@ -245,8 +245,7 @@ class Version:
         and state.
         """
         self.placed = reads.places
-        used = {id(a) for x, _ in trace.leaves.values() for a in (x.array, x.array.base)}
-        self.places = [*reads.places.values(), *reads.compared(used)]
+        self.places = reads.guards([x for x, _ in trace.leaves.values()])
         #: Those that native code cannot compare.
         self.unseen = [p for p in self.places if p.counts and not list(p.records())]
         self.watched = Watched()

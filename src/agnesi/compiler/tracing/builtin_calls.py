@@ -18,6 +18,7 @@ from agnesi.compiler.tracing.bytecode import codes
 
 _GLOBAL, _NULL, _CONST, _NOP = (opmap[n] for n in ("LOAD_GLOBAL", "PUSH_NULL", "LOAD_CONST", "NOP"))
 _EXTENDED, _CACHE, _ATTRIBUTE = (opmap[n] for n in ("EXTENDED_ARG", "CACHE", "LOAD_ATTR"))
+_OF_OWNERS = tuple(opmap[n] for n in ("LOAD_ATTR", "LOAD_METHOD") if n in opmap)
 #: Whether a callee lies above the NULL that belongs to it.
 _NULL_FIRST = sys.version_info < (3, 13)
 _MAX_CONSTANTS = 256
@@ -36,15 +37,27 @@ def own_code(function: FunctionType) -> CodeType:
 class Module:
     """A module in which some functions are others."""
 
+    __slots__ = ("_functions", "_module")
+
     def __init__(self, module: Any, functions: Mapping[str, Any]) -> None:
         self._module = module
         #: By name, what stands for a function, and that: somebody may put another one there.
         self._functions = {n: (getattr(module, n), f) for n, f in functions.items()}
 
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        return vars(object.__getattribute__(self, "_module"))
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
         own, stand_in = self._functions.get(name, (None, None))
         return stand_in if own is found and stand_in is not None else found
+
+
+class Attributes(Module):
+    """A class of which code only reads attributes here, some of which are others."""
+
+    __slots__ = ()
 
 
 class Replaced:
@@ -117,7 +130,10 @@ def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
     for i in range(0, len(raw), 2):
         if raw[i] == _GLOBAL and not (i and raw[i - 2] == _EXTENDED):
             found = STAND_INS.get(known.get(code.co_names[raw[i + 1] >> 1], 0))
-            if isinstance(found, Module) or (found is not None and _is_callee(raw, i)):
+            if isinstance(found, Attributes):
+                if _is_owner(raw, i):
+                    _load(raw, i, constants, found)
+            elif isinstance(found, Module) or (found is not None and _is_callee(raw, i)):
                 _load(raw, i, constants, found)
     if bytes(raw) == code.co_code and all(
             a is b for a, b in zip(constants, code.co_consts, strict=True)):
@@ -131,6 +147,12 @@ def _end(raw: bytearray, i: int) -> int:
     while i < len(raw) and raw[i] == _CACHE:
         i += 2
     return i
+
+
+def _is_owner(raw: bytearray, i: int) -> bool:
+    """Return whether an attribute is read of what a global is."""
+    end = _end(raw, i)
+    return end < len(raw) and raw[end] in _OF_OWNERS
 
 
 def _is_callee(raw: bytearray, i: int) -> bool:

@@ -59,13 +59,33 @@ def globals_by_text(code: CodeType) -> frozenset[str] | None:
         steps = [i for i in instructions(inner)
                  if i.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP")]
         for n, i in enumerate(steps):
-            if i.argval != "globals":
+            if i.argval not in ("globals", "__globals__"):
                 continue
             call, key, look = (*steps[n + 1:n + 4], i, i, i)[:3]
             if not (call.opname == "CALL" and key.opname == "LOAD_CONST" and (
                     look.opname == "BINARY_SUBSCR" or look.argrepr == "[]")):
                 return None
             found.add(key.argval)
+    return frozenset(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def read_of(code: CodeType, name: str) -> frozenset[str | None]:
+    """The global names of which code reads an attribute; None for what is no global name.
+
+    >>> sorted(read_of((lambda x: np.array + math.array).__code__, "array"))
+    ['math', 'np']
+    >>> read_of((lambda x: x.array).__code__, "array")
+    frozenset({None})
+    """
+    found: set[str | None] = set()
+    for inner in codes(code):
+        before: dis.Instruction | None = None
+        for i in instructions(inner) if name in inner.co_names else ():
+            if i.argval == name and i.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                is_name = before is not None and before.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+                found.add(before.argval if is_name and before is not None else None)
+            before = i if i.opname != "CACHE" else before
     return frozenset(found)
 
 

@@ -10,7 +10,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.compiler.tracing.builtin_calls import STAND_INS, Attributes
 from agnesi.compiler.tracing.places import HOOKED
+from agnesi.compiler.tracing.process.files import FILES
 from agnesi.compiler.tracing.process.said import LOGS
 from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.undo import Block
@@ -86,6 +88,23 @@ def _deleting(plainly: Any) -> Callable[[Any, str], None]:
     return delete
 
 
+def _plain_read(owner: Any, name: str) -> Any:
+    """``object.__getattribute__``, which passes the hook of the owner's class by."""
+    return _reading(object.__getattribute__)(owner, name)
+
+
+def _plain_write(owner: Any, name: str, value: Any) -> None:
+    _setting(object.__setattr__)(owner, name, value)
+
+
+def _plain_delete(owner: Any, name: str) -> None:
+    _deleting(object.__delattr__)(owner, name)
+
+
+STAND_INS[id(object)] = Attributes(
+    object, dict(zip(HOOKED, (_plain_read, _plain_write, _plain_delete), strict=True)))
+
+
 class taking(Block):  # noqa: N801 - used as a function
     """A block in which what the thread reads is taken down."""
 
@@ -99,6 +118,7 @@ class taking(Block):  # noqa: N801 - used as a function
         self._mode = switched(reads=self._reads)
         self._mode.__enter__()
         LOGS.begin(self._reads)
+        FILES.begin(self._reads)
 
     def end(self) -> None:
         mode, self._mode = self._mode, None
@@ -106,5 +126,6 @@ class taking(Block):  # noqa: N801 - used as a function
             mode.undo()
         self._reads.parts.lent.give_back()
         LOGS.end(self._reads)
+        FILES.end(self._reads)
         unhook(self._reads)
         self._reads.replaced.undo()

@@ -430,7 +430,8 @@ def _issubclass(kind: Any, kinds: Any) -> bool:
 def _type(*args: Any, **keywords: Any) -> Any:
     if len(args) == 1 and type(args[0]) in (Number, LentArray):
         return args[0].python_type
-    return type(*args, **keywords)
+    found = type(*args, **keywords)
+    return found if STATE.reads is None or len(args) != 1 else STATE.reads.kind(found)
 
 
 def _outside(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

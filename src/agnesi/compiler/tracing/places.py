@@ -285,6 +285,20 @@ class Fact(Slot):
     __slots__ = ()
 
 
+class MemoryType(Fact):
+    """The shape and dtype of a tensor, which other memory may have, too."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        now = self.now()
+        if now is not self.value and (
+                now is None or (now.shape, now.dtype) != (self.value.shape, self.value.dtype)):
+            return False
+        self.value = now
+        return True
+
+
 class Kind(Place):
     """The class of an object."""
 

@@ -12,6 +12,7 @@ import builtins
 import functools
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,8 +26,6 @@ from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.tracing import hooks
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Replaced, own_code
 from agnesi.compiler.tracing.bytecode import (
-    assigned_in,
-    attributes_of,
     codes,
     compared_in,
     globals_by_text,
@@ -43,15 +42,13 @@ from agnesi.compiler.tracing.containers.contents import (
 )
 from agnesi.compiler.tracing.containers.parts import Parts
 from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
-from agnesi.compiler.tracing.module_reads import ModuleReads
 from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
+from agnesi.compiler.tracing.owned_reads import OwnedReads
 from agnesi.compiler.tracing.places import (
     MISSING,
     PLAIN,
     Attribute,
     Cell,
-    Definition,
-    Fact,
     Function,
     Kind,
     Name,
@@ -67,12 +64,12 @@ from agnesi.compiler.tracing.things import (
     RAW,
     REFERENCES,
     SCALARS,
+    TABLES,
     behind,
     described,
     generators,
     inside,
     is_library,
-    is_users,
     of_library,
     taking_elements,
     tells,
@@ -89,13 +86,16 @@ _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype,
 _MEMBER = type(vars(Tensor)["array"])
 #: Names that Python has, which nobody takes away.
 _BUILTINS = frozenset(dir(builtins))
+#: Libraries whose objects hold arrays that users change, and what is looked into of those.
+_NUMERIC = ("numpy", "scipy")
+_LOOKED_INTO = (np.ndarray, FunctionType, list, dict, tuple)
 #: What is neither a tensor nor a container.
 _DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
-#: An attribute of tensors by which Python may decide.
-_FLAG = "requires_grad"
+#: Attributes that tell of all that an object holds.
+_ALL_ATTRIBUTES = frozenset(("__dict__", "__getstate__", "__reduce__", "__reduce_ex__"))
 
 
-class Reads(ModuleReads):
+class Reads(OwnedReads):
     """The places that a trace reads, of which objects tell within ``taking``."""
 
     def __init__(self, hidden: Iterable[Any] = (), lending: Any = None) -> None:
@@ -108,12 +108,6 @@ class Reads(ModuleReads):
         self.parts = Parts(self, lending)
         #: Things, by identity, of which another read tells nothing new.
         self._quiet: set[int] = set()
-        #: Classes that code reads itself, and names of attributes in code.
-        self._classes: dict[type, str] = {}
-        self._names: set[str] = set()
-        #: Attributes of functions and modules, with what they are of; names that code assigns.
-        self._open: dict[int, tuple[dict[str, Any], str]] = {}
-        self._assigned: set[str] = set()
         #: What each call says, and the filters of warnings by which.
         self.said: list[Callable[[], Any]] = []
         self.filters = warnings.filters
@@ -167,6 +161,9 @@ class Reads(ModuleReads):
         if isinstance(value, generators()):
             raise OnlyEagerError(f"it draws from {path}, {described(value)} that is not of "
                                  "ag.random")
+        if module_of(type(value)).partition(".")[0] in TABLES:
+            raise OnlyEagerError(f"it reads {path}, {described(value)}, whose content no call can "
+                                 "compare", "Give arrays of it as arguments")
         if value is print or value is warnings.warn:  # by a name that has no stand-in
             raise OnlyEagerError(f"it says something by {path}")
         self._met[id(value)] = value
@@ -202,35 +199,6 @@ class Reads(ModuleReads):
             self._container(value, path)
             self._object(value, path)
 
-    def _flag(self, value: Tensor, path: str) -> None:
-        """Whether a tensor requires a gradient, if code asks for that of any."""
-        if _FLAG in self._names and _FLAG not in self._assigned:
-            self._fact(value, f"_{_FLAG}", f"{path}.{_FLAG}")
-
-    def fact(self, value: Tensor, name: str) -> None:
-        """Code asks a tensor that it has for its name."""
-        if name == "name":
-            self._fact(value, "_name", "the name of a tensor")
-
-    def _fact(self, value: Tensor, slot: str, path: str) -> None:
-        member = vars(Tensor)[slot]
-        self._add((id(value), slot), lambda: Fact(path, value, member, member.__get__(value)))
-
-    def _owned(self, owned: dict[str, Any], path: str) -> None:
-        """The attributes of a function or module: those that code names."""
-        self._open[id(owned)] = owned, path
-        for name in list(self._names):
-            self._of_owned(owned, path, name)
-
-    def _of_owned(self, owned: dict[str, Any], path: str, name: str) -> None:
-        value = owned.get(name, MISSING)
-        if value is MISSING and name not in self._assigned:
-            return
-        path = f"{path}.{name}"
-        self._add((id(owned), name), lambda: Name(path, owned, name, value))
-        if value is not MISSING:
-            self.meet(value, path)
-
     def _container(self, value: Any, path: str) -> None:
         """All that a container holds."""
         take = taking_elements(value)
@@ -240,14 +208,20 @@ class Reads(ModuleReads):
             self._add((id(value), "contents"), lambda: Contents(path, value, take))
         for i, (key, inner) in enumerate(inside(value)):
             self.meet(inner, f"{path}[{i if key is None else key!r}]")
-        self.meet(getattr(value, "default_factory", None), path)
+        if isinstance(value, defaultdict):
+            self.meet(value.default_factory, path)
 
     def _look_into(self, value: Any, path: str) -> None:
         """Record the content of a list that was only appended to so far, or of a small array, as
         read.
         """
         if isinstance(value, np.ndarray):
+            known = id(value) in self.arrays
             self.remember(value, path)
+            if type(value) is not np.ndarray and not known:  # a masked array has another inside
+                for inner in attributes(value).values():
+                    if isinstance(inner, np.ndarray):
+                        self.meet(inner, path)
             for i, inner in enumerate(value.ravel().tolist() if value.dtype.hasobject else ()):
                 self.meet(inner, f"{path}[{i}]")
         self.parts.look_into(value)
@@ -265,62 +239,17 @@ class Reads(ModuleReads):
         if not tells(kind):
             self.meet(getattr(value, "__wrapped__", None), path)
             held = attributes(value)
-            if type(held) is dict and held and all(type(v) in PLAIN for v in held.values()):
+            numeric = module_of(kind).startswith(_NUMERIC)
+            if type(held) is dict and held and (
+                    numeric or all(type(v) in PLAIN for v in held.values())):
                 self._add((id(held), "contents"), lambda: Contents(path, held, dict.items, value))
+                for name, inner in held.items() if numeric else ():
+                    if isinstance(inner, _LOOKED_INTO):
+                        self.meet(inner, f"{path}.{name}")
             return
         if hooks.hook(kind, self):
             self._add((id(value), "class"), lambda: Kind(path, value))
             self._definition(kind)
-
-    def _definition(self, kind: type) -> Definition:
-        """The class of an object; Python calls its special methods without reading them."""
-        found = self.places.get(kind)
-        if isinstance(found, Definition):
-            return found
-        made = self.places[kind] = Definition(kind.__name__, kind)
-        for (part, name), method in list(made.names.items()):
-            if name.startswith("__") and isinstance(method, FunctionType):
-                self.meet(method, f"{part.__name__}.{name}")
-        return made
-
-    def _class(self, kind: type, path: str) -> None:
-        """A class that is called or read itself: by the names that code has."""
-        if tells(kind):
-            definition = self._definition(kind)
-            self._classes[kind] = path
-            for (part, name), method in list(definition.names.items()):
-                inner = getattr(method, "__func__", getattr(method, "fget", method))
-                self.meet(inner, f"{part.__name__}.{name}")
-            for name in list(self._names):
-                self._of_class(kind, name)
-            if is_users(type(kind)):
-                self._definition(type(kind))
-            for name, method in list(vars(type(kind)).items() if is_users(type(kind)) else ()):
-                self.meet(getattr(method, "fget", method), f"{type(kind).__name__}.{name}")
-
-    def _of_class(self, kind: type, name: str) -> None:
-        """An attribute that code may read of a class."""
-        definition = self._definition(kind)
-        definition.add(name)
-        if is_users(type(kind)):
-            self._definition(type(kind)).add(name)
-        for part in definition.parts:
-            if name in vars(part):
-                self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
-                break
-
-    def _learn(self, code: CodeType) -> None:
-        """Code names attributes, which may be those of classes, functions and modules."""
-        assigned = assigned_in(code) - self._assigned
-        self._assigned |= assigned
-        new = (set(attributes_of(code)) - self._names) | assigned
-        self._names |= new
-        for owned, path in list(self._open.values()):
-            for name in new:
-                self._of_owned(owned, path, name)
-        for kind in list(self._classes):
-            for name in new:
-                self._of_class(kind, name)
 
     # -- what functions name ----------------------------------------------------------------
     def _function(self, function: FunctionType, path: str) -> None:
@@ -328,6 +257,7 @@ class Reads(ModuleReads):
         library = is_library(code.co_filename)
         if not library:
             self._learn(code)
+            self._memory_taken(function, code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             # What libraries keep for themselves may change; what users gave them counts.
             place = Cell(name, cell) if library else self._add(
@@ -361,9 +291,12 @@ class Reads(ModuleReads):
                 names = function.__globals__
                 self.place((id(names), name), functools.partial(
                     Name, name, names, name, names.get(name, MISSING)), True)
-        if "globals" in code.co_names:
+        if "globals" in code.co_names or "__globals__" in code.co_names:
             names = function.__globals__
             told = globals_by_text(code)
+            if told is None:
+                self._add((id(names), "names"), lambda: Answer(
+                    f"the names around {path}", lambda: tuple(names), tuple))
             for name in [n for n in names if n[:2] != "__"] if told is None else told:
                 self._name(names, name, code, by_text=True)
 
@@ -389,12 +322,14 @@ class Reads(ModuleReads):
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:
         """Read an attribute, and take down what was read."""
         if name == "__class__":
-            return plainly(owner, name)
+            return self.kind(plainly(owner, name))
         if (id(owner), name) not in self._told:
             with switched(reads=None):
                 self._took(owner, name)
         value = plainly(owner, name)
         if type(value) in _ATOMS or id(value) in self._quiet:
+            if type(value) is Tensor:
+                self._flag(value, name)
             return value
         if self._is_known(value):
             self._quiet.add(id(value))
@@ -409,6 +344,13 @@ class Reads(ModuleReads):
         if id(owner) not in self._paths or (place is not None and place.value is not value):
             self.note_new(known)
         return value
+
+    def kind(self, kind: Any) -> Any:
+        """Code gets the class of an object, of which it may read more."""
+        if isinstance(kind, type) and id(kind) not in self._met:
+            with switched(reads=None):
+                self.meet(kind, kind.__name__)
+        return kind
 
     def _is_put(self, owner: Any, name: str, value: Any, place: Any) -> bool:
         """Return whether the trace has put a container there: a new one, as others were met."""
@@ -456,6 +398,8 @@ class Reads(ModuleReads):
         self.parts.lent.check(place.array for place in self.arrays.values())
         if self._makes_text and (self.arrays or self._uses_numpy):
             self._note(ambient.printing())
+        self._introspected()
+        self._refuse_memory()
         ambient.refuse_states(self.places.values())
         for key, place in self.given.items():
             if place.holds():
@@ -503,7 +447,7 @@ class Reads(ModuleReads):
         path = f"{self._paths.get(id(owner), kind.__name__)}.{name}"
         self._add((id(owner), "class"), lambda: Kind(path, owner))
         defined = next((vars(k)[name] for k in kind.__mro__ if name in vars(k)), MISSING)
-        if name == "__dict__":
+        if name in _ALL_ATTRIBUTES:
             held = attributes(owner)
             self._add((id(held), "contents"), lambda: Contents(path, held, dict.items, owner))
             for key, inner in list(held.items()):
@@ -520,6 +464,8 @@ class Reads(ModuleReads):
                 self._add((id(owner), name), lambda: Attribute(path, owner, name, value))
             if value is MISSING:
                 self._definition(kind).add(name)
+                if defined is MISSING:
+                    self._definition(kind).add("__getattr__")
                 if hasattr(type(defined), "__get__") and tells(type(defined)):
                     self.meet(defined, path)
 

@@ -8,10 +8,11 @@ import gc
 import os
 import sys
 import sysconfig
+import types
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, MappingProxyType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np
 RAW = (memoryview, ctypes.Array, ctypes._SimpleCData, ctypes.Structure)
 #: Modules whose objects users fill, and libraries for themselves.
 HOLDERS = ("_weakrefset", "configparser", "queue", "weakref")
+#: Packages whose objects hold memory of their own, which users change.
+TABLES = ("h5py", "netCDF4", "pandas", "polars", "pyarrow", "sqlite3", "xarray", "zarr")
 #: Packages whose objects hold nothing that users change between calls.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {
     "argparse", "collections", "__main__", *HOLDERS} | {
@@ -75,6 +78,8 @@ def behind(value: Any) -> tuple[Any, ...] | None:
         return value.__repr__.__self__,
     if isinstance(value, _WINDOWS):
         return tuple(gc.get_referents(value))
+    if isinstance(value, np.ufunc):  # that of ``frompyfunc`` has a function inside
+        return tuple(f for f in gc.get_referents(value) if isinstance(f, FunctionType))
     if isinstance(value, BuiltinFunctionType):
         return (value.__self__,) if taking_elements(value.__self__) is not None else ()
     return None
@@ -90,6 +95,8 @@ def inside(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((None, v) for v in list(value))
 
 
+#: Classes of Python's module ``types`` itself.
+_OF_TYPES = frozenset(vars(types))
 #: The flag of classes that are made at run time.
 _HEAP_TYPE = 1 << 9
 
@@ -102,8 +109,8 @@ def tells(kind: type) -> bool:
 def is_users(kind: type) -> bool:
     """Return whether a class, perhaps one of exceptions or of classes, is the user's."""
     module = module_of(kind)
-    if module == "builtins":  # where code without a name made it, too
-        return bool(kind.__flags__ & _HEAP_TYPE)
+    if module in ("builtins", "types"):  # where code without a name made it, too
+        return bool(kind.__flags__ & _HEAP_TYPE) and kind.__name__ not in _OF_TYPES
     return module.startswith(_OWN_OBJECTS) or module.partition(".")[0] not in _LIBRARIES
 
 

@@ -15,7 +15,7 @@ from agnesi.core.options import set_or_tell
 from agnesi.core.public import as_dtype_of_target, check_call, is_device, on_host
 from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown, warn
 from agnesi.core.support.tracing import current_reads, is_tracing
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.nn.base import whole
 from agnesi.nn.base.copies import ordered
 from agnesi.nn.base.fixed import Rule
@@ -38,7 +38,7 @@ from agnesi.nn.base.owned import (
 from agnesi.nn.base.paths import with_layer_path
 from agnesi.nn.base.states import Loading, Stated, saved
 from agnesi.nn.base.tree import containers, dotted, entries, refuse_depth, replaced, table
-from agnesi.ops.arrays.loading import check_state, write_all
+from agnesi.ops.arrays.loading import check_state, snapshot, write_all
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -375,7 +375,7 @@ class Module(Stated, Lookups):
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
         ['0.weight', '0.bias']
         """
-        found = {name: wrap(np.array(t.array)) if copy else t for name, t in self._named_tensors()}
+        found = {name: snapshot(t) if copy else t for name, t in self._named_tensors()}
         return saved(self, found, not copy)
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> LoadedKeys:

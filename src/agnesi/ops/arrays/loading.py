@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dispatch import touch
-from agnesi.core.support.errors import at, shown, typed
-from agnesi.core.tensor import Tensor
+from agnesi.core.dispatch import assign, touch
+from agnesi.core.support.config import switched
+from agnesi.core.support.errors import TraceError, at, shown, typed
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arrays.replicate import copy
+from agnesi.ops.base.convert import as_tensor, cast
 
 
 class Stored:
@@ -49,10 +53,20 @@ def differing(mine: Mapping[str, Any], state: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
+def snapshot(t: Tensor) -> Tensor:
+    """A copy of a state's tensor, without gradients; in a trace, of what it is by then."""
+    if not is_tracing():
+        return wrap(np.array(t.array))
+    with switched(recording=False):
+        return copy(t)
+
+
 def _array(name: str, value: Any) -> Any:
-    """The value of a state's entry."""
+    """The value of a state's entry; a symbol in a trace."""
     if isinstance(value, Stored):
         return value
+    if isinstance(value, Tensor) and is_tracing():
+        return snapshot(value)
     try:
         return np.asarray(value)
     except ValueError:
@@ -68,7 +82,7 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     """
     arrays = {name: _array(name, v) for name, v in state.items()}
     for name, array in arrays.items():
-        held: Any = mine[name].array
+        held: Any = mine[name]
         if array.dtype.kind in "OSUM":
             raise TypeError(at(f"load_state_dict: {name} must be a tensor or an array of numbers, "
                                f"not {typed(state[name])}"))
@@ -78,8 +92,26 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         if not np.can_cast(array.dtype, held.dtype, "same_kind"):
             raise TypeError(at(f"{name} is {held.dtype}, the state has {array.dtype}: convert it "
                                f"with .astype('{held.dtype}')"))
-        if not held.flags.writeable:
+        if held.array is not None and not held.array.flags.writeable:
             raise ValueError(at(f"{name} lies in read-only memory and cannot be changed in place"))
+    if is_tracing():
+        _assign_all(mine, arrays)
+    else:
+        _copy_all(mine, arrays)
+
+
+def _assign_all(mine: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+    """Let compiled code write values into tensors."""
+    with switched(recording=False):
+        for name, value in values.items():
+            if isinstance(value, Stored):
+                raise TraceError(at(f"load_state_dict: {name} lies in a file, which is read "
+                                    "outside of the compiled function"))
+            assign(mine[name], cast(as_tensor(value), mine[name].dtype))
+
+
+def _copy_all(mine: Mapping[str, Tensor], arrays: dict[str, Any]) -> None:
+    """Copy arrays into tensors, as they are before the first is written."""
     written = {id(_owner(mine[name].array)) for name in arrays}
     for name, array in arrays.items():
         if isinstance(array, Stored):

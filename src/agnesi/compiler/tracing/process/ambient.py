@@ -92,7 +92,8 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
     "importlib": (_asks("imports by a text", "import_module reload"),),
     "inspect": (_asks("looks at its callers", "stack currentframe"),),
     "locale": (_asks("the locale", "", lambda m: (m.setlocale(m.LC_ALL),)),),
-    "numpy": (_asks("NumPy's treatment of errors", "geterr", lambda m: tuple(m.geterr().items())),
+    "numpy": (_asks("opens files", "loadtxt genfromtxt fromregex savetxt"),
+              _asks("NumPy's treatment of errors", "geterr", lambda m: tuple(m.geterr().items())),
               _asks("NumPy's options of printing", "get_printoptions array2string array_repr",
                     lambda m: (repr(m.get_printoptions()),))),
     "os": (_FILES, _asks("the current folder", "getcwd", lambda m: (m.getcwd(),)),
@@ -101,6 +102,7 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
     "pprint": (_asks("prints", "pprint pp"),),
     "secrets": (_asks("draws random numbers", ""),),
     "sys": (_asks("looks at its callers", "_getframe"),
+            _asks("looks up modules by texts", "modules"),
             _asks("Python's limit of recursion", "getrecursionlimit",
                   lambda m: (m.getrecursionlimit(),)),
             _asks("Python's interval of threads", "getswitchinterval",
@@ -204,7 +206,7 @@ class State(Answer):
         return True
 
 
-_LEVELS = (lambda log: (log.getEffectiveLevel(), log.disabled, log.manager.disable),
+_LEVELS = (lambda log: (log.level, log.getEffectiveLevel(), log.disabled, log.manager.disable),
            lambda log, before: None)
 _COUNT = lambda s: s._value, lambda s, count: setattr(s, "_value", count)
 #: How to ask objects of libraries for their state, and to restore it, by their classes.

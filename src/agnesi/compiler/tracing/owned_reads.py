@@ -1,0 +1,102 @@
+"""What code reads of functions, modules and classes themselves: the attributes that it names."""
+
+from __future__ import annotations
+
+import functools
+from types import CodeType, FunctionType
+from typing import Any
+
+from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of
+from agnesi.compiler.tracing.containers.contents import Answer
+from agnesi.compiler.tracing.introspection import questions
+from agnesi.compiler.tracing.places import MISSING, Definition, Name
+from agnesi.compiler.tracing.tensor_facts import TensorFacts
+from agnesi.compiler.tracing.things import is_users, tells
+
+
+class OwnedReads(TensorFacts):
+    """The places of attributes that functions, modules and classes own."""
+
+    def __init__(self, hidden: Any = ()) -> None:
+        super().__init__(hidden)
+        #: Classes that code reads itself.
+        self._classes: dict[type, str] = {}
+        #: Attributes of functions and modules, with what they are of.
+        self._open: dict[int, tuple[dict[str, Any], str]] = {}
+
+    def _owned(self, owned: dict[str, Any], path: str) -> None:
+        """The attributes of a function or module: those that code names."""
+        self._open[id(owned)] = owned, path
+        for name in list(self._names):
+            self._of_owned(owned, path, name)
+
+    def _of_owned(self, owned: dict[str, Any], path: str, name: str) -> None:
+        value = owned.get(name, MISSING)
+        if value is MISSING and name not in self._assigned:
+            return
+        path = f"{path}.{name}"
+        self._add((id(owned), name), lambda: Name(path, owned, name, value))
+        if value is not MISSING:
+            self.meet(value, path)
+
+    def _definition(self, kind: type) -> Definition:
+        """The class of an object; Python calls its special methods without reading them."""
+        found = self.places.get(kind)
+        if isinstance(found, Definition):
+            return found
+        made = self.places[kind] = Definition(kind.__name__, kind)
+        for (part, name), method in list(made.names.items()):
+            if name.startswith("__") and isinstance(method, FunctionType):
+                self.meet(method, f"{part.__name__}.{name}")
+        return made
+
+    def _class(self, kind: type, path: str) -> None:
+        """A class that is called or read itself: by the names that code has."""
+        if tells(kind):
+            definition = self._definition(kind)
+            self._classes[kind] = path
+            for (part, name), method in list(definition.names.items()):
+                inner = getattr(method, "__func__", getattr(method, "fget", method))
+                self.meet(inner, f"{part.__name__}.{name}")
+            for name in list(self._names):
+                self._of_class(kind, name)
+            if is_users(type(kind)):
+                self._definition(type(kind))
+            for name, method in list(vars(type(kind)).items() if is_users(type(kind)) else ()):
+                self.meet(getattr(method, "fget", method), f"{type(kind).__name__}.{name}")
+
+    def _of_class(self, kind: type, name: str) -> None:
+        """An attribute that code may read of a class."""
+        definition = self._definition(kind)
+        definition.add(name)
+        if is_users(type(kind)):
+            self._definition(type(kind)).add(name)
+        for part in definition.parts:
+            if name in vars(part):
+                self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
+                break
+
+    def _learn(self, code: CodeType) -> None:
+        """Code names attributes, which may be those of classes, functions and modules."""
+        assigned = assigned_in(code) - self._assigned
+        self._assigned |= assigned
+        new = (set(attributes_of(code)) - self._names) | assigned
+        self._names |= new
+        for owned, path in list(self._open.values()):
+            for name in new:
+                self._of_owned(owned, path, name)
+        for kind in list(self._classes):
+            for name in new:
+                self._of_class(kind, name)
+
+    def _introspected(self) -> None:
+        """What code asks of functions, classes and containers about themselves."""
+        definitions = [p for p in self.places.values() if isinstance(p, Definition)]
+        if "callable" in self._names:
+            for place in definitions:
+                place.add("__call__")
+        for thing, name, ask in questions(
+                lambda: [*self._met.values(), *(p.value for p in definitions)], self._names):
+            if name not in self._assigned:
+                path = f"{self._paths.get(id(thing), type(thing).__name__)}.{name}"
+                self._add((id(thing), name, "asked"), functools.partial(Answer, path, ask, tuple))

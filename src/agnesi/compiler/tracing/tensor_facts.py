@@ -1,0 +1,74 @@
+"""What code asks of tensors that it has, besides their values: types, names, gradients, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from agnesi.compiler.tracing.bytecode import read_of
+from agnesi.compiler.tracing.module_reads import ModuleReads
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.places import Fact, MemoryType, Place
+from agnesi.core.tensor import Tensor
+
+#: An attribute of tensors by which Python may decide.
+_FLAG = "requires_grad"
+
+
+class TensorFacts(ModuleReads):
+    """The places that tell of tensors."""
+
+    def __init__(self, hidden: Any = ()) -> None:
+        super().__init__(hidden)
+        #: Names of attributes in code, and of those that code assigns.
+        self._names: set[str] = set()
+        self._assigned: set[str] = set()
+        #: Tensors that code has by attributes, which it may ask for their type.
+        self._typed: dict[int, tuple[Tensor, str]] = {}
+        #: A function that reads the attribute ``array`` of something that is no module.
+        self._takes_memory: Any = None
+
+    def _flag(self, value: Tensor, path: str) -> None:
+        """Whether a tensor requires a gradient, if code asks for that of any; and its type."""
+        if value.array is not None:
+            self._typed[id(value)] = value, path
+        if _FLAG in self._names and _FLAG not in self._assigned:
+            self._fact(value, f"_{_FLAG}", f"{path}.{_FLAG}")
+
+    def fact(self, value: Tensor, name: str) -> None:
+        """Code asks a tensor that it has for its name."""
+        if name == "name":
+            self._fact(value, "_name", "the name of a tensor")
+
+    def _fact(self, value: Tensor, slot: str, path: str) -> None:
+        member = vars(Tensor)[slot]
+        self._add((id(value), slot), lambda: Fact(path, value, member, member.__get__(value)))
+
+    def guards(self, leaves: Sequence[Tensor]) -> list[Place]:
+        """All that each call compares, where the graph has these tensors as leaves."""
+        used = {id(a) for x in leaves for a in (x.array, x.array.base)}
+        return [*self.places.values(), *self.compared(used), *self._types_but(set(map(id, leaves)))]
+
+    def _types_but(self, leaves: Container[int]) -> Iterator[Place]:
+        """The types of tensors that the graph does not read; it checks those that it does."""
+        member = vars(Tensor)["array"]
+        for key, (x, path) in self._typed.items():
+            if key not in leaves and x.array is not None:
+                yield MemoryType(f"the type of {path}", x, member, x.array)
+
+    def _memory_taken(self, function: Any, code: Any) -> None:
+        """Note a function that looks at memory of tensors, which it may do by ``x.array``."""
+        owners = read_of(code, "array")
+        if any(n is None or not isinstance(function.__globals__.get(n), ModuleType)
+               for n in owners):
+            self._takes_memory = function
+
+    def _refuse_memory(self) -> None:
+        """Refuse a trace of code that looks at memory of tensors; objects may have such an
+        attribute, too."""
+        if self._takes_memory is not None and self._typed and not any(
+                name == "array" for _, name in self._told):
+            raise OnlyEagerError(
+                f"{self._takes_memory.__name__} reads the memory of a tensor (x.array)",
+                "Use the tensor itself")

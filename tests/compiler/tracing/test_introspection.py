@@ -1,0 +1,147 @@
+"""What code asks of things about themselves, by names, texts and libraries, changed between calls.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+
+#: What is there before, what a function computes, what is changed then.
+CASES = {
+    "a default of getattr": ("class A: pass\na = A()", "x * getattr(a, 'z', 1.0)",
+                             "A.__getattr__ = lambda self, name: 4.0"),
+    "a factory": ("from collections import defaultdict\nd = defaultdict(lambda: 2.0)",
+                  "x * d.default_factory()", "d.default_factory = lambda: 3.0"),
+    "fields of a class made by a call": (
+        "import dataclasses\nD = dataclasses.make_dataclass('D', ['a'])\nd = D(2.0)",
+        "x * dataclasses.asdict(d)['a']", "d.a = 4.0"),
+    "a global name that comes later": ("k = 2.0", "x * globals().get('late', k)", "late = 3.0"),
+    "a shallow copy": ("import copy\nclass A: pass\na = A()\na.k = 2.0", "x * copy.copy(a).k",
+                       "a.k = 3.0"),
+    "a deep copy": ("import copy\nclass A: pass\na = A()\na.k = [2.0]",
+                    "x * copy.deepcopy(a).k[0]", "a.k[0] = 3.0"),
+    "a pickle": ("import pickle\nl = [2.0]", "x * pickle.loads(pickle.dumps(l))[0]", "l[0] = 3.0"),
+    "classes made of one": ("class A: pass", "x * float(len(A.__subclasses__()))",
+                            "B = type('B', (A,), {})"),
+    "a dict of a library's module": ("import math\nmath.zz = 2.0",
+                                     "x * math.__dict__.get('zz', 1.0)", "math.zz = 3.0"),
+    "a module by its text": ("import sys, math\nmath.zz = 2.0", "x * sys.modules['math'].zz",
+                             "math.zz = 3.0"),
+    "the names of a function": ("k = 2.0\ndef f(): pass", "x * f.__globals__['k']", "k = 3.0"),
+    "whether it can be called": ("class A: pass\na = A()", "x * float(callable(a))",
+                                 "A.__call__ = lambda self: 1"),
+    "a function's name": ("def f(): pass", "x * float(len(f.__name__))", "f.__name__ = 'longer'"),
+    "a function's text": ("def f(): 'ab'", "x * float(len(f.__doc__))", "f.__doc__ = 'abcd'"),
+    "annotations": ("def f(a: int): pass", "x * float(len(f.__annotations__))",
+                    "f.__annotations__['b'] = int"),
+    "a log's level": ("import logging\nlog = logging.getLogger('introspection')",
+                      "x * float(log.level)", "log.setLevel(30)"),
+    "whether a parameter is frozen": ("m = nn.Linear(2, 2)",
+                                      "x * (1.0 if m.weight.requires_grad else 2.0)",
+                                      "m.requires_grad_(False)"),
+    "the sizes of a tensor that nothing reads": (
+        "t = ag.ones((2, 3))", "x * float(t.shape[0])", "t.data = np.ones((5, 3), 'f4')"),
+    "the sizes of an attribute": (
+        "class A: pass\na = A()\na.t = ag.ones((2, 3))", "x * float(a.t.numel())",
+        "a.t.data = np.ones((5, 3), 'f4')"),
+    "the dtype of a tensor": ("t = ag.ones(2)", "x * (1.0 if t.dtype == ag.float32 else 2.0)",
+                              "t.data = np.ones(2)"),
+    "the memory of a tensor": ("t = ag.ones(2)", "x * float(t.array[0])", "t[0] = 5.0"),
+    "a sparse matrix of SciPy": (
+        "from scipy import sparse\nS = sparse.csr_array(np.eye(2))",
+        "x * ag.tensor(S @ np.ones(2))", "S.data[0] = 5.0"),
+    "a polynomial": ("p = np.polynomial.Polynomial([1.0, 2.0])", "x * float(p(1.0))",
+                     "p.coef[0] = 5.0"),
+    "an interpolation": ("from scipy import interpolate\nf = interpolate.interp1d([0, 1], [0, 1])",
+                         "x * float(f(0.5))", "f.y[1] = 5.0"),
+    "a masked array": ("m = np.ma.array([1.0, 2.0], mask=[0, 1])", "x * float(m.sum())",
+                       "m.mask = [0, 0]"),
+    "a vectorized function": ("k = 2.0\nf = np.vectorize(lambda v: v * k)", "x * float(f(1.0))",
+                              "k = 3.0"),
+    "a universal function": ("k = 2.0\nf = np.frompyfunc(lambda v: v * k, 1, 1)",
+                             "x * float(f(1.0))", "k = 3.0"),
+    "a frame": ("import pandas as pd\nd = pd.DataFrame({'a': [1.0, 2.0]})",
+                "x * float(d['a'].sum())", "d.loc[0, 'a'] = 5.0"),
+    "an object behind another": (
+        "class P:\n"
+        "    def __init__(self, o): object.__setattr__(self, '_o', o)\n"
+        "    def __getattr__(self, n): return getattr(object.__getattribute__(self, '_o'), n)\n"
+        "class A: pass\na = A()\na.k = 2.0\np = P(a)", "x * p.k", "a.k = 3.0"),
+    "a dict with attributes": (
+        "class D(dict): __getattr__ = dict.__getitem__; __setattr__ = dict.__setitem__\n"
+        "d = D()\nd.k = 2.0", "x * d.k", "d.k = 3.0"),
+    "a file that NumPy reads": ("np.save('k.npy', np.ones(2))", "x * ag.tensor(np.load('k.npy'))",
+                                "np.save('k.npy', 3 * np.ones(2))"),
+    "a table of a file": ("np.savetxt('k.txt', np.ones(2))",
+                          "x * ag.tensor(np.loadtxt('k.txt'))",
+                          "np.savetxt('k.txt', 3 * np.ones(2))"),
+    "bytes of a file": ("np.ones(2).tofile('k.bin')", "x * ag.tensor(np.fromfile('k.bin'))",
+                        "(3 * np.ones(2)).tofile('k.bin')"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_code_asks_is_asked_by_each_call(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before, body, change = CASES[case]
+    found = []
+    for compiled in (False, True):
+        names = {"ag": ag, "np": np, "nn": nn, "__name__": "program"}
+        exec(before, names)
+        exec(f"def main(x): return {body}", names)
+        f = ag.jit(names["main"]) if compiled else names["main"]
+        x = ag.tensor([1.5, 2.5])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some of these run eagerly
+            results = [f(x).tolist() for _ in range(2)]
+            exec(change, names)
+            results += [f(x).tolist() for _ in range(2)]
+        found.append(results)
+        __import__("math").__dict__.pop("zz", None)
+        __import__("logging").getLogger("introspection").setLevel(0)
+    assert found[0] == found[1] and found[0][0] != found[0][-1]
+
+
+def test_other_threads_open_files_while_one_traces(tmp_path):
+    import threading
+
+    path = tmp_path / "k.txt"
+    path.write_text("2")
+    read = []
+
+    @ag.jit
+    def f(x):
+        other = threading.Thread(target=lambda: read.append(path.read_text()))
+        other.start()
+        other.join()
+        return x * 2
+
+    assert f(ag.tensor(3.0)).item() == 6 and read == ["2"]
+    assert open is __import__("io").open
+
+
+@pytest.mark.parametrize("way", ["type(self).n += 1", "self.__class__.n += 1", "Counter.n += 1",
+                                 "object.__setattr__(self, 'n', self.n + 1)"])
+def test_what_a_method_counts_in_its_class_is_counted(way):
+    found = []
+    for compiled in (False, True):
+        names = {"__name__": "program"}
+        exec(f"class Counter:\n    n = 0\n    def __call__(self, x):\n        {way}\n"
+             "        return x * self.n", names)
+        counter = names["Counter"]()
+        f = ag.jit(counter) if compiled else counter
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append([*(f(ag.tensor(2.0)).item() for _ in range(4)), counter.n])
+    assert found[0] == found[1] == [2, 4, 6, 8, 4]
+
+
+def test_a_metric_does_not_tell_its_sums_of_the_first_call():
+    metric = ag.metrics.Accuracy()
+    with pytest.raises(ag.TraceError, match="NumPy array"):
+        ag.jit(lambda x: x * metric.state_dict()["total"])(ag.ones(1))
