@@ -155,3 +155,45 @@ def test_a_schedule_never_compiles_again() -> None:
 def test_what_cannot_be_is_refused(make: Any, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         make(optimizer())
+
+
+#: Schedules of one optimizer that step one behind the other, and the rates with PyTorch's; the last
+#: with a rate of 0.05 that is set after three epochs.
+PAIRS: dict[str, tuple[Any, list[float]]] = {
+    "exponential and steps": (
+        lambda o: [M.ExponentialLR(o, 0.9), M.MultiStepLR(o, [2, 4])],
+        [0.7, 0.63, 0.0567, 0.05103, 0.0045927, 0.0041334, 0.0037201]),
+    "linear and cosine": (
+        lambda o: [M.LinearLR(o, 0.1, 1.0, 4), M.CosineAnnealingLR(o, 3, 0.01)],
+        [0.07, 0.173125, 0.1043269, 0.01, 0.1854032, 0.5362097, 0.7116129]),
+    "constant and polynomial": (
+        lambda o: [M.ConstantLR(o, 0.3, 3), M.PolynomialLR(o, 5, 2.0)],
+        [0.21, 0.1344, 0.0756, 0.112, 0.028, 0.0, 0.0]),
+    "plateau and exponential": (
+        lambda o: [M.ReduceLROnPlateau(o, patience=0, factor=0.5), M.ExponentialLR(o, 0.9)],
+        [0.7, 0.63, 0.2835, 0.127575, 0.0574088, 0.0258339, 0.0116253]),
+    "factors": (
+        lambda o: [M.MultiplicativeLR(o, lambda e: 0.9), M.StepLR(o, 2, 0.5)],
+        [0.7, 0.63, 0.2835, 0.05, 0.0225, 0.02025, 0.0091125]),
+}
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("kind", PAIRS)
+def test_a_schedule_goes_on_from_what_another_or_the_user_has_set(kind: str, way: Any) -> None:
+    make, wanted = PAIRS[kind]
+    optimizer = SGD([ag.zeros(1, requires_grad=True)], lr=0.7)
+    schedules = make(optimizer)
+
+    def step() -> None:
+        for schedule in schedules:
+            schedule.step(*[1.0] * isinstance(schedule, M.ReduceLROnPlateau))
+
+    step = way(step)
+    found = []
+    for epoch in range(7):
+        found.append(optimizer.param_groups[0]["lr"])
+        step()
+        if kind == "factors" and epoch == 2:
+            optimizer.param_groups[0]["lr"] = 0.05
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-7)

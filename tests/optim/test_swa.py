@@ -71,6 +71,12 @@ def test_rates_go_over_to_a_constant_one() -> None:
         schedule.step()
         rates.append(tool.lr)
     np.testing.assert_allclose(rates, [0.8, 0.6, 0.4, 0.2, 0.2, 0.2])
+    tool = optim.SGD([ag.zeros(1, requires_grad=True)], lr=0.1)  # another schedule comes first
+    first = optim.lr_scheduler.ExponentialLR(tool, 0.5)
+    schedule = swa_utils.SWALR(tool, 0.02, anneal_epochs=3, anneal_strategy="linear")
+    first.step()
+    rates = [(schedule.step(), tool.lr)[1] for _ in range(4)]
+    np.testing.assert_allclose(rates, [0.04, 0.03, 0.02, 0.02])
     with pytest.raises(ValueError, match="decay"):
         swa_utils.get_ema_avg_fn(2.0)
     with pytest.raises(ValueError, match="other parameters"):

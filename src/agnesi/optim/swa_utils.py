@@ -253,7 +253,7 @@ class SWALR(Scheduler):
 
     def rates(self, epoch: float) -> list[float]:
         if epoch == 1:  # another schedule may have been at work until now
-            self.begins = self.get_last_lr()
+            self.begins = [group["lr"] for group in self.optimizer.param_groups]
         share = min(1.0, epoch / max(1, self.anneal_epochs))
         share = (1 - math.cos(math.pi * share)) / 2 if self.strategy == "cos" else share
         return [end * share + begin * (1 - share)

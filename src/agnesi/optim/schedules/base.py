@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from agnesi.core.op import typed
 from agnesi.core.options import Epoch, Written
@@ -13,6 +13,9 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.ops.arrays.loading import differing
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.compiled import anywhere
+
+#: How far rates that compiled steps keep may be from Python's.
+_ROUNDING = 1e-6
 
 
 class Scheduler(Written):
@@ -51,6 +54,10 @@ class Scheduler(Written):
     >>> optimizer.lr
     0.5
     """
+
+    #: Whether it changes the rates that there are, by as much as its own change: where another
+    #: schedule or the user has set them, too.  Else it sets its own ones.
+    _goes_on: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -119,13 +126,30 @@ class Scheduler(Written):
 
     def begin(self) -> None:
         """Set the rates of the first epoch; subclasses whose first rate is another one call it."""
-        groups = self.optimizer.param_groups
-        for group in groups[len(self.base_lrs):]:  # added later
+        before = self._before(max(self.epoch - 1, 0))
+        self._set(list(self.base_lrs) if before and self.epoch <= 0 else before)
+
+    def _before(self, epoch: float) -> list[float]:
+        """The rates that this schedule alone has set for an epoch, for all groups of now."""
+        for group in self.optimizer.param_groups[len(self.base_lrs):]:  # added later
             self.base_lrs.append(group.setdefault("initial_lr", group["lr"]))
+        return self.rates(epoch) if self._goes_on and type(self).get_lr is Scheduler.get_lr else []
+
+    def _set(self, before: list[float]) -> None:
+        """Set the rates of this epoch, where the schedule alone has set ``before``."""
+        groups = self.optimizer.param_groups
         rates = list(self.get_lr())
+        for k, old in enumerate(before):
+            now = groups[k]["lr"]
+            if abs(now - old) > _ROUNDING * abs(old):
+                rates[k] = self._onward(now, old, rates[k])
         for group, rate in zip(groups, rates, strict=True):
             group["lr"] = rate
         self._last_lr = rates
+
+    def _onward(self, now: float, before: float, after: float) -> float:
+        """A rate that this schedule alone would take from one number to another."""
+        return now * after / before if before else after
 
     @property
     def last_epoch(self) -> int:
@@ -180,7 +204,8 @@ class Scheduler(Written):
                     schedule.load_state_dict(own)
             else:
                 setattr(self, name, value)
-        self.begin()
+        self._before(0)
+        self._set([])
 
     def _check_known(self, state: Mapping[str, Any]) -> None:
         """Refuse a state of another schedule, or of one that is made of others."""
@@ -214,8 +239,9 @@ class Scheduler(Written):
 
         :param epoch: Which one, instead of the next.
         """
+        before = self._before(self.epoch) if epoch is None else []
         self.epoch = self.epoch + 1 if epoch is None else epoch
-        self.begin()
+        self._set(before)
 
 
 def _are_schedules(value: Any) -> bool:

@@ -164,6 +164,7 @@ class ReduceLROnPlateau(Scheduler):
             raise TypeError(at("ReduceLROnPlateau.step() follows a metric: step(loss)"))
         self.epoch += 1
         value = float(metrics)
+        self.present = [group["lr"] for group in self.optimizer.param_groups]
         if self._is_better(value):
             self.best, self.num_bad_epochs = value, 0
         else:

@@ -28,6 +28,8 @@ class CosineAnnealingLR(Scheduler):
     0.5
     """
 
+    _goes_on = True
+
     def __init__(self, optimizer: Optimizer, T_max: Count, eta_min: NotNegative = 0.0,
                  last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
@@ -38,6 +40,12 @@ class CosineAnnealingLR(Scheduler):
     def rate(self, epoch: float) -> float:
         share = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
         return self.eta_min + (self.base_lr - self.eta_min) * share
+
+    def _onward(self, now: float, before: float, after: float) -> float:
+        above = before - self.eta_min
+        if abs(above) < 1e-12:  # from the lowest rate up again
+            return now + after - before
+        return self.eta_min + (now - self.eta_min) * (after - self.eta_min) / above
 
 
 class CosineAnnealingWarmRestarts(Scheduler):
@@ -68,7 +76,7 @@ class CosineAnnealingWarmRestarts(Scheduler):
         :param epoch: Of this one, perhaps a part of one (``epoch + batch / batches``).
         """
         self.epoch = self.epoch + 1 if epoch is None else epoch  # type: ignore[assignment]
-        self.begin()
+        self._set([])
 
     def rate(self, epoch: float) -> float:
         length = self.T_0

@@ -37,6 +37,8 @@ class StepLR(Scheduler):
     0.5
     """
 
+    _goes_on = True
+
     def __init__(self, optimizer: Optimizer, step_size: Count, gamma: NotNegative = 0.1,
                  last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
@@ -64,6 +66,8 @@ class MultiStepLR(Scheduler):
     0.5
     """
 
+    _goes_on = True
+
     def __init__(self, optimizer: Optimizer, milestones: Sequence[Size],
                  gamma: NotNegative = 0.1, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
@@ -89,6 +93,8 @@ class ExponentialLR(Scheduler):
     0.5
     """
 
+    _goes_on = True
+
     def __init__(self, optimizer: Optimizer, gamma: NotNegative, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.gamma = at_least(self, "gamma", gamma, 0.0)
@@ -111,6 +117,8 @@ class ConstantLR(Scheduler):
     >>> optimizer.lr
     0.5
     """
+
+    _goes_on = True
 
     def __init__(self, optimizer: Optimizer, factor: Share = 1 / 3, total_iters: Size = 5,
                  last_epoch: Epoch = -1) -> None:
@@ -137,6 +145,8 @@ class LinearLR(Scheduler):
     >>> optimizer.lr
     0.75
     """
+
+    _goes_on = True
 
     def __init__(self, optimizer: Optimizer, start_factor: Share = 1 / 3,
                  end_factor: Share = 1.0, total_iters: Size = 5, last_epoch: Epoch = -1) -> None:
@@ -167,6 +177,8 @@ class PolynomialLR(Scheduler):
     >>> optimizer.lr
     0.5
     """
+
+    _goes_on = True
 
     def __init__(self, optimizer: Optimizer, total_iters: Size = 5, power: NotNegative = 1.0,
                  last_epoch: Epoch = -1) -> None:
@@ -230,6 +242,8 @@ class MultiplicativeLR(Scheduler):
     0.5
     """
 
+    _goes_on = True
+
     def __init__(self, optimizer: Optimizer, lr_lambda: _Factor, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.lr_lambdas = self.each("lr_lambda", lr_lambda)
@@ -239,7 +253,8 @@ class MultiplicativeLR(Scheduler):
         return self.base_lr * self.products[self._group]
 
     def step(self) -> None:
+        before = self._before(self.epoch)
         self.epoch += 1
         for k, factor in enumerate(self.lr_lambdas):
             self.products[k] *= factor_of(self, factor, self.epoch)
-        self.begin()
+        self._set(before)
