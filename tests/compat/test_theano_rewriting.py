@@ -124,3 +124,36 @@ def test_pytensors_names(registered):
     registered.append("hyperbolic")
     x = T.dmatrix("x")
     np.testing.assert_allclose(theano.function([x], T.arccosh(x))([[1.0]]), [[np.sinh(1)]])
+
+
+def test_shapes_of_ops_in_both_libraries_words():
+    class Both(theano.Op):
+        itypes, otypes = (T.dvector, T.dscalar), (T.dvector, T.dscalar)
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0], outputs[1][0] = inputs[0] * inputs[1], np.asarray(inputs[0].sum())
+
+        def infer_shape(self, fgraph, node, shapes):
+            return [shapes[0], ()]
+
+        def grad(self, inputs, gs):
+            given = [not isinstance(g.type, theano.gradient.DisconnectedType) for g in gs]
+            assert given == [True, False]
+            return [gs[0] * inputs[1], (gs[0] * inputs[0]).sum()]
+
+    @theano.compile.as_op([T.dvector], [T.dvector], infer_shape=lambda node, shapes: shapes)
+    def doubled(x):
+        return x * 2
+
+    x, s = T.dvector("x"), T.dscalar("s")
+    f = theano.function([x, s], [*Both()(x, s), doubled(x), doubled(x).shape[0],
+                                 theano.grad(Both()(x, s)[0].sum(), s)])
+    assert [v.tolist() for v in f([1.0, 2.0], 3.0)] == [[3, 6], 3, [2, 4], 2, 3]
+
+
+def test_modules_are_attributes_of_those_around_them():
+    assert theano.graph.rewriting.basic.node_rewriter([T.exp])(abs).tracks() == [T.exp]
+    assert theano.tensor.opt is theano.tensor.rewriting
+    g = theano.gradient.numeric_grad(lambda a: (a ** 2).sum(), [np.ones(3)])
+    np.testing.assert_allclose(g.gf, [np.full(3, 2.0)], rtol=1e-6)
+    assert g.abs_rel_err(1.0, 3.0) == (2.0, 0.5)

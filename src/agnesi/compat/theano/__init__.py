@@ -73,11 +73,13 @@ for _name, _module in (
         ("configparser", config), ("configdefaults", config), ("sparse.basic", sparse),
         ("scalar.basic", scalar), ("gpuarray", gpuarray), ("tensor.opt", rewriting),
         ("tensor.rewriting", rewriting), ("tensor.rewriting.basic", rewriting),
-        ("graph.rewriting", rewriting), ("graph.rewriting.basic", rewriting), ("graph", gof),
+        ("graph", gof), ("graph.rewriting", rewriting), ("graph.rewriting.basic", rewriting),
         ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof),
         ("typed_list", typed_list), ("tensor.random", _streams), ("tensor.random.basic", _streams),
         ("tensor.random.utils", _streams)):
     sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
+    _head, _, _tail = f"{__name__}.{_name}".rpartition(".")
+    setattr(sys.modules[_head], _tail, _module)
 configparser = configdefaults = config
 version = __version__ = "1.0.5"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -126,7 +127,8 @@ class Op:
         def vjp(g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
             many = len(node.outputs) > 1
             given, values = wrapped(list(xs)), wrapped(list(y) if many else [y])
-            cotangents = wrapped(list(g) if many else [g])
+            cotangents = [Disconnected() if v is None else wrapped(v)
+                          for v in (g if many else [g])]
             with floats():
                 found = own(given, values, cotangents) if own else old(given, cotangents)
             found = found if isinstance(found, (list, tuple)) else [found]
@@ -158,8 +160,11 @@ class Op:
         if not hasattr(self, "infer_shape"):
             return None
 
+        rule = self.infer_shape
+        graph = (None,) * (len(inspect.signature(rule).parameters) > 2)  # PyTensor's comes first
+
         def infer(*xs: Any) -> Any:
-            told = self.infer_shape(node, [tuple(x.shape) for x in xs])
+            told = rule(*graph, node, [tuple(x.shape) for x in xs])
             pairs = tuple((tuple(map(bare, s)), k) for s, k in zip(told, kinds, strict=True))
             return pairs if len(pairs) > 1 else pairs[0]
 
@@ -177,8 +182,9 @@ def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Any], 
             for cell, value in zip(storage, found if len(outs) > 1 else [found], strict=True):
                 cell[0] = value
 
+        told = {} if infer_shape is None else {"infer_shape": staticmethod(infer_shape)}
         kind = type(fn.__name__, (Op,), {
-            "perform": perform, "itypes": _types(ins), "otypes": _types(outs)})
+            "perform": perform, "itypes": _types(ins), "otypes": _types(outs), **told})
         return kind()
 
     return made

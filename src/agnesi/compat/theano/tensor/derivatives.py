@@ -241,21 +241,39 @@ def grad_scale(x: Any, multiplier: float) -> Variable:
     return held + (x - held) * multiplier
 
 
-def numeric_grad(f: Any, pt: Any, eps: float | None = None) -> Any:
-    """Derivatives of a function of arrays, by differences."""
-    points = [np.array(p, "float64") for p in (pt if isinstance(pt, (list, tuple)) else [pt])]
-    step, found = eps or 1e-6, []
-    for p in points:
-        row = np.zeros_like(p)
-        for i in np.ndindex(p.shape):
-            kept = p[i]
-            p[i] = kept + step
-            above = f(*points)
-            p[i] = kept - step
-            row[i] = (above - f(*points)) / (2 * step)
-            p[i] = kept
-        found.append(row)
-    return found if isinstance(pt, (list, tuple)) else found[0]
+class numeric_grad:  # noqa: N801 - Theano's name
+    """Derivatives of a function of arrays, by differences; ``gf`` has them.
+
+    Parameters
+    ----------
+    f : callable
+    pt : array_like or list of array_like
+        Where.
+    eps : float, optional
+        Half the distance of what is compared.
+    """
+
+    def __init__(self, f: Any, pt: Any, eps: float | None = None, out_type: Any = None) -> None:
+        points = [np.array(p, "float64") for p in (pt if isinstance(pt, (list, tuple)) else [pt])]
+        step, found = eps or 1e-6, []
+        for p in points:
+            row = np.zeros_like(p)
+            for i in np.ndindex(p.shape):
+                kept = p[i]
+                p[i] = kept + step
+                above = f(*points)
+                p[i] = kept - step
+                row[i] = (above - f(*points)) / (2 * step)
+                p[i] = kept
+            found.append(row)
+        self.gf = found if isinstance(pt, (list, tuple)) else found[0]
+
+    @staticmethod
+    def abs_rel_err(a: Any, b: Any) -> tuple[Any, Any]:
+        """How far values are apart, and in relation to their size."""
+        apart = abs(a - b)
+        return apart, apart / np.maximum(abs(a) + abs(b), 1e-8)
+
 
 
 def verify_grad(fun: Any, pt: Sequence[Any], n_tests: int = 2, rng: Any = None,
