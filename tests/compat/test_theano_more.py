@@ -332,6 +332,7 @@ def test_streams_in_pytensors_words():
     s = RandomStream(seed=3)
     far, near = s.normal(loc=50.0, scale=[0.1, 0.2]), s.uniform(2, 3, size=(2, 3))
     f = theano.function([], [far, near, s.integers(5, size=(40,)), s.bernoulli(0.5, size=4)])
+    assert s.normal(0.0, 1.0, name="noise").name == "noise"
     a, b, c, d = f()
     assert a.shape == (2,) and abs(a - 50).max() < 2 and b.shape == (2, 3)
     assert b.min() >= 2 and b.max() < 3 and set(c) <= set(range(5)) and set(d) <= {0, 1}

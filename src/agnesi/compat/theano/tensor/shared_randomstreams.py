@@ -76,7 +76,11 @@ class RandomStream(RandomStreams):
                 args = (1, *args)
             if name == "integers" and len(args) == 1 and "high" not in keywords:
                 args = (0, *args)
-            return draw(*args, size=size, **{own.get(k, k): v for k, v in keywords.items()})
+            title = keywords.pop("name", None)
+            found = draw(*args, size=size, **{own.get(k, k): v for k, v in keywords.items()})
+            if title is not None:
+                found.name = title
+            return found
 
         return drawn
 
