@@ -47,7 +47,7 @@ def test_what_takes_otherwise_gives_its_samples_one_by_one():
 class Frame:
     """As a table of pandas."""
 
-    iloc = None
+    __module__ = "pandas"
 
     def __len__(self):
         return 1
@@ -82,6 +82,18 @@ def odd(x, y):
 
 def begins_badly(k):
     raise LookupError(f"no data for worker {k}")
+
+
+def test_an_iteration_whose_workers_another_one_took_over_says_so():
+    loader = data.DataLoader(Plain(), 2, num_workers=1, persistent_workers=True)
+    older, newer = iter(loader), iter(loader)
+    next(older)
+    first = next(newer)[1].tolist()
+    with pytest.raises(RuntimeError, match="a newer iteration has begun"):
+        list(older)
+    with pytest.raises(KeyError, match=r"none of a loader: it lacks \['epoch', 'batch'"):
+        loader.load_state_dict({"words": None, "generator": None})
+    assert [first, *(y.tolist() for _, y in newer)] == labels(loader)
 
 
 def test_what_workers_raise_and_how_late_they_are_is_told():

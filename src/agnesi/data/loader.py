@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.op import in_user_code, typed
 from agnesi.core.options import Count, NotNegativeBound, Size, Written
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.fetch import Fetch, Task
@@ -26,6 +26,8 @@ from agnesi.data.threads import in_threads
 from agnesi.ops.arrays.loading import check_state
 from agnesi.ops.random.generators import Generator, default_generator
 
+#: Libraries whose tables have columns by their names, and no samples by number.
+_TABLES = ("pandas", "polars", "pyarrow")
 #: Options that decide how a loader is made.
 _FIXED = frozenset(("batch_sampler", "batch_size", "collate_fn", "dataset", "drop_last", "sampler",
                     "shuffle"))
@@ -154,7 +156,7 @@ class DataLoader(Written):
             raise TypeError(at(f"DataLoader takes a dataset, not a text, {typed(self.dataset)}; "
                                "data.read_csv, data.ImageFolder and data.TextDataset make ones of "
                                "files and texts"))
-        if hasattr(self.dataset, "iloc"):
+        if type(self.dataset).__module__.split(".")[0] in _TABLES:
             raise TypeError(at(f"DataLoader takes a dataset, not a {type(self.dataset).__name__}; "
                                "data.from_frame(frame, target=...) makes one"))
         if self.is_stream and not isinstance(self.dataset, Iterable):
@@ -209,6 +211,9 @@ class DataLoader(Written):
         :raises KeyError: If it is no such state.
         """
         check_state("DataLoader", state)
+        if missing := [n for n in ("epoch", "batch", "words", "generator") if n not in state]:
+            raise StateError(at("DataLoader.load_state_dict: the state is none of a loader: it "
+                                f"lacks {missing}"))
         epoch, batch, words = int(state["epoch"]), int(state["batch"]), state["words"]
         own = state["generator"]
         if own is not None and self.generator is not None:

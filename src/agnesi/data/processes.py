@@ -75,34 +75,41 @@ class Workers:
         """Batches in order, up to ``each`` for every worker being made meanwhile."""
         with self.turn:
             self.run += 1
+            run = self.run
             self.inbox.clear()
+            self.turn.notify_all()  # an older iteration, which gets no more
         for worker in self.workers:
             worker.tasks.clear()
         todo, sent = iter(tasks), []
         for task in islice(todo, each * len(self.workers)):
-            sent.append(self._submit(task))
+            sent.append(self._submit(run, task))
         at_work = 0
         while at_work < len(sent):
             number = sent[at_work]
-            worker, found = self._await(number, timeout)
+            worker, found = self._await(run, number, timeout)
             at_work += 1
             for task in islice(todo, 1):
-                sent.append(self._submit(task))
+                sent.append(self._submit(run, task))
             if isinstance(found, Failure):
                 raise found.again(worker.name, number)
             yield found
 
-    def _submit(self, task: Task) -> int:
+    def _submit(self, run: int, task: Task) -> int:
         worker = min(self.workers, key=lambda w: len(w.tasks))
         worker.tasks.add(task.number)
         with contextlib.suppress(OSError):  # of one that died, which the listener tells
-            worker.connection.send((self.run, task))
+            worker.connection.send((run, task))
         return task.number
 
-    def _await(self, number: int, timeout: float) -> tuple[_Worker, Any]:
+    def _await(self, run: int, number: int, timeout: float) -> tuple[_Worker, Any]:
         with self.turn:
-            there = self.turn.wait_for(lambda: number in self.inbox or self.broken is not None,
-                                       timeout or None)
+            there = self.turn.wait_for(
+                lambda: number in self.inbox or self.broken is not None or self.run != run,
+                timeout or None)
+            if self.run != run:
+                raise RuntimeError(at(
+                    "DataLoader: a newer iteration has begun, for which the persistent workers "
+                    "make batches now; with persistent_workers=False each has workers of its own"))
             if number in self.inbox:
                 return self.inbox.pop(number)
         if not there:

@@ -39,17 +39,19 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
     >>> dataset[0], dataset.classes
     ((tensor([20. ,  1.5]), tensor(1)), ['a', 'b'])
     """
-    there = [str(name) for name in (
+    _check_columns(columns)
+    names = {str(name): name for name in (
         frame.column_names if hasattr(frame, "column_names") else
-        frame if isinstance(frame, Mapping) else frame.columns)]
+        frame if isinstance(frame, Mapping) else frame.columns)}
+    there = list(names)
     chosen = [name for name in there if name != target] if columns is None else list(columns)
     missing = [name for name in [*chosen, *([] if target is None else [target])]
                if name not in there]
     if missing:
         raise StateError(at(f"the table has no column {missing}, but {there}"))
-    samples = np.empty((len(_column(frame, there[0])) if there else 0, len(chosen)), dtype)
+    samples = np.empty((len(_column(frame, names[there[0]])) if there else 0, len(chosen)), dtype)
     for k, name in enumerate(chosen):
-        values = _column(frame, name)
+        values = _column(frame, names[name])
         if values.dtype.kind not in "biuf":
             sign = next((c for c in (";", "\t", "|") if c in str(name) and len(there) == 1), "")
             help_ = f"read_csv(path, sep={sign!r}) takes it apart" if sign else (
@@ -61,7 +63,7 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
         samples[:, k] = values
     if target is None:
         return TensorDataset(samples)
-    values, classes = _column(frame, target), None
+    values, classes = _column(frame, names[target]), None
     if values.dtype.kind not in "biuf":
         known, values = np.unique(values.astype(str), return_inverse=True)
         classes = known.tolist()
@@ -70,7 +72,13 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
     return found
 
 
-def _column(frame: Any, name: str) -> np.ndarray:
+def _check_columns(columns: Any) -> None:
+    if isinstance(columns, str):
+        raise TypeError(at(f"columns must be a list of names, such as [{columns!r}], not "
+                           f"{columns!r}"))
+
+
+def _column(frame: Any, name: Any) -> np.ndarray:
     column = frame[name]
     if hasattr(column, "to_numpy"):
         try:
@@ -194,6 +202,7 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
         from pyarrow import parquet
     except ImportError:
         raise ImportError(at("Parquet files need pyarrow: pip install pyarrow")) from None
+    _check_columns(columns)
     wanted = None if columns is None else [*columns, *([] if target is None else [target])]
     path = os.fspath(path)
     with _read("read_parquet", path):
