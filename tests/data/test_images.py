@@ -81,3 +81,16 @@ def test_folders_are_classes(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match=r"agnesi\[data\]"):
         pets[0]
+
+
+def test_pixels_of_more_bits_keep_their_values_or_their_upper_bits(tmp_path: Path) -> None:
+    wide = np.array([[0, 300], [1000, 65535]], np.uint16)
+    Image.fromarray(wide).save(tmp_path / "wide.png")
+    assert data.read_image(tmp_path / "wide.png", "L").tolist() == [[[0, 1], [3, 255]]]
+    assert data.read_image(tmp_path / "wide.png").shape == (3, 2, 2)
+    kept = data.read_image(tmp_path / "wide.png", "I")
+    assert kept.dtype == ag.int32 and kept.tolist() == [wide.tolist()]
+    Image.fromarray(np.array([[0.5, 300.0]], np.float32)).save(tmp_path / "real.tiff")
+    assert data.read_image(tmp_path / "real.tiff", "F").tolist() == [[[0.5, 300.0]]]
+    with pytest.raises(ValueError, match=r"real.tiff has pixels of 32 bits: mode='F' keeps"):
+        data.read_image(tmp_path / "real.tiff")

@@ -24,15 +24,20 @@ def _pillow() -> Any:
     return Image
 
 
+#: Modes of Pillow whose pixels have 32 bits.
+_WIDE: dict[str, Any] = {"I": np.int32, "F": np.float32}
+
+
 def read_image(path: str | os.PathLike[str], mode: str = "RGB",
                size: tuple[int, int] | None = None) -> Tensor:
     """An image of a file, by Pillow.
 
     :param path: The file, of any format that Pillow reads.
-    :param mode: How pixels are given: "RGB", "L" (grey), "RGBA", "HSV", ...
+    :param mode: How pixels are given: "RGB", "L" (grey), "RGBA", "HSV", ...; "I" and "F" keep the
+        values of grey images of 16 and 32 bits, of which others have 8 bits: the upper ones of 16.
     :param size: Height and width to which it is scaled.
     :type size: tuple of int, optional
-    :returns: uint8, of shape (channels, height, width).
+    :returns: Of shape (channels, height, width): uint8; int32 for "I", float32 for "F".
     :raises ImportError: If Pillow is not installed.
     :raises FileFormatError: If the file is no image, or cut off (a ValueError).
     :raises FileNotFoundError: If there is no such file.
@@ -50,15 +55,27 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
         raise FileNotFoundError(at(f"there is no file {os.fspath(path)!r}"))
     with open(path, "rb") as file:
         try:
-            image = pillow.open(file).convert(mode)
+            image = _converted(pillow.open(file), mode, os.fspath(path))
         except (OSError, SyntaxError, ValueError) as error:
             raise FileFormatError(at(f"{os.fspath(path)} is no image that Pillow reads: {error}")
                                   ) from None
     if size is not None:
         image = image.resize((size[1], size[0]), pillow.Resampling.BILINEAR)
-    pixels = np.array(image, np.uint8)
+    pixels = np.array(image, _WIDE.get(mode, np.uint8))
     pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
     return wrap(np.ascontiguousarray(pixels.transpose(2, 0, 1)))
+
+
+def _converted(image: Any, mode: str, path: str) -> Any:
+    """The image in a mode; Pillow itself would cut values of more than 8 bits off at 255."""
+    if mode in _WIDE:
+        return image.convert(mode)
+    if image.mode.startswith("I;16"):
+        image = _pillow().fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    elif image.mode in _WIDE:
+        raise FileFormatError(at(f"{path} has pixels of 32 bits: mode={image.mode!r} keeps their "
+                                 f"values, which {mode!r} cannot"))
+    return image.convert(mode)
 
 
 def write_image(image: Any, path: str | os.PathLike[str]) -> None:
