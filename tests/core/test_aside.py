@@ -52,6 +52,7 @@ FAMILIES = {
     "geomspace": lambda: ag.geomspace(1, 9, 4000), "tril_indices": lambda: ag.tril_indices(60),
     "bin edges": lambda: ag.histogram_bin_edges(V, "auto"), "hanning": lambda: ag.hanning(4000),
     "embedding": lambda: ag.nn.functional.embedding(PLACES % 600, S),
+    "where": lambda: ag.where(S > 0, S, M[0, 0]),
     "out": lambda: ag.matmul(S, S, out=ag.zeros((600, 600), dtype="float64")),
 }
 

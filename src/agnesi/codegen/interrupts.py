@@ -14,15 +14,17 @@ from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.opt_level import duration, endless
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.foreign import Call, external
-from agnesi.core.ir.kernels import Contraction, Foreign, Kernel, Loop, nested
+from agnesi.core.ir.kernels import Contraction, Convolution, Foreign, Kernel, Loop, nested
 
 _POLL, _WRITING = (external(f"runtime:{n}") for n in ("poll", "writing_begins"))
 #: Elements that take about a millisecond.
 POLL_ELEMENTS = 1 << 21
 #: Elements of a chunk of a kernel.
 _CHUNK_ELEMENTS = 1 << 21
-#: Elements of a chunk of a kernel that packs operands.
-_PACKED_CHUNK_ELEMENTS = 1 << 27
+#: Elements of a chunk of a product, which packs operands for each of its chunks.
+_PRODUCT_CHUNK_ELEMENTS = 1 << 27
+#: Elements of a chunk of a convolution, which takes several times as long where channels are few.
+_CONVOLUTION_CHUNK_ELEMENTS = 1 << 25
 #: Elements of rows below which no function of ours polls.
 _LOOK_ELEMENTS = 1 << 13
 #: Elements between two polls of a loop.
@@ -49,7 +51,10 @@ def turns_between(loop: Loop) -> int:
 
 def chunk(kernel: Kernel, units: Any) -> int:
     """Return the units of a kernel that run between two polls; 0 for all of them."""
-    size = _PACKED_CHUNK_ELEMENTS if isinstance(kernel, Contraction) else _CHUNK_ELEMENTS
+    size = _CHUNK_ELEMENTS
+    if isinstance(kernel, Contraction):
+        convolves = isinstance(kernel, Convolution)
+        size = _CONVOLUTION_CHUNK_ELEMENTS if convolves else _PRODUCT_CHUNK_ELEMENTS
     total, count = guess(duration([kernel])), guess(units)
     if total < 2 * size or count < 2:
         return 0

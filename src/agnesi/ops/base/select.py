@@ -132,7 +132,7 @@ def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
     ):
         return None
     try:
-        t = wrap(choose(chosen, left, right))
+        t = wrap(aside(max(chosen.size, left.size, right.size), choose, chosen, left, right))
     except ValueError:
         return None
     if (a._requires_grad or b._requires_grad) and MODE.get().recording:

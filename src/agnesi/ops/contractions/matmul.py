@@ -134,7 +134,8 @@ def _in_slices(product: Any, a: np.ndarray, b: np.ndarray, work: int) -> np.ndar
         found: np.ndarray = aside(work, product, a, b)
         return found
     parts = [aside(work, product, rows, b) for rows in np.array_split(a, count)]
-    return np.concatenate(parts)
+    joined: np.ndarray = aside(a.shape[0] * b.shape[1], np.concatenate, parts)
+    return joined
 
 
 def adjoint(x: Tensor) -> Tensor:
