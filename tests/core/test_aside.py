@@ -160,3 +160,17 @@ def test_a_child_begins_its_own_thread():
     if child == 0:
         os._exit(0 if float(W.sum()) == float(np.add.reduce(W.array)) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_where_no_thread_can_be_started_the_caller_works(monkeypatch):
+    """The system limits their number; threads generate code and touch memory, too."""
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(module, "_IDLE", [])
+    assert aside(MIN_ASIDE_NANOSECONDS, threading.get_ident) == threading.get_ident()
+    with ag.config(cache=False):
+        step = ag.jit(lambda x: ag.cumsum(ag.sort(x) @ S, 0).sum() + (x.T @ S).max() * 1.25)
+        assert abs(float(step(S)) - float(step.__wrapped__(S))) < 1e-6
+    assert ag.zeros((1 << 24,)).sum() == 0

@@ -13,6 +13,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 from agnesi.core.ir import foreign
+from agnesi.core.support.aside import started
 from agnesi.core.support.forks import at_fork, unforked
 from agnesi.core.support.undo import Block
 
@@ -218,10 +219,13 @@ class Team:
         with self._lock:
             more = max(0, min(most, self._threads - 1) - self._running)
             self._running += more
-        new = [threading.Thread(target=self._help, name="agnesi-llvm") for _ in range(more)]
-        self._helpers += new
-        for helper in new:
-            helper.start()
+        for _ in range(more):
+            helper = threading.Thread(target=self._help, name="agnesi-llvm")
+            if started(helper):
+                self._helpers.append(helper)
+            else:
+                with self._lock:
+                    self._running -= 1
 
     def _help(self) -> None:
         """Work until nothing waits."""

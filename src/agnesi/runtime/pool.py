@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support import host
+from agnesi.core.support.aside import started
 from agnesi.runtime import support
 
 _KEPT, _LIMIT, _HITS, _MISSES, _LIVE, _PEAK, _BOUND = range(1, 8)
@@ -74,8 +75,7 @@ def prepare(size: int) -> threading.Thread | None:
     if bound or size > kept:
         return None
     thread = threading.Thread(target=_touch, args=(size,), name="agnesi-memory")
-    thread.start()
-    return thread
+    return thread if started(thread) else None
 
 
 def _touch(size: int) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from agnesi.core.ir.kernels import ELSEWHERE
 from agnesi.core.ir.node import next_serial
 from agnesi.core.support import host
+from agnesi.core.support.aside import started
 from agnesi.core.support.config import LENT, config
 from agnesi.core.support.forks import at_fork
 from agnesi.runtime import machine
@@ -148,7 +149,7 @@ def ahead(optimize: int = 1) -> None:
         run = functools.partial(
             contextvars.copy_context().run, _quietly, functools.partial(_compiled, optimize)
         )
-        threading.Thread(target=run, name="agnesi-native").start()
+        started(threading.Thread(target=run, name="agnesi-native"))
 
 
 def _quietly(function: Callable[[], Any]) -> None:

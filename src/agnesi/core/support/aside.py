@@ -45,6 +45,16 @@ def cubes(each: int) -> Callable[..., int]:
     return lambda op, *xs: max(x.size * x.shape[-1] if x.ndim else 0 for x in xs) * each // 16
 
 
+def started(thread: threading.Thread) -> bool:
+    """Start a thread; False if there can be no more, as at the end of the process or of what the
+    system allows: who would wait for it does the work then."""
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
+
+
 class _Worker:
     """A thread that computes what it is given, one piece after the other."""
 
@@ -52,7 +62,7 @@ class _Worker:
         self.inbox = _thread.allocate_lock()
         self.inbox.acquire()
         self.task: _Task | None = None
-        threading.Thread(target=self._work, name="agnesi-aside", daemon=True).start()
+        self.runs = started(threading.Thread(target=self._work, name="agnesi-aside", daemon=True))
 
     def _work(self) -> None:
         while True:
@@ -98,9 +108,8 @@ def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
         work < MIN_ASIDE_NANOSECONDS or _thread.get_ident() != _main or TRACES.running
     ):  # a trace holds a lock
         return function(*args)
-    try:
-        worker = _IDLE.pop() if _IDLE else _Worker()
-    except RuntimeError:  # no thread can be started, as at the end of the process
+    worker = _IDLE.pop() if _IDLE else _Worker()
+    if not worker.runs:
         return function(*args)
     task = _Task(function, args)
     worker.task = task

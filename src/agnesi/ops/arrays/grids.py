@@ -22,6 +22,7 @@ from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import float_dtype
+from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
@@ -258,9 +259,10 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     kind = _of_ends(start, stop) if dtype is None else float_dtype(dtype)
     if is_known(first, last) and not (first._requires_grad or last._requires_grad):
         work = num * max(first.size, last.size) if isinstance(num, int) else 0
-        found = aside(_GEOMETRIC_NANOSECONDS * work, functools.partial(np.geomspace, axis=axis),
-                      first.array, last.array, num, endpoint)
-        return wrap(found.astype(kind))
+        found = aside(_GEOMETRIC_NANOSECONDS * work, functools.partial(
+            np.errstate(all="ignore")(np.geomspace), axis=axis), first.array, last.array, num,
+            endpoint)
+        return wrap(silently(found.astype, kind))
     wide = dtypes.complex128 if "c" in first.dtype.kind + last.dtype.kind else dtypes.float64
     first, last = cast(first, wide), cast(last, wide)
     first, last = demanded("geomspace", "the ends must not be 0",

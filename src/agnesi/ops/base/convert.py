@@ -263,7 +263,15 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
             f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
             f"tensors hold bool, integer, float and complex numbers{_way_out(x, array)}"
         )
-    return array.astype(dtypes.as_dtype(dtype), copy=False)
+    return _converted(array, dtypes.as_dtype(dtype))
+
+
+def _converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """What is too large for a float is infinite without a word, as results of operations are."""
+    if array.dtype == dtype:
+        return array
+    with np.errstate(all="ignore"):
+        return array.astype(dtype, copy=False)
 
 
 def _way_out(x: Any, array: np.ndarray) -> str:
@@ -393,7 +401,7 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
     found = _CONSTANTS.get(key)
     if found is None:
         try:
-            found = wrap(np.asarray(scalar, dtype))
+            found = wrap(_array(scalar, dtype))
         except OverflowError:
             return None
         found.node = Node(None, (), (), dtype, value=found.array)
@@ -425,7 +433,7 @@ def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
     dtype = dtypes.promote_scalar(x.dtype, scalar)
     if x.weak:
         dtype = dtypes.float64 if dtype.kind == "f" and x.dtype.kind in "biu" else dtype
-        node = Node(None, (), (), dtype, weak=True, value=np.asarray(scalar, dtype))
+        node = Node(None, (), (), dtype, weak=True, value=_array(scalar, dtype))
         return _to(x, dtype), symbol(node)
     try:
         return _to(x, dtype), number(scalar, dtype)
@@ -448,9 +456,17 @@ def beside(x: Any, other: Any) -> Tensor:
     return wrap(as_array(x, dtypes.complex_of(dtype) if kind == "c" != dtype.kind else dtype))
 
 
+def _array(scalar: Any, dtype: np.dtype) -> np.ndarray:
+    """A Python number in a dtype; too large or small for it are infinity and 0, without a word."""
+    if dtype.kind not in "fcV":
+        return np.asarray(scalar, dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(scalar, dtype)
+
+
 def number(scalar: Any, dtype: np.dtype) -> Tensor:
     """A tensor around a Python number; it cannot be written, so graphs take it for a constant."""
-    array = np.asarray(scalar, dtype)
+    array = _array(scalar, dtype)
     array.setflags(write=False)
     found = wrap(array)
     if is_tracing():  # no tensor of the user's, which calls would have to look at

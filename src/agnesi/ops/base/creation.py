@@ -62,7 +62,12 @@ def made(op: Op, *sizes: Any) -> Tensor:
 
 def constant(value: Any, dtype: np.dtype) -> Tensor:
     """A constant of a graph."""
-    return symbol(Node(None, (), np.shape(value), dtype, value=np.asarray(value, dtype)))
+    with np.errstate(all="ignore"):
+        found = np.asarray(value, dtype)
+    return symbol(Node(None, (), found.shape, dtype, value=found))
+
+
+_full = np.errstate(all="ignore")(np.full)
 
 
 def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
@@ -70,7 +75,7 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
     if not is_tracing() and is_static(shape):
         if value == 0 and "-" not in repr(value):
             return wrap(np.zeros(shape, dtype))
-        return wrap(aside(math.prod(shape), np.full, shape, value, dtype))
+        return wrap(aside(math.prod(shape), _full, shape, value, dtype))
     return spread_constant(shape, value, dtype)
 
 

@@ -41,7 +41,7 @@ def total(kind: str, x: Any, axis: Any, keepdims: bool, dtype: np.dtype) -> Tens
     """Sum ("add") or product ("multiply") of a narrow tensor, computed in ``dtype``."""
     axes = shapes.axes_of(axis, x.ndim)
     reduce: Any = add_up if kind == "add" else np.multiply.reduce
-    found = reduce(x.array, axes, dtype, None, bool(keepdims))
+    found = silently(reduce, x.array, axes, dtype, None, bool(keepdims))
     return wrap(np.asarray(found))
 
 

@@ -175,6 +175,7 @@ class Conv(_Bilinear):
         places = self.windows.sizes(x.shape[2:], w.shape[2:])
         return (x.shape[0], w.shape[0], *places), x.dtype
 
+    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         (shape, _), groups, out = self.infer(x, w), self.groups, w.shape[0]
         columns = _columns(x, self.windows, w.shape[2:], groups)
@@ -225,6 +226,7 @@ class ConvGradX(_Bilinear):
         _check_adjoint(self, g, Typed(self.shape, w.dtype), w)
         return self.shape, g.dtype
 
+    @np.errstate(all="ignore")
     def compute(self, g: np.ndarray, w: np.ndarray) -> np.ndarray:
         groups, kernel, places = self.groups, w.shape[2:], g.shape[2:]
         wide = [
@@ -280,6 +282,7 @@ class ConvGradW(_Bilinear):
         _check_adjoint(self, g, x, Typed(self.shape, x.dtype))
         return self.shape, x.dtype
 
+    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
         columns = _columns(x, self.windows, self.shape[2:], self.groups)
         return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)

@@ -84,6 +84,7 @@ class Folded(LinearOp):
         need_shape(x.shape[2:], (*self.kernel, *places), "what lies in a channel")
         return (*x.shape[:2], *self.sizes), x.dtype
 
+    @np.errstate(all="ignore")
     def perform(self, x: np.ndarray) -> np.ndarray:
         rank = len(self.kernel)
         wide = [n + low + high for n, (low, high) in zip(self.sizes, self.windows.padding,

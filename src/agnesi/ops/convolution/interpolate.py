@@ -60,6 +60,7 @@ class Sampled(LinearOp):
         need_shape(back[0].shape[1:], x.shape[self.axis: self.axis + 1], "a row of the adjoint")
         return (*x.shape[: self.axis], places.shape[1], *x.shape[self.axis + 1:]), x.dtype
 
+    @np.errstate(all="ignore")
     def perform(self, x: np.ndarray, places: np.ndarray, weights: np.ndarray,
                 *back: np.ndarray) -> np.ndarray:
         sizes = (-1, *(1,) * (x.ndim - 1 - self.axis))

@@ -121,6 +121,7 @@ class PoolTaps(_Pool):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), tap_dtype(self.kernel)
 
+    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray) -> np.ndarray:
         view = self.windows.view(self.windows.padded(x, _least(x.dtype)), self.kernel)
         places = view.shape[2: 2 + len(self.kernel)]
@@ -214,6 +215,7 @@ class MaxPool(_Pool):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), x.dtype
 
+    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray) -> np.ndarray:
         padded = self.windows.padded(x, _least(x.dtype))
         places = self.windows.sizes(x.shape[2:], self.kernel)
@@ -250,6 +252,7 @@ class TapPick(_Pool, LinearOp):
         need_shape(taps.shape, self.pooled(x.shape), "the positions")
         return taps.shape, x.dtype
 
+    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray, taps: np.ndarray) -> np.ndarray:
         padded = self.windows.padded(x)
         result = np.zeros(taps.shape, x.dtype)
@@ -283,6 +286,7 @@ class TapSpread(_Back, LinearOp):
         need_shape(taps.shape, g.shape, "the positions")
         return self.spread(g)
 
+    @np.errstate(all="ignore")
     def compute(self, g: np.ndarray, taps: np.ndarray) -> np.ndarray:
         return _added(self, g, lambda tap: choose(taps == tap, g, np.zeros((), g.dtype)))
 
@@ -330,6 +334,7 @@ class WindowSum(_Pool, LinearOp):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), x.dtype
 
+    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray) -> np.ndarray:
         (shape, _), padded = self.infer(x), self.windows.padded(x)
         result = np.full(shape, -0.0, summed(x.dtype))
@@ -357,6 +362,7 @@ class WindowSpread(_Back, LinearOp):
     def infer(self, g: Any) -> Any:
         return self.spread(g)
 
+    @np.errstate(all="ignore")
     def compute(self, g: np.ndarray) -> np.ndarray:
         return _added(self, g, lambda tap: g)
 

@@ -48,6 +48,7 @@ class Arange(Op):
     def infer(self) -> Any:
         return (self.size,), self.dtype
 
+    @np.errstate(all="ignore")
     def perform(self) -> np.ndarray:
         start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
         size: Any = self.size
@@ -91,6 +92,7 @@ class Linspace(Op):
     def infer(self) -> Any:
         return (self.num,), self.dtype
 
+    @np.errstate(all="ignore")
     def perform(self) -> np.ndarray:
         return np.linspace(self.start, self.stop, self.num, self.endpoint, dtype=self.dtype)
 
@@ -129,6 +131,7 @@ class Eye(Op):
     def infer(self) -> Any:
         return (self.rows, self.columns), self.dtype
 
+    @np.errstate(all="ignore")
     def perform(self) -> np.ndarray:
         rows: Any = self.rows
         columns: Any = self.columns
@@ -332,7 +335,8 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
         exponents = _spaced(first, last, operator.index(num), endpoint)
         return _along(axis, cast(power(base, exponents), kind))
     start, stop, base = float(start), float(stop), float(base)
-    values = np.logspace(start, stop, num, endpoint, base, kind)
+    with np.errstate(all="ignore"):
+        values = np.logspace(start, stop, num, endpoint, base, kind)
     return _along(axis, constant(values, values.dtype) if is_tracing() else wrap(values))
 
 

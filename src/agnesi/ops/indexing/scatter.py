@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, written
 from agnesi.ops.base.creation import filled, made
+from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.gather.elements import Index, IndexSum, Picked
 from agnesi.ops.base.gather.gather_scatter import (
     ScatterAdd,
@@ -219,7 +221,7 @@ def _directly(x: Tensor, key: Any, value: Any) -> bool:
     if plain(key, data.ndim) is None:
         return False
     try:
-        data[key] = value
+        silently(operator.setitem, data, key, value)
     except (ValueError, IndexError, OverflowError):
         return False
     touch(x)

@@ -59,7 +59,10 @@ class SquareOp(MatrixOp):
 
 
 def _with_few_axes(perform: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with the axes in front as one, where they are more than NumPy's take."""
+    """The function without warnings, and with the axes in front as one, where they are more than
+    NumPy's take."""
+    perform = np.errstate(all="ignore")(perform)
+
     @functools.wraps(perform)
     def run(self: Any, *arrays: np.ndarray) -> Any:
         rank = arrays[0].ndim

@@ -99,6 +99,7 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
     return result
 
 
+@np.errstate(all="ignore")
 def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
     """Add ``new`` into ``base`` at the indices; repeated ones add up."""
     if not base.flags.c_contiguous:
@@ -111,6 +112,7 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
     at_places(np.add, base.reshape(-1), flat, values)
 
 
+@np.errstate(all="ignore")
 def at_places(function: Any, base: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
     """``function.at`` of vectors, between whose parts signals are seen: it keeps Python's lock."""
     for i in range(0, values.size, _AT_ONCE):
