@@ -119,6 +119,15 @@ def test_sums_at_indices_look_for_signals_between_parts(monkeypatch):
     assert parts == [1500, 1500, 1000]
 
 
+def test_places_of_extremes_are_found_in_parts(monkeypatch):
+    """Accumulating in place, NumPy keeps Python's lock."""
+    wanted = arrays([ag.cummax(S, 0), ag.cummin(PLACES, 0), ag.cummax(M, 1)])
+    monkeypatch.setattr("agnesi.ops.reductions.extremes._PART", 700)
+    for a, b in zip(arrays([ag.cummax(S, 0), ag.cummin(PLACES, 0), ag.cummax(M, 1)]), wanted,
+                    strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_errors_and_settings_go_with_the_work():
     with pytest.raises(ZeroDivisionError):
         aside(MIN_ASIDE_NANOSECONDS, lambda: 1 / 0)

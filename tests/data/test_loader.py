@@ -445,6 +445,20 @@ def test_errors_of_transforms_arrive_in_their_turn(way):
         assert "raised it while it made batch 2" in error.value.__notes__[0]
 
 
+def with_function(x, y):
+    return (lambda: x) if y == 5 else x
+
+
+def test_a_batch_that_cannot_be_pickled_is_an_error_of_that_batch():
+    """It ended the worker."""
+    loader = data.DataLoader(Plain().map(with_function), 2, num_workers=1, collate_fn=list)
+    got = []
+    with pytest.raises(Exception, match=r"pickle.*lambda") as error:
+        got.extend(loader)
+    assert len(got) == 2
+    assert "raised it while it made batch 2" in error.value.__notes__[0]
+
+
 @pytest.mark.parametrize(
     ("how", "told"),
     [

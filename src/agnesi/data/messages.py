@@ -21,14 +21,19 @@ class _Pickler(pickle.Pickler):
         return NotImplemented
 
 
-def send(connection: Connection, message: Any) -> None:
-    """Send a message, its arrays without a copy."""
+def packed(message: Any) -> list[memoryview]:
+    """A message as it is sent: a pickle, and its arrays without a copy."""
     buffers: list[pickle.PickleBuffer] = []
     text = io.BytesIO()
     _Pickler(text, 5, buffer_callback=buffers.append).dump(message)
-    raw = [buffer.raw() for buffer in buffers]
+    return [text.getbuffer(), *(buffer.raw() for buffer in buffers)]
+
+
+def send(connection: Connection, parts: list[memoryview]) -> None:
+    """Send what :func:`packed` made of a message."""
+    text, *raw = parts
     connection.send_bytes(pickle.dumps([part.nbytes for part in raw]))
-    connection.send_bytes(text.getbuffer())
+    connection.send_bytes(text)
     for part in raw:
         if part.nbytes:
             connection.send_bytes(part)

@@ -15,7 +15,7 @@ import numpy as np
 
 from agnesi.compiler.control import set_num_threads
 from agnesi.data.fetch import Fetch, Task
-from agnesi.data.messages import send
+from agnesi.data.messages import packed, send
 from agnesi.ops.random.generators import manual_seed
 
 
@@ -88,7 +88,8 @@ def work(k: int, connection: Connection, others: list[Connection], fetch: Fetch,
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while (message := connection.recv()) is not None:
             run, task = message
-            send(connection, (run, task.number, failed or _made(fetch, task)))
+            send(connection, packed((run, task.number, failed)) if failed else _made(
+                run, fetch, task))
 
 
 def _begun(k: int, init: Callable[[int], Any] | None) -> Failure | None:
@@ -101,14 +102,14 @@ def _begun(k: int, init: Callable[[int], Any] | None) -> Failure | None:
     return None
 
 
-def _made(fetch: Fetch, task: Task) -> Any:
-    """A batch, or why there is none; global generators begin with the batch's seed."""
+def _made(run: int, fetch: Fetch, task: Task) -> list[memoryview]:
+    """A packed batch, or why there is none; global generators begin with the batch's seed."""
     seed = [*task.seed]
     word = int(np.random.SeedSequence(seed).generate_state(1)[0])
     random.seed(word)
     np.random.seed(word)
     manual_seed(word)
     try:
-        return fetch(task)
+        return packed((run, task.number, fetch(task)))
     except Exception as error:
-        return Failure(error, traceback.format_exc())
+        return packed((run, task.number, Failure(error, traceback.format_exc())))

@@ -85,20 +85,26 @@ class CumMin(_Extreme):
     kind = "minimum"
 
 
+#: Elements that are accumulated at once.
+_PART = 1 << 20
+
+
 def _latest(y: np.ndarray, x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
-    """Where the latest element is that is the extreme so far."""
-    found, rows = np.empty(x.shape, np.int64), np.empty(x.shape, np.int64)
-    row, same = np.moveaxis(rows, axis, 0), np.moveaxis(x == y, axis, 0)
+    """Where the latest element is that is the extreme so far, in the memory of the result."""
+    found = np.empty(x.shape, np.int64)
+    row, same = np.moveaxis(found, axis, 0), np.moveaxis(x == y, axis, 0)
     if x.dtype.kind in "fV":
         same |= np.isnan(np.moveaxis(x, axis, 0))
     row[...] = 1
     row[:1] = 0
     np.add.accumulate(row, 0, None, row)
     np.copyto(row, len(row) - 1 if reverse else 0, where=np.logical_not(same, out=same))
-    out = np.moveaxis(found, axis, 0)
-    row, out = (row[::-1], out[::-1]) if reverse else (row, out)
-    # Into other memory: where both are one, NumPy keeps Python's lock all the while.
-    (np.minimum if reverse else np.maximum).accumulate(row, 0, None, out)
+    row = row[::-1] if reverse else row
+    extreme = np.minimum if reverse else np.maximum
+    part = max(1, _PART * len(row) // max(1, row.size))
+    for i in range(0, len(row), part):  # in place NumPy keeps Python's lock: others get it between
+        here = row[max(i - 1, 0) : i + part]
+        extreme.accumulate(here, 0, None, here)
     return found
 
 
