@@ -1,8 +1,8 @@
 """Checks of a program's invariants, run after each pass in all tests.
 
 Every buffer is written before it is read, stores and loads have the types of their buffers and stay
-inside, no value lies where another one is still needed, kernels compute little twice, and nothing
-that lasts is written before all is done that may stop the call.
+inside, loops are different ones, no value lies where another one is still needed, kernels compute
+little twice, and nothing that lasts is written before all is done that may stop the call.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class Verifier:
                         name, kernel, f"reads {_describe_buffer(buffer)}, which nothing has written"
                     )
             written.update(kernel.writes())
+            if isinstance(kernel, Nest) and len({*kernel.axes}) < len(kernel.axes):
+                _fail(name, kernel, f"loops over an axis twice: {kernel.axes}")
             stores = kernel.stores()
             _, known = self._fine.get(id(kernel), (None, []))
             for i, store in enumerate(stores):

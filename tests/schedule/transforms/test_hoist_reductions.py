@@ -82,3 +82,16 @@ def test_in_a_loop():
     for _ in range(3):
         expected = _softmax(expected).T
     np.testing.assert_allclose(ag.jit(steps)(ag.tensor(x)).numpy(), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_sums_whose_axis_hides_a_loop_outside_of_them(dtype):
+    """The same name counts results' rows and what is summed over."""
+    def f(x):
+        x = ag.cumprod(x, axis=3)
+        rows = ag.sum(x * 2 - x.sum(axis=(1, 2, 3), keepdims=True), axis=(0, 3))
+        return (rows / 64 * ag.sum(rows, axis=-1, keepdims=True)).T
+
+    x = ag.ones((3, 3, 3, 3), dtype=dtype)
+    np.testing.assert_allclose(ag.jit(f)(x).astype("float32").numpy(),
+                               np.full((3, 3), 225 / 64 * 675), rtol=0.02)

@@ -115,7 +115,8 @@ def _repeated(kernel: Any) -> dict[Expr, Loops]:
         if idle and idle != refused and _stands_alone(value, written) and (
             _is_worth(kernel, value, outside, here, idle)
         ):
-            found[value] = (*[a for a in here if a in value.free],
+            # a reduction's axis may be one of the loops outside, too, which it hides
+            found[value] = (*dict.fromkeys([a for a in here if a in value.free]),
                             *[a for a in value.free if a not in here])
             continue
         if value.op == "steps":  # an element may take none of them
