@@ -333,3 +333,32 @@ def test_a_detached_tensor_keeps_its_value_where_the_other_changes_in_place():
     w = ag.tensor([1.0, 2.0])
     for f in (ag.grad(loss), ag.jit(ag.grad(loss))):
         assert f(w).tolist() == [1.0, 2.0]
+
+
+KEEPING_NOTHING = {
+    "times": lambda y, c: y * c, "times a number": lambda y, c: 2 * y, "over": lambda y, c: y / c,
+    "less a new value": lambda y, c: y - c * 3, "a new value less it": lambda y, c: c * 3 - y,
+    "product": lambda y, c: (y.reshape(16, 16) @ c.reshape(16, 16)).reshape(-1),
+    "in place": lambda y, c: y.mul_(c), "in place, over": lambda y, c: y.div_(c)}
+
+
+@pytest.mark.parametrize("name", KEEPING_NOTHING)
+def test_a_record_keeps_what_the_rules_of_those_with_gradients_read(name):
+    """Factors beside one without a gradient are let go, as is what only its own rule reads."""
+    step = KEEPING_NOTHING[name]
+    c = ag.full((256,), 1.01)
+    x = ag.ones(256).requires_grad_()
+    y = x + 0
+    seen = []
+    for _ in range(5):
+        before, y = y, step(y, c)
+        seen.append(weakref.ref(before.array))
+        del before
+    assert [r for r in seen[:-1] if r() is not None and r() is not y.array] == []
+    y.sum().backward()
+    z = ag.jit(ag.grad(lambda x: [v := x + 0, *[v := step(v, c) for _ in range(5)]][-1].sum()))(x)
+    np.testing.assert_allclose(x.grad.numpy(), z.numpy(), rtol=1e-5)
+    z = x / c  # a factor that was let go once is there for who needs it
+    w = ag.ones(256).requires_grad_()
+    (w * c * z).sum().backward()
+    np.testing.assert_allclose(w.grad.numpy(), np.ones(256), rtol=1e-5)

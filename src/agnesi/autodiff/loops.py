@@ -70,6 +70,7 @@ class _ReverseStep:
     :ivar read: (list of int) Sequences whose rows the step reads.
     :ivar saved: (list of Node) Values of the forward step that it reads.
     :ivar inputs, weights: (list of int) Sequences and constants that get a cotangent.
+    :ivar unread: (list of int) Carries that get none, as no step reads what came before it.
     """
 
     def __init__(self, trace: BodyTrace, op: Scan, flags: Sequence[bool], active: list[int],
@@ -98,6 +99,7 @@ class _ReverseStep:
         self.weights = [i for i in weights if current(self.constants[i]) in found]
         self.sums = [self.trace.variable(self.constants[i]) for i in self.weights]
         new = [found.get(current(self.carries[i])) for i in self.active]
+        self.unread = [i for i, v in zip(self.active, new, strict=True) if v is None]
         self.outputs: list[Any] = [
             *(zeros_like(self.carries[i]) if v is None else v
               for i, v in zip(self.active, new, strict=True)),
@@ -160,6 +162,9 @@ class _ReverseStep:
         ]
         for place, value in zip(places, found, strict=True):
             results[place] = value
+        if isinstance(op.length, int) and op.length and not (op.until or op.counted):
+            for i in self.unread:  # zeros that rules before the loop might multiply by infinity
+                results[first + i] = None
         return tuple(results)
 
 

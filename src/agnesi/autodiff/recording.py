@@ -197,7 +197,7 @@ class Reads:
         for i, x in enumerate(xs):
             if self._after(node, x) and node.op.needs(i, node.inputs):
                 yield node.inputs[i]
-        if node.op.keep_output and self._after(node, y):
+        if node.op.needs_result(node.inputs) and self._after(node, y):
             yield node
 
     def _after(self, node: Node, x: Tensor) -> bool:

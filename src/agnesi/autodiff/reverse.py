@@ -260,7 +260,7 @@ def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
         xs.append(tensor_of(n, since) if kept else symbol(n))
     if op.outputs > 1:
         return xs, results_of(node) if op.keep_output else None
-    if _stale(node, since) and not op.keep_output:
+    if _stale(node, since) and not op.needs_result(node.inputs):
         return xs, symbol(node)
     return xs, tensor_of(node, since)
 

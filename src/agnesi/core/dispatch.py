@@ -4,16 +4,16 @@ In: an operation and its operands. Out: tensors. Where no trace runs and all ope
 the operation's own NumPy code (``Op.perform``) computes the result; a node is recorded besides if
 an operand requires a gradient. Else only the node is made.
 
-**What a record keeps.** The values of the inputs named in the operation's ``keep_inputs``, and of
-the result if ``keep_output``; of all else shape and dtype only. A kept value comes with the count
-of changes of its memory at that time. A later change in place that is recorded, too, copies it
-first; after one that is not (``no_grad``) it is an error to read the value. Compiled code counts
-its changes, too (``number_changes`` in ``runtime/native/entry.ll``), and a trace notes the same
-(``Reads`` in ``autodiff/recording.py``). A recorded call of a jitted function that changes state
-keeps copies of what it changes; its derivative is traced with these copies in the place of the
-tensors (``Trace.lend`` in ``compiler/tracing/trace.py``). Where gradients lead into changed state,
-or through what was computed before the call, ``notice`` marks the specialization, and the function
-runs eagerly.
+**What a record keeps.** The values of the inputs that the rules of those with gradients read
+(``keep_inputs``, ``Op.needs``), and of the result if ``keep_output``, if they read it; of all else
+shape and dtype only. A kept value comes with the count of changes of its memory at that time. A
+later change in place that is recorded, too, copies it first; after one that is not (``no_grad``) it
+is an error to read the value. Compiled code counts its changes, too (``number_changes`` in
+``runtime/native/entry.ll``), and a trace notes the same (``Reads`` in ``autodiff/recording.py``). A
+recorded call of a jitted function that changes state keeps copies of what it changes; its
+derivative is traced with these copies in the place of the tensors (``Trace.lend`` in
+``compiler/tracing/trace.py``). Where gradients lead into changed state, or through what was
+computed before the call, ``notice`` marks the specialization, and the function runs eagerly.
 
 **Views.** A tensor that views another knows its base and the operation between them
 (``core/storage/views.py``). Tensors on one memory share a counter of changes. A change in place
@@ -148,6 +148,8 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         inputs: Any = (node_of(a) if a._view is None else current(a),)
     elif len(xs) == 2:
         a, b = xs
+        other = b if a._requires_grad else a
+        new = other.node is None
         inputs = (
             node_of(a) if a._view is None else current(a),
             node_of(b) if b._view is None else current(b),
@@ -173,7 +175,15 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     node.where = None if frame is None else (code, frame.f_lasti, "")
     t.node = node
     t._requires_grad = True
-    kept = op.keep_inputs
+    kept: Any = op.keep_inputs
+    one = len(xs) == 2 and not other._requires_grad  # of the two needs a gradient
+    if one:
+        last = other is b
+        known = op.kept_by_one
+        if known or op.bilinear:
+            kept = known[last] if known else (int(last),)
+            if new and last not in kept and other._view is None:
+                inputs[last].value = None  # of a new leaf; ``node_of`` fills it in
     for i in range(len(xs)) if kept is None else kept:
         x = xs[i]
         counter = x._version
@@ -184,7 +194,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         source.version = counter
         if len(counter) > 1:
             register(counter, source)
-    if op.keep_output:
+    if op.keep_output and (not one or op.result_by_one[last]):
         keep(t, node)
 
 

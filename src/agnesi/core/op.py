@@ -41,6 +41,11 @@ class Op:
     names: ClassVar[tuple[str, ...]] = ()
     #: Inputs whose values the gradient rules read; None means all of them.
     keep_inputs: ClassVar[tuple[int, ...] | None] = None
+    #: Those that the rule of the second, or of the first input alone reads, where an operation with
+    #: two inputs knows; see ``needs``.
+    kept_by_one: tuple[tuple[int, ...], ...] = ()
+    #: Whether the rule of the second, or of the first input alone reads the output's value.
+    result_by_one: tuple[bool, ...] = (True, True)
     #: Whether the gradient rules read the output's value.
     keep_output: ClassVar[bool] = False
     #: Whether the result may share the first input's memory.
@@ -138,6 +143,21 @@ class Op:
         """
         kept = self.keep_inputs is None or i in self.keep_inputs
         return kept and (not self.bilinear or inputs[1 - i].requires_grad)
+
+    def needs_result(self, inputs: Any) -> bool:
+        """Return whether the rules for those inputs that want a gradient read the result.
+
+        Parameters
+        ----------
+        inputs : sequence of Node
+            All inputs.
+
+        Returns
+        -------
+        bool
+            False where the value need not be kept.
+        """
+        return self.keep_output
 
     def reduction(self, *xs: Any) -> tuple[int, ...]:
         """Axes of the first operand that ``lower`` reduces over.

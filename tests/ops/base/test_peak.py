@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.runtime import pool
 
 REDUCTIONS = ["sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin",
               "count_nonzero", "ptp"]
@@ -104,3 +105,11 @@ def test_means_of_halves_and_of_whole_numbers_without_nan_make_no_copies() -> No
         for name in names:
             assert peak(getattr(ag, name), x) < ROOM, (dtype, name)
             np.testing.assert_allclose(getattr(ag, name)(x), ag.jit(getattr(ag, name))(x), 1e-3)
+
+
+def test_gradients_of_distances_take_no_memory_for_differences() -> None:
+    a, b = (ag.tensor(np.random.default_rng(k).random((400, 400), np.float32)) for k in (0, 1))
+    ag.grad(lambda a: ag.cdist(a, b).sum())(a)
+    pool.reset_peak()
+    ag.grad(lambda a: ag.cdist(a, b).sum())(a)
+    assert pool.stats()["peak"] < 10 * a.array.nbytes  # differences are 400 times as large

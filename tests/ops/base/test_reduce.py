@@ -207,3 +207,13 @@ def test_statistics_of_integers_keep_their_last_digits(values: str) -> None:
         else np.trapz(a[0].astype(float), 2**40 + np.arange(3))
     found = ag.trapezoid(ag.tensor(a[0]), ag.tensor(2**40 + np.arange(3)))
     np.testing.assert_allclose(found.numpy(), want, 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_sums_over_two_axes_whose_steps_are_far(dtype: str) -> None:
+    """Beside one that runs along the lanes, the other's loads are called ahead."""
+    a = np.random.default_rng(0).normal(size=(3, 240, 481))
+    a = (a + 1j * a[::-1]).astype(dtype)
+    found = ag.jit(lambda x: (x.sum(1), (x * x).sum(2)))(ag.tensor(a))
+    for one, two in zip(found, (a.sum(1), (a * a).sum(2)), strict=True):
+        np.testing.assert_allclose(one.numpy(), two, 1e-4, 1e-2)

@@ -296,3 +296,16 @@ def test_no_step_gives_values_whatever_sizes_the_body_would_compute(keywords):
         assert (carries.shape, rows.shape) == ((0, 2), (0,))
     assert ag.grad(lambda w: run(w)[0].sum())(w).tolist() == [1.0, 1.0]
     assert ag.fori_loop(0, 0, lambda i, c: body(c, i)[0], 3.0).item() == 3.0
+
+
+@pytest.mark.parametrize("loop", [
+    lambda a, b: ag.fori_loop(0, 2, lambda i, c: ag.tanh(b), 5 % a),
+    lambda a, b: ag.scan(lambda c, _: (ag.tanh(b), c * 0), 5 % a, None, length=2)[0],
+    lambda a, b: ag.scan(lambda c, x: ((ag.tanh(b), c[1] + x), x), (5 % a, b), b[None] * 0)[0][0]])
+def test_what_no_step_reads_gets_no_gradient(loop):
+    """Not zeros, of which infinite slopes before the loop would make NaN."""
+    a, b = ag.tensor(0.0), ag.tensor(0.0)
+    slopes = ag.grad(loop, (0, 1))
+    for found in (slopes(a, b), ag.jit(slopes)(a, b),
+                  [g[0] for g in ag.vmap(slopes)(a[None], b[None])]):
+        assert [g.item() for g in found] == [0, 1]

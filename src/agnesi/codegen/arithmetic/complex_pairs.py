@@ -9,6 +9,8 @@ from agnesi.core.ir.kernels import Buffer
 from agnesi.core.ir.loops import Affine, Expr
 
 Pair = tuple[Value, Value]
+#: The dtype of a part, and how many there are.
+PARTS = {"complex64": ("float32", 2), "complex128": ("float64", 2)}
 _PART = {"complex64": "float", "complex128": "double"}
 
 

@@ -430,10 +430,11 @@ class Scope:
                 continue
             if guess(buffer.nbytes) < self.b.module.target.costs.ahead_bytes:
                 continue
-            first = self.address(value.dtype, buffer, at)
+            dtype, parts = complex_pairs.PARTS.get(value.dtype, (value.dtype, 1))
+            first = self.address(dtype, buffer, at * parts)
             for line in range(0, self.lanes * size, 64):
-                distance = i64(step * _PREFETCH_ITERATIONS + line // size)
-                prefetch(self.b, self.b.gep(memory_type(value.dtype), first, distance), near=True)
+                distance = i64((step * _PREFETCH_ITERATIONS + line // size) * parts)
+                prefetch(self.b, self.b.gep(memory_type(dtype), first, distance), near=True)
 
     def folded(self, reduction: Expr, total: Value, wide: bool) -> Value:
         """A running reduction with the element that this scope stands at."""

@@ -97,7 +97,11 @@ def node_of(x: Tensor) -> Node:
     node = x.node
     if node is not None and node.requires_grad is x._requires_grad:
         value = node.value
-        if value is None or value is x.array:
+        if value is x.array:
+            return node
+        if value is None:
+            if node.op is None:
+                node.value = x.array  # the first record needed none
             return node
     return _renewed(x, node) if x.array is not None else node  # type: ignore[return-value]
 

@@ -223,6 +223,14 @@ class Elementwise(Op):
         places = (*self._operands, "g", "y")
         #: For each rule, where it finds what it reads among operands, cotangent and result.
         self._found_at = tuple([tuple(map(places.index, names)) for names in self._reads])
+        #: For each operand, whose rules read it.
+        self._readers = tuple([tuple(k for k, names in enumerate(self._reads) if n in names)
+                               for n in self._operands])
+        self._result_readers = tuple(k for k, names in enumerate(self._reads) if "y" in names)
+        if self.arity == 2:
+            self.kept_by_one = tuple([tuple(i for i in (0, 1) if k in self._readers[i])
+                                      for k in (1, 0)])
+            self.result_by_one = tuple([k in self._result_readers for k in (1, 0)])
         used = {n for names in self._reads for n in names}
         self.keep_inputs = tuple(i for i, n in enumerate(self._operands) if n in used)  # type: ignore[misc]
         self.keep_output = "y" in used  # type: ignore[misc]
@@ -310,8 +318,10 @@ class Elementwise(Op):
         return rule(*[known[k] for k in self._found_at[i]])
 
     def needs(self, i: int, inputs: Any) -> bool:
-        name = self._operands[i]
-        return any(n.requires_grad and name in r for n, r in zip(inputs, self._reads, strict=True))
+        return any([inputs[k].requires_grad for k in self._readers[i]])
+
+    def needs_result(self, inputs: Any) -> bool:
+        return any([inputs[k].requires_grad for k in self._result_readers])
 
     def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
         if xs[-1].dtype.kind == "c":

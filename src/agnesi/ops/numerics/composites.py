@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from agnesi.core.support.config import LENT, MODE, TRACES
+from agnesi.core.support.config import LENT, TRACES
 from agnesi.core.tensor import Tensor
 
 _MAX_KEPT = 64
@@ -14,15 +14,14 @@ _MAX_KEPT = 64
 
 def composite(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function of tensors and a tuple that says ``how``, from which alone its result follows if
-    they are floats: such calls without gradients run compiled code once that pays."""
+    they are floats: such calls run compiled code once that pays."""
     made: dict[Hashable, Callable[..., Any]] = {}
 
     @functools.wraps(function)
     def call(*xs: Tensor, how: tuple[Any, ...]) -> Tensor:
         for x in xs:
             data = x.array
-            if data is None or data.dtype.kind != "f" or TRACES.running or (
-                    x._requires_grad and MODE.get().recording):
+            if data is None or data.dtype.kind != "f" or TRACES.running:
                 return function(*xs, how=how)
         try:
             regions = made.get(how)
