@@ -161,3 +161,22 @@ def test_zeros_have_the_signs_of_eager_ones(shape):
         expected, found = f(*map(ag.tensor, arrays)), compiled[f](*map(ag.tensor, arrays))
         same = np.signbit(expected.numpy()) == np.signbit(found.numpy())
         assert same.all(), (name, arrays)
+
+
+QUOTIENTS = {
+    "reciprocal twice": lambda x, y: 1 / (1 / x),
+    "times a reciprocal": lambda x, y: y * (1 / x),
+    "over a reciprocal": lambda x, y: y / (1 / x),
+    "reciprocal of a quotient": lambda x, y: 1 / (y / x),
+    "log of a root": lambda x, y: ag.log(ag.sqrt(x)),
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_complex_numbers_over_zero_stay_undefined(name):
+    """They are NaN in both parts, of which no rule makes a number again."""
+    few = [complex(a, b) for a in (0.0, 1.0, -2.0) for b in (0.0, -1.0)]
+    x, y = (ag.tensor(v.ravel()) for v in np.meshgrid(few, few))
+    eager, found = QUOTIENTS[name](x, y).numpy(), ag.jit(QUOTIENTS[name])(x, y).numpy()
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(eager))
+    np.testing.assert_allclose(found[~np.isnan(eager)], eager[~np.isnan(eager)])

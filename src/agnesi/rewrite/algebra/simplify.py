@@ -27,6 +27,11 @@ rule, rewriter = BOOK.rule, BOOK.rewriter
 a, b, c, x = variables("a b c x")
 _LARGEST_POWER = 16
 
+def is_real(**nodes: Node) -> bool:
+    """Return whether numbers are real: a complex one over zero is NaN, and stays so."""
+    return all(x.dtype.kind != "c" for x in nodes.values())
+
+
 def not_negative(x: Node) -> bool:
     """Return whether ``x`` is never less than zero."""
     return at_least(x, 0.0)
@@ -40,7 +45,7 @@ rule(log(exp(x)), x + 0, name="log_of_exp", stage="canonicalize", tags=("cancel"
 rule(square(sqrt(x)), x + 0, name="square_of_sqrt", stage="canonicalize", tags=("cancel",),
      proof=not_negative)
 rule(reciprocal(reciprocal(x)), x, name="reciprocal_twice", stage="canonicalize",
-     tags=("cancel",))
+     tags=("cancel",), proof=is_real)
 
 # -- quotients --------------------------------------------------------------------------------
 def _saves(a: Node, b: Node) -> bool:
@@ -49,10 +54,12 @@ def _saves(a: Node, b: Node) -> bool:
     return not (fewer or (a.shape and is_count(b)))
 
 
-rule(a * reciprocal(b), a / b, name="times_reciprocal", stage="canonicalize", when=_saves)
-rule(a / reciprocal(b), a * b, name="over_reciprocal", stage="canonicalize", tags=("cancel",))
+rule(a * reciprocal(b), a / b, name="times_reciprocal", stage="canonicalize", when=_saves,
+     proof=is_real)
+rule(a / reciprocal(b), a * b, name="over_reciprocal", stage="canonicalize", tags=("cancel",),
+     proof=is_real)
 rule(reciprocal(a / b), b / a, name="reciprocal_of_quotient", stage="canonicalize",
-     tags=("cancel",))
+     tags=("cancel",), proof=is_real)
 
 
 def _number(c: Node, **_: Node) -> bool:
