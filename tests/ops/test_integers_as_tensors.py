@@ -70,3 +70,25 @@ def test_places_of_insertions_are_a_vector(places, compile_):
     run = ag.jit(ag.insert) if compile_ else ag.insert
     with pytest.raises(ag.ShapeError, match="the places are a number or a vector, not of shape"):
         run(ag.ones((2, 3)), ag.asarray(places), -1.0)
+
+
+V, ROWS = ag.arange(300.0), ag.arange(900.0).reshape(3, 300) / 900
+PLACES = {
+    "one_hot": lambda i: ag.nn.functional.one_hot(i, 300),
+    "cross_entropy": lambda i: ag.nn.functional.cross_entropy(ROWS, i),
+    "cross_entropy without one": lambda i: ag.nn.functional.cross_entropy(ROWS, i, ignore_index=7),
+    "nll_loss": lambda i: ag.nn.functional.nll_loss(ROWS, i),
+    "embedding": lambda i: ag.nn.functional.embedding(i, ROWS.T),
+    "take": lambda i: ag.take(V, i), "an index": lambda i: V[i], "roll": lambda i: ag.roll(V, i[0]),
+    "index_add": lambda i: V.index_add(0, i, V[:3]), "bincount": lambda i: ag.bincount(i, length=300),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64"])
+def test_places_may_be_integers_of_any_dtype(dtype):
+    """Also where the size, or a label to ignore, does not fit into it."""
+    i = ag.tensor([3, 100, 7], dtype=dtype)
+    for name, f in PLACES.items():
+        wanted = f(i.astype("int64")).numpy()
+        for found in (f(i), ag.jit(f)(i)):
+            np.testing.assert_allclose(found.numpy(), wanted, 1e-6, err_msg=name)

@@ -108,8 +108,8 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
     else:
         classes: Any = num_classes
         told = f"one_hot({typed(labels)}): labels must go from 0"
+        labels = F.astype(labels, "int64")  # to compare int8 with 200 classes
         if num_classes == -1:  # checked by what tells the size: it may be 0
-            labels = F.astype(labels, "int64")
             classes = F.ensure(F.max(labels, initial=-1) + 1, F.all(labels >= 0), told)
         else:
             labels = F.ensure(labels, (labels >= 0) & (labels < num_classes),

@@ -19,6 +19,7 @@ from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.storage.leaves import COPY
+from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -26,7 +27,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import remainder, subtract
-from agnesi.ops.base.convert import SCALARS, as_tensor, common
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast, common
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
@@ -413,7 +414,7 @@ def roll(x: TensorLike, /, shift: Any, axis: Any = None, *, out: Tensor | None =
         n = x.shape[a]
         if isinstance(by, Tensor) and not is_known(by):
             check_integer(by, "shift")
-            x = take(x, remainder(subtract(arange(n), by), n), a)
+            x = take(x, remainder(subtract(arange(n), cast(by, dtypes.int64)), n), a)
             continue
         by, turns = integer(by, "shift"), combine("max", n, 1) if is_open(n) else n
         by = combine("%", by, turns) if turns != 0 else 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
@@ -127,7 +129,10 @@ def _labels(labels: Any, x: Tensor) -> Tensor:
 
 
 def _if_there(ignore_index: int | None, labels: Tensor) -> int | None:
-    """A label that is left out, or None where it is known not to occur."""
+    """A label that is left out, or None where it is known not to occur, as -100 in uint8."""
+    bounds = np.iinfo(labels.dtype)
+    if ignore_index is not None and not bounds.min <= ignore_index <= bounds.max:
+        return None
     if ignore_index is None or not is_known(labels):
         return ignore_index
     given: Any = labels.array
