@@ -80,7 +80,8 @@ PLACES = {
     "nll_loss": lambda i: ag.nn.functional.nll_loss(ROWS, i),
     "embedding": lambda i: ag.nn.functional.embedding(i, ROWS.T),
     "take": lambda i: ag.take(V, i), "an index": lambda i: V[i], "roll": lambda i: ag.roll(V, i[0]),
-    "index_add": lambda i: V.index_add(0, i, V[:3]), "bincount": lambda i: ag.bincount(i, length=300),
+    "index_add": lambda i: V.index_add(0, i, V[:3]),
+    "bincount": lambda i: ag.bincount(i, length=300),
 }
 
 
