@@ -336,7 +336,7 @@ def _asinh_of(z: Pair, w: Pair) -> Real:
     product = half * w[1] - z[1] * 0.5 * w[0]
     huge = abs(product) > float(half.limits.max) / 4
     value = select(huge, product, product + product).to("asinh")
-    return value + select(huge, half.like(_LN2).to("copysign", product), 0.0)
+    return select(huge, value + half.like(_LN2).to("copysign", product), value)
 
 
 def _asin(z: Pair) -> Pair:

@@ -74,3 +74,15 @@ def test_sums_of_negative_zeros() -> None:
         for f in (ag.sum, ag.jit(ag.sum)):
             assert str(f(x).item()) == str(wanted)
         assert str(ag.cumsum(ag.full((2,), -0.0))[-1].item()) == "-0.0"
+
+
+@pytest.mark.parametrize("name", ["asin", "acos", "asinh", "acosh", "atan", "atanh", "sqrt", "log"])
+def test_parts_of_complex_inverses_that_are_zero_keep_their_sign(name):
+    """They tell the side of a branch cut."""
+    parts = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0]
+    x = ag.tensor(np.array([complex(a, b) for a in parts for b in parts[:2]]
+                           + [complex(b, a) for a in parts for b in parts[:2]]))
+    found, eager = ag.jit(getattr(ag, name))(x).numpy(), getattr(ag, name)(x).numpy()
+    for one, two in ((found.real, eager.real), (found.imag, eager.imag)):
+        zero = (one == 0) & (two == 0)
+        np.testing.assert_array_equal(np.signbit(one[zero]), np.signbit(two[zero]))
