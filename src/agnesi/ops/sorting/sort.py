@@ -184,12 +184,16 @@ class Partition(Sort):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         order = apply(ArgSort(self.axis, False), y)
-        return Sort.vjp(self, _at(g, order, self.axis), y, x)
+        return Sort.vjp(self, self._picked(g, order), y, x)
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         order = apply(ArgSort(self.axis, False), y)
         rank = apply(ArgSort(self.axis, False), order)
-        return _at(Sort.jvp(self, ts, y, x), rank, self.axis)
+        return self._picked(Sort.jvp(self, ts, y, x), rank)
+
+    def _picked(self, x: Tensor, places: Tensor) -> Tensor:
+        """Elements at places, with derivatives of its own."""
+        return apply(Index(tuple(range(x.ndim)), 0), x, *along(x, places, self.axis))
 
 
 @record
