@@ -148,12 +148,9 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         inputs: Any = (node_of(a) if a._view is None else current(a),)
     elif len(xs) == 2:
         a, b = xs
-        other = b if a._requires_grad else a
-        new = other.node is None
-        inputs = (
-            node_of(a) if a._view is None else current(a),
-            node_of(b) if b._view is None else current(b),
-        )
+        new = (other := b if a._requires_grad else a).node is None
+        inputs = (node_of(a) if a._view is None else current(a),
+                  node_of(b) if b._view is None else current(b))
     else:
         inputs = tuple([current(x) for x in xs])
     node: Any = _new_node(Node)
@@ -177,13 +174,10 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     t._requires_grad = True
     kept: Any = op.keep_inputs
     one = len(xs) == 2 and not other._requires_grad  # of the two needs a gradient
-    if one:
-        last = other is b
-        known = op.kept_by_one
-        if known or op.bilinear:
-            kept = known[last] if known else (int(last),)
-            if new and last not in kept and other._view is None:
-                inputs[last].value = None  # of a new leaf; ``node_of`` fills it in
+    if one and op.kept_by_one:
+        kept = op.kept_by_one[last := other is b]
+        if new and last not in kept and other._view is None:
+            inputs[last].value = None  # of a new leaf; ``node_of`` fills it in
     for i in range(len(xs)) if kept is None else kept:
         x = xs[i]
         counter = x._version
@@ -194,7 +188,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         source.version = counter
         if len(counter) > 1:
             register(counter, source)
-    if op.keep_output and (not one or op.result_by_one[last]):
+    if op.keep_output and (not one or op.result_by_one[other is b]):
         keep(t, node)
 
 

@@ -44,6 +44,7 @@ class MatMul(Op):
 
     name = "matmul"
     bilinear = True
+    kept_by_one = ((0,), (1,))
     template = "matmul"
 
     def infer(self, a: Any, b: Any) -> Any:

@@ -121,6 +121,7 @@ class _Bilinear(BilinearOp):
     """Two operands, linear in each.  ``lower`` is what compiled code does without a kernel."""
 
     bilinear = True
+    kept_by_one = ((0,), (1,))
     template = "conv"
     by: Requests | None
 

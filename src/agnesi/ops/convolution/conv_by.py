@@ -35,6 +35,7 @@ class _By(BilinearOp):
 
     op: Any
     bilinear = True
+    kept_by_one = ((0,), (1,))
     way = ""
 
     @property
