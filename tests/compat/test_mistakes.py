@@ -185,6 +185,23 @@ CASES: list[Any] = [
      "parameters, as functions.Linear(3, 2) is, not 3"),
     (lambda: chainer.optimizers.SGD().setup(chainer.Chain), TypeError, "SGD.setup takes a link, as "
      "in setup(model), not the class Chain: make one of it"),
+    (lambda: ones(3, 4).eq(ones(5)), ValueError, "eq(DoubleTensor of 3x4, DoubleTensor of 5): "
+     "they must have as many elements: nothing is repeated"),
+    (lambda: ones(3).add(1, 2, 3), TypeError,
+     "add(DoubleTensor of 3, 1, 2, 3): too many arguments"),
+    (lambda: ones(3).copy(3), TypeError, "copy(DoubleTensor of 3, 3): it takes tensors; it is: "
+     "take the elements of another one, in its own type"),
+    (lambda: nn.Clamp(1, 0), ValueError,
+     "Clamp: min_val must not be above max_val, but is 1 and 0"),
+    (lambda: nn.BatchNormalization(3).forward(ones(3)), ShapeError, "BatchNormalization.forward("
+     "DoubleTensor of 3): the input must be a batch with 3 features or planes as its second "
+     "dimension"),
+    (lambda: optim.ConfusionMatrix(3).add(4, 1), IndexError, "ConfusionMatrix.add: prediction must "
+     "be a number from 1 to 3, or 3 scores, not 4"),
+    (lambda: chainer.links.Linear(3, 2).copyparams(chainer.links.Linear(4, 2)), ShapeError,
+     "Linear.copyparams: /W is float32[2, 3], and float32[2, 4] in the other link"),
+    (lambda: x.eval({"x": 3}), TypeError, "eval takes values by variables, as in y.eval({x: value})"
+     ", not by 'x'"),
 ]
 
 
@@ -203,6 +220,12 @@ def test_links_with_a_state_take_arrays_and_refuse_another_batch() -> None:
         check(lambda link=link: link(np.ones((5, 3), "f")), ShapeError,
               f"{type(link).__name__} remembers the state of 2 samples, and x is float32[5, 3]: "
               "call link.reset_state() before a new sequence")
+
+
+def test_torch7_compares_tensors_by_methods_as_by_functions() -> None:
+    a, b = torch.Tensor([1, 2]), torch.Tensor([1, 3])
+    assert a.eq(b).totable() == torch.eq(a, b).totable() == a.lt(2).totable() == [1, 0]
+    assert a.totable() == [1, 2] and torch.eq(torch.ByteTensor(2), a, b).totable() == [1, 0]
 
 
 def test_torch7_compares_targets_of_other_shapes_element_by_element() -> None:

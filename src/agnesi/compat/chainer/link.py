@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from agnesi.compat.chainer.variable import Variable
-from agnesi.core.support.errors import at, no_attribute, typed, warn
+from agnesi.core.support.errors import ShapeError, at, no_attribute, typed, warn
 
 
 class Link:
@@ -62,6 +62,8 @@ class Link:
     def add_param(self, name: str, shape: Any, dtype: Any = np.float32,
                   initializer: Any = None) -> None:
         """A parameter of a shape, without values that mean something unless they are given."""
+        if name in self._params:
+            raise AttributeError(at(f"{type(self).__name__}.add_param: {name!r} is there already"))
         data = np.full(shape, np.nan, dtype)
         if initializer is not None:
             data[...] = initializer(shape) if callable(initializer) else initializer
@@ -124,7 +126,13 @@ class Link:
 
     def copyparams(self, link: Link) -> None:
         """Take over the values of another link's parameters."""
-        for own, other in zip(self.params(), link.params(), strict=True):
+        pairs = list(zip(self.namedparams(), link.namedparams(), strict=True))
+        for (name, own), (_, other) in pairs:
+            if own.data.shape != other.data.shape:
+                kinds = typed(own.data), typed(other.data)
+                raise ShapeError(at(f"{type(self).__name__}.copyparams: {name} is {kinds[0]}, and "
+                                    f"{kinds[1]} in the other link"))
+        for (_, own), (_, other) in pairs:
             own.copydata(other)
 
     def zerograds(self) -> None:

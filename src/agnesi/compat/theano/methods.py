@@ -10,12 +10,16 @@ from agnesi.api import symbolic
 from agnesi.compat.theano import tensor
 from agnesi.compat.theano.functions import function
 from agnesi.compat.theano.variable import METHODS, Variable, bare, wrapped
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 
 
 def _eval(x: Variable, inputs_to_values: Mapping[Any, Any] | None = None, **options: Any) -> Any:
     """The value, for values of the inputs; ``options`` are those of ``function``."""
     values = dict(inputs_to_values or {})
+    for key in values:
+        if not isinstance(key, Variable):
+            raise TypeError(at(f"eval takes values by variables, as in y.eval({{x: value}}), not "
+                               f"by {typed(key)}"))
     return function(list(values), x, **options)(*values.values())
 
 

@@ -28,8 +28,8 @@ def switch(how: str) -> None:
     :raises ValueError: If it is none of these.
     """
     if how not in ("off", "ignore", "warn", "raise", "pdb"):
-        raise ValueError("compute_test_value is 'off', 'ignore', 'warn' or 'raise', not "
-                         f"{how!r}")
+        raise ValueError(at("compute_test_value is 'off', 'ignore', 'warn' or 'raise', not "
+                            f"{how!r}"))
     MADE.clear()
     if how != "off":
         MADE.append(lambda x: _attach(x, how))

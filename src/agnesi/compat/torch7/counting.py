@@ -83,6 +83,8 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
         found = type(first)(at(f"{name}: {first}"))
     elif _UNFIT.match(text):
         return None
+    elif isinstance(first, AttributeError) and text.endswith("has no attribute 'array'"):
+        found = TypeError(at(f"{_given(name, args)}: it takes tensors{_summary(doc)}"))
     elif is_accident(error):
         kind = ValueError if isinstance(first, ValueError) else TypeError
         found = kind(at(f"{_given(name, args)}: {first}{_summary(doc)}"))

@@ -178,6 +178,8 @@ def _binary(name: str, compute: Any, scaled: bool = False) -> None:
     """A function of two: (a, b) or, with a factor between, (a, number, b)."""
     def value(args: Any) -> tuple[Any, Any]:
         a, *rest = map(plain, args)
+        if len(rest) > 2 or (len(rest) == 2 and not scaled):
+            raise TypeError("too many arguments")
         return a, _like(a, np.multiply(rest[0], rest[1]) if len(rest) == 2 else rest[0])
 
     def write(target: Tensor, args: Any) -> Tensor:
@@ -353,11 +355,24 @@ for _name, _compute, _operands in (
         ("histc", lambda x, bins=100, a=None, b=None: np.histogram(
             x, bins, None if a is None else (a, b))[0].astype(x.dtype), 1)):
     _writing(_name, _compute, _operands)
+def _comparison(name: str, compare: Any) -> None:
+    """A function of a tensor and a number or tensor, perhaps with one before them as its result."""
+    def function(*args: Any) -> Any:
+        *target, a, b = args
+        found = compare(a.array, _like(a.array, plain(b))).astype("uint8")
+        return into(target[0], found) if target else new(found)
+
+    def method(self: Tensor, *args: Any) -> Any:
+        return function(self, *args)
+
+    public(name, function, method, f"``{name}`` of each element, 1 or 0: ``([result,] x, y)``")
+
+
 for _name, _test in {"all": np.all, "any": np.any}.items():
     _writing(_name, lambda x, test=_test: test(x), 1)
 for _name, _compare in {"lt": np.less, "le": np.less_equal, "gt": np.greater,
                         "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}.items():
-    _writing(_name, lambda a, b, compare=_compare: compare(a, b).astype("uint8"), 1)
+    _comparison(_name, _compare)
 
 
 def _plus(name: str, compute: Any) -> None:

@@ -30,6 +30,8 @@ class _Accuracy(Function):
 
     def forward(self, inputs: Any) -> Any:
         y, t = inputs
+        if t.dtype.kind not in "iub":
+            raise TypeError(at(f"accuracy: labels must be integers, not {typed(t)}"))
         if t.size != (y.size if self.of_one else len(y)):
             raise ShapeError(at(f"accuracy: labels {typed(t)} do not fit scores {typed(y)}: one "
                                 "label for each sample"))
@@ -92,6 +94,8 @@ def mean_absolute_error(x0: Any, x1: Any) -> Any:
 
 def huber_loss(x: Any, t: Any, delta: float) -> Any:
     """Squares of small differences and lengths of large ones, summed along the second axis."""
+    if delta < 0:
+        raise ValueError(at(f"huber_loss: delta must not be negative, but is {delta}"))
     alike("huber_loss", x=x, t=t)
     def compute(x: Any, t: Any) -> Any:
         off = ag.abs(x - t)

@@ -233,6 +233,8 @@ class MultiMarginCriterion(Criterion):
     def __init__(self, p: int = 1, weights: Any = None, margin: float = 1,
                  sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
+        if p not in (1, 2):
+            raise ValueError(at(f"{type(self).__name__}: p must be 1 or 2, not {p!r}"))
         self.p, self.weights, self.margin = p, weights, margin
 
     def compute(self, x: Any, t: Any) -> Any:

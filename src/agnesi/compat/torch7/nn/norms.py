@@ -13,6 +13,7 @@ from agnesi.compat.torch7.nn.containers import Sequential
 from agnesi.compat.torch7.nn.layers import Add, CMul, Linear, Weighted, batched
 from agnesi.compat.torch7.nn.module import Module
 from agnesi.compat.torch7.nn.transfer import MulConstant, Normalize
+from agnesi.core.support.errors import ShapeError
 from agnesi.nn import functional as F
 
 __all__ = [
@@ -43,6 +44,9 @@ class BatchNormalization(Weighted):
     def updateOutput(self, input: Any) -> Any:
         if self.train:
             x = input.array
+            if x.ndim < 2 or x.shape[1] != self.running_mean.size(1):
+                raise ShapeError(f"the input must be a batch with {self.running_mean.size(1)} "
+                                 "features or planes as its second dimension")
             axes = (0, *range(2, x.ndim))
             count = x.size / x.shape[1]
             for kept, found in ((self.running_mean, x.mean(axes)),

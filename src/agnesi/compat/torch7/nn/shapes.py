@@ -87,6 +87,8 @@ class Replicate(With):
     names, defaults = ("count", "dim", "ndim"), (1, 1, None)
 
     def compute(self, x: Any) -> Any:
+        if self.count < 1:
+            raise ValueError(f"the count must be at least 1, not {self.count}")
         more = self.ndim is not None and x.ndim > self.ndim
         return ag.stack([x] * self.count, axis_of(self.dim, x.ndim + 1, more))
 
@@ -96,6 +98,9 @@ class Transpose(Module):
 
     def __init__(self, *pairs: Any) -> None:
         super().__init__()
+        if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
+            raise TypeError("pairs of dimensions are wanted, as in Transpose((1, 2)), not "
+                            f"{', '.join(map(repr, pairs))}")
         self.pairs = pairs
 
     def compute(self, x: Any) -> Any:

@@ -167,6 +167,12 @@ class HardTanh(With):
 
     names, defaults = ("min_val", "max_val"), (-1, 1)
 
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        if self.min_val > self.max_val:
+            raise ValueError(at(f"{type(self).__name__}: min_val must not be above max_val, but is "
+                                f"{self.min_val} and {self.max_val}"))
+
     def compute(self, x: Any) -> Any:
         return ag.clip(x, self.min_val, self.max_val)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.tensor import View
 from agnesi.image import imshow, plot
 
@@ -27,6 +28,11 @@ class ConfusionMatrix:
 
     def add(self, prediction: Any, target: Any) -> None:
         """Count one: a number or scores, and a number or scores."""
+        count = len(self.mat)
+        for word, given in (("prediction", prediction), ("target", target)):
+            if not 1 <= _class(given) <= count or np.size(np.asarray(given)) not in (1, count):
+                raise IndexError(f"{word} must be a number from 1 to {count}, or {count} scores, "
+                                 f"not {typed_view(given)}")
         self.mat[_class(target) - 1, _class(prediction) - 1] += 1
 
     def batchAdd(self, predictions: Any, targets: Any) -> None:
