@@ -88,3 +88,12 @@ def test_branches_may_return_what_differs_in_size(branches):
                 np.testing.assert_allclose(f(given, ag.tensor(way)), wanted, rtol=1e-6)
             for f in (moved, changed):
                 np.testing.assert_allclose(f(given, ag.tensor(way)), by, rtol=1e-6)
+
+
+def test_floats_in_branches_of_declared_graphs_are_those_around_them():
+    v, i = ag.symbolic.dvector("v"), ag.symbolic.lvector("i")
+    for then, otherwise in ((lambda: i * 1.0, lambda: i / 3), (lambda: i.mean(), lambda: v.sum())):
+        assert ag.cond(v[0] > 0, then, otherwise).dtype == "float64"
+    k = ag.tensor([1, 2])
+    f = ag.jit(lambda x: ag.cond(x[0] > 0, lambda: k * 1.0, lambda: k / 3))
+    assert f(ag.ones(2)).dtype == "float32"

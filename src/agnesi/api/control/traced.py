@@ -272,7 +272,7 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
 def traced_cond(chosen: Tensor, then: Function, otherwise: Function,
                 operands: Sequence[Any]) -> Any:
     """A branch as an operation; what its functions are given is as what they find around them."""
-    parts = [_branch(f, operands) for f in (then, otherwise)]
+    parts = [_branch(f, chosen, operands) for f in (then, otherwise)]
     shape, its_shape = parts[0][1], parts[1][1]
     if shape != its_shape:
         raise _different("cond", "branches return", shape, its_shape)
@@ -341,9 +341,9 @@ def _different(owner: str, what: str, first: tree.Tree, second: tree.Tree) -> Ex
     return TypeError(at(f"{owner}: the {what} different nests: {told[0]}, but {told[1]}"))
 
 
-def _branch(f: Function, operands: Sequence[Any]) -> Any:
+def _branch(f: Function, chosen: Tensor, operands: Sequence[Any]) -> Any:
     given = [v for v in tree.flatten(operands)[0] if isinstance(v, Tensor)]
-    with tracing(*given) as trace:
+    with tracing(chosen, *given) as trace:
         leaves, shape = tree.flatten(call_user_function("cond", CALLED, f, *operands))
         # What was changed in place stands for what it was before when the trace ends.
         leaves = [symbol(current(y)) if isinstance(y, Tensor) and y.array is None else y
