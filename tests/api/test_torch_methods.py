@@ -258,3 +258,9 @@ def test_shapes_and_places() -> None:
     assert y.detach_() is y and not y.requires_grad and y.is_leaf
     with pytest.raises(ag.GradientError, match=r"write x = x.detach\(\)"):
         ag.jit(lambda v: (v * 2).detach_())(w)
+
+
+def test_a_number_in_order_is_itself() -> None:
+    for run in (lambda f: f, ag.jit):
+        values, places = run(lambda x: tuple(x.sort(dim=0)))(ag.tensor(3.0))
+        assert values.shape == places.shape == () and (values, places) == (3.0, 0)

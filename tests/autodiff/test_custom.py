@@ -177,3 +177,13 @@ def test_the_forward_rule_may_call_the_function_itself() -> None:
     with pytest.raises(TypeError, match="must return"):
         f.defvjp(lambda x: 3, lambda y, g: (g,))
         first(x)
+
+
+def test_decorators_take_arguments() -> None:
+    @ag.custom_vjp(nondiff_argnums=(1,))
+    def power(x, n):
+        return x**n
+
+    power.defvjp(lambda x, n: (x**n, x), lambda n, x, g: (n * x ** (n - 1) * g,))
+    for run in (lambda f: f, ag.jit):
+        assert run(ag.grad(lambda x: power(x, 3)))(ag.tensor(2.0)) == 12.0

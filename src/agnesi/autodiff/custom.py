@@ -30,7 +30,13 @@ Function = Callable[..., Any]
 
 @strict_class
 class _Custom:
-    """Base: a function, its rule, and which arguments are not differentiated."""
+    """Base: a function, its rule, and which arguments are not differentiated; without the function,
+    a decorator that takes it."""
+
+    def __new__(cls, function: Function | None = None, nondiff_argnums: Sequence[int] = ()) -> Any:
+        if function is None and nondiff_argnums:
+            return functools.partial(cls, nondiff_argnums=nondiff_argnums)
+        return super().__new__(cls)
 
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(function):

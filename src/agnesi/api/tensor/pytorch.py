@@ -29,6 +29,7 @@ from agnesi.ops.indexing.diagonal import diagonal
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import Ordered
+from agnesi.ops.sorting.sort import sort as in_order
 
 Form = Callable[..., Any]
 
@@ -395,6 +396,9 @@ def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
     if len(args) < 2 and not {"dim", "descending"} & keywords.keys():
         raise TypeError("x.sort() sorts in place in NumPy and gives values and indices in PyTorch; "
                         "write ag.sort(x) for the values, x.sort(dim=-1) for both")
+    if not self.ndim and not args:  # a number has dimension 0 in PyTorch
+        found: Any = in_order(self, **keywords)
+        return found
     return ranked.sort_with_places(self, *args, **keywords)
 
 
