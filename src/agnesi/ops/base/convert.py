@@ -458,8 +458,8 @@ def beside(x: Any, other: Any) -> Tensor:
 
 def _array(scalar: Any, dtype: np.dtype) -> np.ndarray:
     """A Python number in a dtype; too large or small for it are infinity and 0, without a word."""
-    if dtype.kind not in "fcV":
-        return np.asarray(scalar, dtype)
+    if dtype.kind not in "fcV" or scalar == 0 or 1e-4 < abs(scalar) < 6e4:
+        return np.asarray(scalar, dtype)  # a number of all dtypes, of which none warns
     with np.errstate(all="ignore"):
         return np.asarray(scalar, dtype)
 
