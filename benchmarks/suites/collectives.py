@@ -27,7 +27,7 @@ SECONDS = 0.05  # of a round
 #: Of all rounds of a workload, beyond the first few: a busy machine then has fewer of them.
 BUDGET, ROUNDS_AT_LEAST = 15.0, 3
 #: Seconds after which no workload begins any more: what is left out is told, the rest is printed.
-LIMIT = 150.0
+LIMIT = 200.0
 OWN_MPI = "agnesi mpi"
 HIDDEN = "hidden"
 

@@ -12,6 +12,7 @@ import pytest
 import agnesi as ag
 from agnesi import metrics, nn, optim, saving, training
 from agnesi.saving.checkpoints import live_state
+from agnesi.utils.tensorboard import SummaryWriter
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((48, 4)).astype(np.float32)
@@ -200,3 +201,21 @@ def test_the_rate_finder_changes_nothing():
             training.find_lr(ours, (X, Y), **bad)
     with pytest.raises(ValueError, match="no batch"):
         training.find_lr(ours, (X[:0], Y[:0]))
+
+
+def test_writers_of_tensorboard_are_given_arrays_for_tensors(monkeypatch):
+    written = []
+
+    class Writer:
+        def __init__(self, folder):
+            self.folder = folder
+
+        def add_scalars(self, tag, values, step=None):
+            written.append((self.folder, tag, values, step))
+
+    monkeypatch.setitem(sys.modules, "tensorboardX", types.SimpleNamespace(SummaryWriter=Writer))
+    loss = ag.tensor(1.5, requires_grad=True)
+    SummaryWriter("runs").add_scalars("both", {"train": loss, "test": 2.0}, step=ag.tensor(3))
+    (folder, tag, values, step), = written
+    assert (folder, tag, float(step)) == ("runs", "both", 3)
+    assert type(values["train"]) is np.ndarray and values == {"train": 1.5, "test": 2.0}
