@@ -106,7 +106,6 @@ def test_jit_takes_and_gives_them() -> None:
     (lambda: sparse(size=(3,)), ag.ShapeError, "do not make a tensor of shape"),
     (lambda: sparse() @ np.ones(4), ag.ShapeError, "inner sizes differ: 3 .* and 4"),
     (lambda: sparse() * np.ones(3), ag.ShapeError, "shapes must be equal"),
-    (lambda: sparse() * sparse(), TypeError, "to_dense"),
     (lambda: sparse() + sparse(size=(4, 4)), ag.ShapeError, "add: sparse tensors of shapes"),
     (lambda: sparse().sum(2), IndexError, "axis 2"),
     (lambda: sparse().transpose(0, 3), IndexError, "axes 0 and 3"),
@@ -122,3 +121,64 @@ def test_what_a_trace_finds_out_about_a_tensor_outside_serves_eager_products_too
     a = sparse()
     for run in (ag.jit(lambda x: a @ x), lambda x: a @ x):
         np.testing.assert_array_equal(run(ag.ones(3)), DENSE.sum(1))
+
+
+BOTH = [ag.tensor(m) for m in (DENSE, np.array([[0, 1.0, 0], [2, 0, 3], [0, 4, 0]]))]
+CUBE = ag.tensor(np.array([DENSE, np.zeros((3, 3)), DENSE.T * 2]))
+
+
+@pytest.mark.parametrize(("f", "dense"), [
+    (lambda a, b: a @ b, lambda a, b: a @ b), (lambda a, b: ag.mm(a, b), lambda a, b: a @ b),
+    (lambda a, b: a * b, lambda a, b: a * b), (lambda a, b: (a + b) * b, lambda a, b: (a + b) * b),
+    (lambda a, b: ag.cat([a, b]), lambda a, b: ag.cat([a, b])),
+    (lambda a, b: ag.cat([a, b, a], dim=-1), lambda a, b: ag.cat([a, b, a], dim=1)),
+    (lambda a, b: (a - b).sum((0, 1)), lambda a, b: (a - b).sum()),
+    (lambda a, b: a.tanh().mul(2) + b.expm1().neg(), lambda a, b: a.tanh() * 2 - b.expm1()),
+    (lambda a, b: a.norm() * b.norm(), lambda a, b: (a**2).sum().sqrt() * (b**2).sum().sqrt()),
+])
+def test_what_two_sparse_tensors_make(f: Any, dense: Any) -> None:
+    """Values and gradients are those of dense tensors; those of places without a value are left."""
+
+    def loss(whole: Any, function: Any, a: Any, b: Any) -> Any:
+        found = function(a, b)
+        return (whole(found) ** 2).sum()
+
+    def of_sparse(x: Any, y: Any) -> Any:
+        a, b = (m.to_sparse().with_values(v) for m, v in zip(BOTH, (x, y), strict=True))
+        return loss(lambda r: r.to_dense() if hasattr(r, "to_dense") and r.is_sparse else r,
+                    f, a, b)
+
+    values = [m.to_sparse().values() for m in BOTH]
+    found, grads = ag.value_and_grad(of_sparse, (0, 1))(*values)
+    wanted, others = ag.value_and_grad(lambda a, b: loss(lambda r: r, dense, a, b), (0, 1))(*BOTH)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    for m, g, other in zip(BOTH, grads, others, strict=True):
+        np.testing.assert_allclose(g, other[m.numpy().nonzero()], rtol=1e-6, atol=1e-12)
+
+
+def test_batches_and_orders_of_axes() -> None:
+    x = ag.tensor(np.arange(18.0).reshape(3, 3, 2))
+    a = CUBE.to_sparse()
+    for product in (ag.bmm, lambda p, q: p @ q, ag.jit(lambda p, q: p.bmm(q))):
+        np.testing.assert_allclose(product(a, x), ag.bmm(CUBE, x))
+    turned = a.permute(2, 0, 1).to_dense()
+    np.testing.assert_allclose(turned, CUBE.permute(2, 0, 1))
+    np.testing.assert_allclose(ag.sparse.sum(a, (0, 2)).to_dense(), CUBE.sum((0, 2)))
+    joined = ag.jit(lambda p, q: ag.cat([p, q], dim=1).to_dense())(a, a)
+    np.testing.assert_allclose(joined, ag.cat([CUBE, CUBE], dim=1))
+
+
+def test_errors_of_two_sparse_tensors() -> None:
+    a, b, wide = BOTH[0].to_sparse(), BOTH[1].to_sparse(), ag.ones((2, 3)).to_sparse()
+    for wrong, told in (
+        (lambda: a @ wide, r"inner sizes differ: 3 .* and 2"),
+        (lambda: a * wide, r"multiply: sparse tensors of shapes \(3, 3\) and \(2, 3\)"),
+        (lambda: ag.cat([a, wide], dim=1), r"cat: shapes differ"),
+        (lambda: ag.bmm(CUBE.to_sparse(), ag.ones((2, 3, 1))), "batches or inner sizes differ"),
+    ):
+        with pytest.raises(ag.ShapeError, match=told):
+            wrong()
+    with pytest.raises(TypeError, match="cat takes sparse tensors or dense ones"):
+        ag.cat([a, BOTH[1]])
+    with pytest.raises(ag.TraceError, match=r"as many values as their places say.*b.to_dense"):
+        ag.jit(lambda p, q: p @ q)(a, b)

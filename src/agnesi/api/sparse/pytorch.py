@@ -20,12 +20,14 @@ from agnesi.ops.sparse.coordinates import COO
 
 
 @explain_errors
-def sum(input: Any, dim: int | None = None, dtype: DTypeLike = None) -> Any:
-    """The sum of all elements, or along an axis.
+def sum(input: Any, dim: int | tuple[int, ...] | list[int] | None = None,
+        dtype: DTypeLike = None) -> Any:
+    """The sum of all elements, or along axes.
 
     :param input: A sparse tensor.
     :type input: COO or SparseTensor
-    :param dim: The axis, all by default.
+    :param dim: The axis or axes, all by default.
+    :type dim: int or tuple of int, optional
     :param dtype: Of the values that are added; theirs by default.
     :returns: Sparse if the operand is one by coordinates and an axis is given.
     :rtype: Tensor or COO

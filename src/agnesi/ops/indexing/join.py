@@ -133,6 +133,9 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
     >>> ag.concat([ag.arange(2), ag.arange(3)])
     tensor([0, 1, 0, 1, 2])
     """
+    for x in arrays if isinstance(arrays, (list, tuple)) else ():
+        if type(x) is not Tensor and getattr(type(x), "joined", None):  # a sparse one
+            return x.joined(arrays, 0 if axis is None else axis)
     xs = _joined(arrays, axis)
     if axis is None:
         xs, axis = tuple(reshape(x, (-1,)) for x in xs), 0

@@ -5,7 +5,7 @@ They are PyTorch's COO tensors, and the gradients of tables of which a step uses
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,6 +28,7 @@ from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.scatter import index_add
 from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.sort import argsort
+from agnesi.ops.sparse import pairs
 from agnesi.ops.sparse.patterns import fixed, is_known, lined_up
 from agnesi.ops.sparse.products import ROWS
 from agnesi.ops.sparse.words import Words
@@ -61,6 +62,7 @@ class COO(Words):
     __slots__ = ("_coalesced", "_entries", "_lines", "_places", "shape")
     __array_ufunc__ = None
     layout = "sparse_coo"
+    joined = staticmethod(pairs.joined)  # as ``concat`` finds it
 
     def __array__(self, *args: Any, **keywords: Any) -> NoReturn:
         raise TypeError(at(f"a sparse tensor, {typed(self)}, is no array: todense() is one of "
@@ -339,8 +341,23 @@ class COO(Words):
             raise IndexError(at(f"transpose: axes {dim0} and {dim1} are not both among the {count} "
                                 f"that have places, of shape {self.shape}"))
         order[one], order[two] = order[two], order[one]
-        indices = self._places[order[:count]]
-        return COO._made(indices, self._entries, [self.shape[k] for k in order])
+        return self.permute(*order)
+
+    def permute(self, *dims: Any) -> COO:
+        """The tensor with its axes in another order; those without places stay behind.
+
+        :param *dims: The axes.
+        :type *dims: int, or one tuple of int
+        :returns: On the same values.
+        :raises ValueError: If an axis is missing, or would have to change its kind.
+        """
+        given = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+        order, count = [d + self.ndim if d < 0 else d for d in given], self.sparse_dim()
+        if sorted(order[:count]) != list(range(count)) or order[count:] != list(
+                range(count, self.ndim)):
+            raise ValueError(at(f"permute: {list(given)} is no order of the axes of shape "
+                                f"{self.shape}, of which the first {count} have places"))
+        return COO._made(self._places[order[:count]], self._entries, [self.shape[k] for k in order])
 
     # -- arithmetic -----------------------------------------------------------------------
     def __neg__(self) -> COO:
@@ -357,8 +374,7 @@ class COO(Words):
 
     def __mul__(self, other: Any) -> COO:
         if isinstance(other, COO):
-            raise TypeError(at("multiply: two sparse tensors have no product here; use "
-                               "a * b.to_dense()"))
+            return pairs.elementwise_product(self, other)
         return self._scaled(other, lambda v, x: v * x)
 
     __rmul__ = __mul__
@@ -385,20 +401,28 @@ class COO(Words):
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
-    @explain_errors
-    def matmul(self, other: Any) -> Tensor:
-        """The product of a sparse matrix with a dense vector or matrix (dense).
+    mul, div, add, sub, neg = __mul__, __truediv__, __add__, __sub__, __neg__
 
-        :param other: A vector or matrix.
-        :type other: array_like
-        :returns: Of the promoted dtype.
+    @explain_errors
+    def matmul(self, other: Any) -> Any:
+        """The product of a sparse matrix with a vector or matrix, or of batches of them.
+
+        :param other: A vector or matrix, dense or sparse.
+        :type other: array_like or COO
+        :returns: Of the promoted dtype; sparse if ``other`` is.
+        :rtype: Tensor or COO
+        :raises TraceError: If both are sparse, and compiled code does not know their places.
         :raises ShapeError: If the inner sizes differ, or one is no matrix.
 
         >>> ag.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2)).matmul(ag.eye(2))
         tensor([[0., 2.],
                 [3., 0.]])
         """
+        if isinstance(other, COO):
+            return pairs.matrix_product(self, other)
         x = as_tensor(other)
+        if self.sparse_dim() == self.ndim == x.ndim == 3:
+            return pairs.batched_product(self, x)
         if self.sparse_dim() != 2 or self.dense_dim() or x.ndim not in (1, 2):
             raise ShapeError(f"a sparse matrix is multiplied by a vector or matrix, not "
                              f"{self.shape} by {typed(x)}")
@@ -411,7 +435,7 @@ class COO(Words):
                               columns, starts)
         return found if x.ndim == 2 else reshape(found, found.shape[:1])
 
-    __matmul__ = mm = mv = matmul
+    __matmul__ = mm = mv = bmm = matmul
 
     def __rmatmul__(self, other: Any) -> Tensor:
         x = as_tensor(other)
@@ -430,16 +454,22 @@ class COO(Words):
             return self._lines
         return lined_up(places[0], places[1], self.shape[0])
 
-    def sum(self, dim: int | None = None) -> Any:
-        """The sum of all, or along an axis with places (sparse).
+    def sum(self, dim: int | Sequence[int] | None = None) -> Any:
+        """The sum of all, or along axes with places (sparse).
 
-        :param dim: Which axis; all by default.
+        :param dim: Which axes; all by default.
+        :type dim: int or tuple of int, optional
         :returns: A number, or a sparse tensor without the axis.
         :rtype: Tensor or COO
         :raises IndexError: If the axis has no places.
         """
         if dim is None:
             return self._entries.sum()
+        if not isinstance(dim, int):
+            found: Any = self
+            for axis in sorted({d + self.ndim if d < 0 else d for d in dim}, reverse=True):
+                found = found.sum(axis)
+            return found
         axis = dim + self.ndim if dim < 0 else dim
         if not 0 <= axis < self.sparse_dim():
             raise IndexError(at(f"sum: axis {dim} has no places in a sparse tensor of shape "

@@ -121,6 +121,17 @@ class Words:
             raise ValueError(at(f"pow({exponent!r}): zeros would not stay zeros; use todense()"))
         return self.map(lambda x: x**exponent)
 
+    def __pow__(self, exponent: float) -> Any:
+        return self.pow(exponent)
+
+    def norm(self) -> Any:
+        """The square root of the sum of squares.
+
+        :returns: A number.
+        :rtype: Tensor
+        """
+        return (self.map(abs)._held ** 2).sum().sqrt()
+
     def abs(self) -> Any:
         """The absolute values.
 
@@ -143,6 +154,21 @@ def _conversion(name: str, dtype: str) -> Any:
 for _name, _dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"),
                       ("int", "int32"), ("long", "int64")):
     setattr(Words, _name, _conversion(_name, _dtype))
+
+
+def _elementwise(name: str) -> Any:
+    def apply(self: Any) -> Any:
+        return self.map(lambda x: getattr(x, name)())
+
+    apply.__name__, apply.__qualname__ = name, f"Words.{name}"
+    apply.__doc__ = (f"``{name}`` of the values, which gives 0 for 0.\n\n:returns: At the same "
+                     "places.\n:rtype: SparseTensor or COO")
+    return apply
+
+
+for _name in ("sin tan asin atan sinh tanh asinh atanh expm1 log1p floor ceil trunc sign square "
+              "relu").split():
+    setattr(Words, _name, _elementwise(_name))
 
 
 def is_sparse(x: Any) -> bool:
