@@ -264,3 +264,41 @@ def test_a_number_in_order_is_itself() -> None:
     for run in (lambda f: f, ag.jit):
         values, places = run(lambda x: tuple(x.sort(dim=0)))(ag.tensor(3.0))
         assert values.shape == places.shape == () and (values, places) == (3.0, 0)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_optimizers_step_when_a_gradient_has_arrived(way: Any) -> None:
+    """As in PyTorch's tutorial, gradients are used up one by one."""
+    x = ag.arange(12.0).reshape(4, 3) / 12
+
+    def losses(behind: bool) -> list[float]:
+        ag.manual_seed(0)
+        net = ag.nn.Sequential(ag.nn.Linear(3, 4), ag.nn.Tanh(), ag.nn.Linear(4, 2))
+        tools = {p: ag.optim.SGD([p], lr=0.1, momentum=0.9) for p in net.parameters()}
+
+        def use_up(p: Any) -> None:
+            tools[p].step()
+            tools[p].zero_grad()
+
+        handles = [p.register_post_accumulate_grad_hook(use_up) for p in tools if behind]
+
+        def step(x: Any) -> Any:
+            loss = (net(x) ** 2).mean()
+            loss.backward()
+            if not behind:
+                for p in tools:
+                    use_up(p)
+            return loss
+
+        step = way(step)
+        found = [float(step(x)) for _ in range(4)]
+        assert all(p.grad is None for p in tools)
+        for handle in handles:
+            handle.remove()
+        return found
+
+    assert losses(behind=True) == pytest.approx(losses(behind=False))
+    with pytest.raises(ag.GradientError, match="only a parameter has a grad"):
+        (ag.ones(1, requires_grad=True) * 2).register_post_accumulate_grad_hook(print)
+    with pytest.raises(TypeError, match="hook must be a function, not 3"):
+        ag.ones(1, requires_grad=True).register_post_accumulate_grad_hook(3)

@@ -103,7 +103,7 @@ class Hooked:
             held = self.leaves[id(owner)][1]
             if (reads := current_reads()) is not None:
                 reads.meet(held, f"the hooks of {typed(owner)}")
-            hooks += held.values()
+            hooks += [hook for hook in held.values() if type(hook) is not _Behind]
         for hook in hooks:
             found = call_user(hook, (g,), {}, "a hook", "hook(gradient)")
             if found is None:
@@ -114,6 +114,24 @@ class Hooked:
                                        f"not {kind}"))
             g = found
         return g
+
+
+    def arrived(self, x: Tensor) -> None:
+        """Call the hooks that wait for the gradient of a parameter to be in its ``grad``."""
+        if id(x) in self.leaves:
+            for hook in [*self.leaves[id(x)][1].values()]:
+                if type(hook) is _Behind:
+                    call_user(hook.function, (x,), {}, "a hook", "hook(parameter)")
+
+
+class _Behind:
+    """A hook that is called when a gradient has been added."""
+
+    def __init__(self, function: Callable[[Tensor], Any]) -> None:
+        self.function = function
+
+    def __call__(self, g: Tensor) -> None:
+        """Gradients on their way are none of its business."""
 
 
 HOOKED = Hooked()
@@ -146,3 +164,32 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
         raise GradientError(at(f"register_hook: {typed(self)} does not require grad, so it will "
                                "not have one; requires_grad=True makes it a parameter"))
     return Handle(HOOKED.of(self), hook)
+
+
+@explain_errors
+def register_post_accumulate_grad_hook(self: Tensor, hook: Hook) -> Handle:
+    """Let a function be called whenever ``backward`` has added to the tensor's ``grad``.
+
+    It may use the gradient up, as an optimizer's step does, and set ``grad`` to None, so that not
+    all gradients are there at a time.
+
+    :param hook: It takes the tensor.
+    :type hook: callable
+    :returns: ``handle.remove()`` takes the hook off.
+    :raises GradientError: If the tensor is no parameter, or a compiled function without the hook
+        has computed its gradients before.
+    :raises TypeError: If the hook is no function.
+
+    >>> w = ag.ones(2, requires_grad=True)
+    >>> with w.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(10)):
+    ...     w.sum().backward()
+    >>> w.grad
+    tensor([10., 10.])
+    """
+    if not callable(hook):
+        raise TypeError(at("register_post_accumulate_grad_hook: hook must be a function, not "
+                           f"{typed(hook)}"))
+    if not self._requires_grad or not is_leaf(self):
+        raise GradientError(at("register_post_accumulate_grad_hook: only a parameter has a grad "
+                               f"that is added to; {typed(self)} is none"))
+    return Handle(HOOKED.of(self), _Behind(hook))

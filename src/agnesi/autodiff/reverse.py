@@ -361,6 +361,8 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
             before += detach(dense(g))
         else:
             target.grad = before + g
+        if HOOKED.any:
+            HOOKED.arrived(target)
 
 
 def _is_lost(x: Tensor) -> bool:

@@ -260,6 +260,7 @@ def _own() -> dict[str, Any]:
         unchain_backward=recording.unchain_backward, zero_grad=recording.zero_grad,
         cleargrad=recording.zero_grad,
         ndimension=table["dim"], register_hook=hooks.register_hook,
+        register_post_accumulate_grad_hook=hooks.register_post_accumulate_grad_hook,
     )
     return table
 

@@ -134,8 +134,8 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
     tensor([0, 1, 0, 1, 2])
     """
     for x in arrays if isinstance(arrays, (list, tuple)) else ():
-        if type(x) is not Tensor and getattr(type(x), "joined", None):  # a sparse one
-            return x.joined(arrays, 0 if axis is None else axis)
+        if type(x) is not Tensor and getattr(type(x), "_joined", None):  # a sparse one
+            return x._joined(arrays, 0 if axis is None else axis)
     xs = _joined(arrays, axis)
     if axis is None:
         xs, axis = tuple(reshape(x, (-1,)) for x in xs), 0

@@ -62,7 +62,7 @@ class COO(Words):
     __slots__ = ("_coalesced", "_entries", "_lines", "_places", "shape")
     __array_ufunc__ = None
     layout = "sparse_coo"
-    joined = staticmethod(pairs.joined)  # as ``concat`` finds it
+    _joined = staticmethod(pairs.joined)  # as ``concat`` finds it
 
     def __array__(self, *args: Any, **keywords: Any) -> NoReturn:
         raise TypeError(at(f"a sparse tensor, {typed(self)}, is no array: todense() is one of "

@@ -29,7 +29,6 @@ append extend : `ag.concat([x, y])`
 assign assign_add assign_sub : `x[...] = value`, `x += value`
 set_value set_ : `x[...] = value`, or `ag.shared`
 get_value : `x.numpy()`
-register_post_accumulate_grad_hook : `ag.custom_vjp` around the value
 retain_grad_ : `x.retain_grad()`
 block_until_ready : nothing: results are there when a call returns
 flat : `x.ravel()`
