@@ -36,8 +36,8 @@ ROOMS = (nn.utils, nn.init, saving, data, swa_utils, ag.inspect, tree, distribut
 WRONG: dict[str, Any] = {"nothing": None, "text": "a", "texts": ["a"], "object": object(),
                          "number": -3, "function": lambda: 0, "class": int, "dict": {"a": 1}}
 #: They write, read or wait, or take anything.
-ASIDE = ("map", "flatten", "map_leaves", "is_initialized", "default_collate", "register",
-         "register_kl")
+ASIDE = ("map", "flatten", "map_leaves", "map_with_path", "is_initialized", "default_collate",
+         "register", "register_kl")
 
 
 def functions() -> Iterator[tuple[str, Any]]:

@@ -31,6 +31,7 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
     :returns: Of a matrix (rows, columns), and a vector of targets.
     :raises KeyError: If there is no such column.
     :raises ValueError: If a column of a sample holds no numbers.
+    :raises TypeError: If the columns are no list.
     :see: data.read_csv, data.read_parquet
 
     >>> from agnesi import data
@@ -114,7 +115,7 @@ def read_csv(path: Path_, target: str | None = None, columns: Sequence[str] | No
     ------
     FileFormatError
         If rows have different lengths, or it is no text (a ValueError).
-    KeyError, ValueError
+    KeyError, ValueError, TypeError
         As :func:`agnesi.data.from_frame` raises them.
     ImportError
         If there are options, and pandas is not installed.
@@ -189,7 +190,7 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
     :returns: As :func:`agnesi.data.from_frame` makes it.
     :raises FileFormatError: If it is no such file (a ValueError).
     :raises ImportError: If pyarrow is not installed.
-    :raises KeyError, ValueError: As :func:`agnesi.data.from_frame` raises them.
+    :raises KeyError, ValueError, TypeError: As :func:`agnesi.data.from_frame` raises them.
     :see: data.from_frame, data.read_csv
 
     >>> from agnesi import data
