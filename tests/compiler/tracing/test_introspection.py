@@ -145,3 +145,23 @@ def test_a_metric_does_not_tell_its_sums_of_the_first_call():
     metric = ag.metrics.Accuracy()
     with pytest.raises(ag.TraceError, match="NumPy array"):
         ag.jit(lambda x: x * metric.state_dict()["total"])(ag.ones(1))
+
+
+@pytest.mark.parametrize("body", [
+    "o.a = o.a + x; return x * len(vars(o))",
+    "o.a = o.a + x; return x * vars(o)['a']",
+    "o.a = o.a + x; return x * o.__dict__['a']",
+    "o.a = o.a + x; k = vars(o)['b']; o.a = o.a * 0.5; return x * len(k)",
+    "import copy; o.a = o.a + x; return x * copy.copy(o).a"])
+def test_all_attributes_are_looked_at_after_one_was_changed(body):
+    found = []
+    for compiled in (False, True):
+        names = {"__name__": "program", "ag": ag}
+        exec("class O: pass\no = O()\no.a, o.b = ag.ones(2), 'word'\n"
+             f"def main(x): {body}", names)
+        f = ag.jit(names["main"]) if compiled else names["main"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append([(f(ag.tensor([i, 2.0])).tolist(), names["o"].a.tolist())
+                          for i in range(5)])
+    assert found[0] == found[1]

@@ -213,7 +213,7 @@ class Version:
             note_failure(error, self.owner.versions, symbols)
             raise
         finally:
-            for h in hidden:
+            for h in reversed(hidden):  # two may be the same place by other names
                 h.undo()
         refuse_draws(drawn)
         refuse_settings(known)

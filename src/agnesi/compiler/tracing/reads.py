@@ -211,6 +211,15 @@ class Reads(OwnedReads):
         if isinstance(value, defaultdict):
             self.meet(value.default_factory, path)
 
+    def _all_of(self, path: str, owner: Any, held: dict[str, Any]) -> Contents:
+        """All attributes of an object, as they were before the function changed some."""
+        place = Contents(path, held, dict.items, owner)
+        before = {p.name: p.value for p in self._all_places()
+                  if isinstance(p, Attribute) and p.owner is owner}
+        found = {**dict(place.value), **before}
+        place.value = tuple((k, v) for k, v in found.items() if v is not MISSING)
+        return place
+
     def _look_into(self, value: Any, path: str) -> None:
         """Record the content of a list that was only appended to so far, or of a small array, as
         read.
@@ -449,7 +458,7 @@ class Reads(OwnedReads):
         defined = next((vars(k)[name] for k in kind.__mro__ if name in vars(k)), MISSING)
         if name in _ALL_ATTRIBUTES:
             held = attributes(owner)
-            self._add((id(held), "contents"), lambda: Contents(path, held, dict.items, owner))
+            self._add((id(held), "contents"), lambda: self._all_of(path, owner, held))
             for key, inner in list(held.items()):
                 self.meet(inner, f"{path}[{key!r}]")
         elif isinstance(defined, _MEMBER):
