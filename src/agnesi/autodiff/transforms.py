@@ -25,6 +25,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.config import LENT, STATE, switched
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, call_user
+from agnesi.core.support.foreign import has
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -295,7 +296,7 @@ def free(nest: Any) -> Any:
 def opened(nest: Any, owner: str = "jvp") -> tuple[Any, Callable[[Any], Any]]:
     """A nest with dicts of their parameters in the place of modules, and what leads back."""
     leaves, shape = tree.flatten(nest)
-    parts = [dict(x.named_parameters()) if hasattr(x, "with_parameters") else x for x in leaves]
+    parts = [dict(x.named_parameters()) if has(x, "with_parameters") else x for x in leaves]
     if all(p is x for p, x in zip(parts, leaves, strict=True)):
         return nest, lambda nest: nest
     for p, x in zip(parts, leaves, strict=True):

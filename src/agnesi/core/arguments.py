@@ -18,6 +18,7 @@ from agnesi.core import options
 from agnesi.core.integers import check_integer, is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.errors import ShapeError, TraceError, at, ours, typed
+from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
 
@@ -346,7 +347,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "None": (lambda v: v is None, "None"),
     "Axis": (lambda v: v is None or all(map(is_integer, _several(v))), "an axis or several"),
     "Tensor": (lambda v: isinstance(v, Tensor), "a tensor"),
-    "SparseTensor": (lambda v: hasattr(v, "indptr") or hasattr(v, "toarray"), "a sparse tensor"),
+    "SparseTensor": (lambda v: has(v, "indptr") or has(v, "toarray"), "a sparse tensor"),
     "Callable": (callable, "a function"),
     "Function": (callable, "a function"),
     "Rule": (callable, "a function"),
@@ -375,7 +376,7 @@ def _is_operand(value: Any) -> bool:
         return True
     if isinstance(value, (tuple, list)):
         return not nested_beyond(value, _MAX_SHALLOW_NESTING) and all(map(_is_operand, value))
-    found = getattr(value, "dtype", None)
+    found = attribute_of(value, "dtype")
     if isinstance(found, np.dtype):
         plain = not (isinstance(value, np.ndarray) and hasattr(value, "mask"))
         return plain and (found.kind in "biufc" or found.name == "bfloat16")

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import typed
+from agnesi.core.support.foreign import attribute_of
 
 
 def integer(value: Any, name: str, least: int | None = None) -> Any:
@@ -17,7 +18,7 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
     integer scalars of a program as the sizes that they tell."""
     if isinstance(value, Dim):
         return value
-    if not getattr(value, "ndim", 0) and _is_symbol(value):
+    if not attribute_of(value, "ndim", 0) and _is_symbol(value):
         return LENT.size(value, name)
     number = known_integer(value, name)
     if least is not None and number < least:
@@ -36,7 +37,7 @@ def check_integer(value: Any, name: str, least: int | None = None) -> None:
     """Refuse what is no whole number, or is known to be too small."""
     if isinstance(value, Dim):
         return
-    if getattr(value, "ndim", 0) or not is_integer(value):
+    if attribute_of(value, "ndim", 0) or not is_integer(value):
         raise TypeError(f"{name} must be an integer, not {typed(value)}")
     if least is not None and not _is_symbol(value) and operator.index(value) < least:
         raise ValueError(f"{name} must be at least {least}, not {operator.index(value)}")
@@ -44,7 +45,7 @@ def check_integer(value: Any, name: str, least: int | None = None) -> None:
 
 def _is_symbol(value: Any) -> bool:
     """Return whether a tensor of a program has no value yet."""
-    return getattr(value, "node", None) is not None and value.array is None
+    return attribute_of(value, "node") is not None and value.array is None
 
 
 def number(value: Any, name: str) -> Any:
@@ -60,7 +61,7 @@ def is_integer(value: Any) -> bool:
         return True
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         return False
-    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
+    dtype, shape = attribute_of(value, "dtype"), getattr(value, "shape", ())
     if dtype is None:
         return True
     single = shape == () or (not isinstance(value, np.ndarray) and set(shape) <= {1})

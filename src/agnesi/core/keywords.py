@@ -21,6 +21,7 @@ from agnesi.core.arguments import form, stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import PACKAGE, at, ours, user_where
+from agnesi.core.support.foreign import has
 from agnesi.core.support.migration_hints import nearest, with_keyword
 from agnesi.core.support.spelling import spelt
 
@@ -207,7 +208,7 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         kind = ValueError if isinstance(error, ValueError) else TypeError
         own = function.__code__.co_varnames[:1] == ("self",)
         types = f" of {', '.join(map(typed, args[own:]))}" if any(
-            hasattr(a, "shape") for a in args[own:]) else ""
+            has(a, "shape") for a in args[own:]) else ""
         found = kind(at(f"{name}{types}: the arguments do not fit together: {error}; it is called "
                              f"as {_form(function, name)}"))
         found.__cause__ = error

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, location, user_where
 from agnesi.core.support.errors import typed as typed
+from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.support.spelling import spelt
 
@@ -225,7 +226,7 @@ class Named:
 
 def with_named(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
     """The operands of a call, with the tensors among its keywords."""
-    found = [Named(k, v) for k, v in keywords.items() if getattr(v, "shape", ()) != ()]
+    found = [Named(k, v) for k, v in keywords.items() if attribute_of(v, "shape", ()) != ()]
     return (*args, *found)
 
 
@@ -332,7 +333,7 @@ def of_operands(reason: str, args: tuple[Any, ...]) -> str:
     parts = [p for x in args for p in (x if isinstance(x, (list, tuple)) else (x,))]
     if any(isinstance(x, (list, tuple)) or callable(x) for x in parts):
         return reason
-    mine = {str(tuple(x.shape)) if hasattr(x, "shape") else "()" for x in parts}
+    mine = {str(tuple(x.shape)) if has(x, "shape") else "()" for x in parts}
 
     def given(found: re.Match[str]) -> str:
         sizes = found[1][1:-1].rstrip(",").split(", ")

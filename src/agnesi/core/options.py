@@ -26,6 +26,7 @@ import numpy as np
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed, warn
+from agnesi.core.support.foreign import attribute_of, has
 
 
 class Rule(NamedTuple):
@@ -44,7 +45,7 @@ class Rule(NamedTuple):
 # -- numbers ------------------------------------------------------------------------------------
 def _is_real(value: Any) -> bool:
     """Whether something is one number, which booleans are not; so is a 0-d tensor of one."""
-    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    kind = getattr(attribute_of(value, "dtype"), "kind", None)
     if kind is not None:
         return kind in "iufV" and value.shape == ()
     return isinstance(value, (numbers.Real, Dim)) and not isinstance(value, bool)
@@ -134,15 +135,15 @@ Counts: TypeAlias = Annotated[int | Sequence[Any], _each(within(1, whole=True))]
 # -- other values -------------------------------------------------------------------------------
 def _is_several(value: Any) -> bool:
     """Whether something is a list, a tuple, a range, or a tensor or array with axes."""
-    if hasattr(value, "shape"):
-        return value.shape != () and hasattr(value, "tolist")
+    if has(value, "shape"):
+        return value.shape != () and has(value, "tolist")
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def _is_flag(value: Any) -> bool:
     if isinstance(value, (bool, np.bool_)) or value is None:
         return value is not None
-    dtype = getattr(value, "dtype", None)
+    dtype = attribute_of(value, "dtype")
     if dtype is not None:
         return dtype.kind == "b" and value.shape == ()
     return type(value) is int and value in (0, 1)
@@ -158,13 +159,13 @@ def _sizes(value: Any) -> str:
 
 def _is_data(value: Any) -> bool:
     """Whether something becomes a tensor, as far as its first entries tell."""
-    dtype = getattr(value, "dtype", None)
+    dtype = attribute_of(value, "dtype")
     if dtype is not None:
         return getattr(dtype, "kind", "b") in "biufcV"
     if isinstance(value, (list, tuple, range)):
         return all(map(_is_data, value[:4]))
     return isinstance(value, (numbers.Number, Dim)) or (
-        hasattr(value, "__array__") and not isinstance(value, type))
+        has(value, "__array__") and not isinstance(value, type))
 
 
 def _dtype(value: Any) -> str:
@@ -193,7 +194,7 @@ _RULES = {
     "Iterable": Rule("a list or another iterable", lambda value: not isinstance(
         value, (str, bytes)) and isinstance(value, Iterable)),
     "Sized": Rule("something that has len(), as a list or a dataset",
-                  lambda value: hasattr(value, "__len__") and getattr(value, "shape", 1) != ()),
+                  lambda value: has(value, "__len__") and getattr(value, "shape", 1) != ()),
     "Mapping": Rule("a dict", lambda value: isinstance(value, Mapping)),
     "dict": Rule("a dict", lambda value: isinstance(value, dict)),
     "TensorLike": Rule("a tensor, an array, a number or a list of numbers", _is_data),
@@ -266,9 +267,9 @@ def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
 def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
     """A list whose entries, as far as they can be looked at, have alternatives."""
     def wanted(value: Any) -> str:
-        if hasattr(value, "shape") and len(value.shape) != 1:
+        if has(value, "shape") and len(value.shape) != 1:
             return rule.told
-        entries = _known_entries(value) if hasattr(value, "shape") else value
+        entries = _known_entries(value) if has(value, "shape") else value
         for entry in entries[:1000] if isinstance(entries, (list, tuple)) else ():
             if found := _refusal(inner, entry):
                 return f"{found[0]} in the place of {_told(entry)}"
@@ -409,18 +410,18 @@ def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
 
 def _told(value: Any) -> str:
     """A value in an error: numbers without axes as numbers."""
-    number = getattr(value, "shape", None) == () and _is_real(value) and _known(value)
+    number = attribute_of(value, "shape") == () and _is_real(value) and _known(value)
     return typed(value) if number is False or number is None else f"{number}"
 
 
 def _instead(owner: str, function: Any, rules: tuple[Rule, ...], value: Any) -> str:
     """How to write it where an input was given to a constructor."""
     plain = all(rule.plain for rule in rules) or (
-        len(getattr(value, "shape", ())) > 1 and not any("tensor" in r.told for r in rules))
-    if plain and function.__name__ == "fit" and getattr(value, "shape", ()):
+        len(attribute_of(value, "shape", ())) > 1 and not any("tensor" in r.told for r in rules))
+    if plain and function.__name__ == "fit" and attribute_of(value, "shape", ()):
         return "; inputs and targets are one argument, fit((x, y))"
     takes = function.__name__ != "__init__" or not function.__module__.startswith(f"{PACKAGE}.nn.")
-    if takes or not plain or not getattr(value, "shape", ()):
+    if takes or not plain or not attribute_of(value, "shape", ()):
         return ""
     return made_first(owner)
 

@@ -19,6 +19,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, at, ours, warn
+from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.tensor import Tensor
 
 #: What others call a parameter of ours.
@@ -351,7 +352,7 @@ class Form:
         more = dict(zip(behind, args[len(self.places):], strict=False))
         out = more.pop("out", None)
         fits_in = 0 < len(args) - len(self.places) <= len(behind)
-        if "out" not in self.names or not fits_in or not (out is None or hasattr(out, "ndim")):
+        if "out" not in self.names or not fits_in or not (out is None or has(out, "ndim")):
             return NotImplemented
         found = self.function(*args[: len(self.places)], **more, **keywords)
         return found if out is None else into(out, found)
@@ -364,7 +365,7 @@ class Form:
         x = args[0] if args else keywords.get(word)
         second = args[1] if len(args) > 1 else keywords.get("axis")
         axis = keywords.get("dim", second)
-        if getattr(x, "ndim", None) != 0 or axis not in (
+        if attribute_of(x, "ndim") != 0 or axis not in (
                 (0, -1, (0,), (-1,)) if self.name not in ("argsort", "msort") else (None, 0, -1)):
             return None
         vector = x.reshape((1,))  # type: ignore[union-attr]

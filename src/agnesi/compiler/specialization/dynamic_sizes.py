@@ -25,6 +25,7 @@ from agnesi.core.ir.extents import Extent, SmallSizeError, UnknownSizeError, gue
 from agnesi.core.ir.node import Node
 from agnesi.core.substitution import inferred
 from agnesi.core.support.config import config
+from agnesi.core.support.foreign import attribute_of
 
 V = TypeVar("V")
 _NONE: Mapping[int, int] = MappingProxyType({})
@@ -56,7 +57,7 @@ _SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131
 
 def shapes_of(values: Sequence[Any]) -> list[tuple[int, ...]]:
     """The shapes of arguments; those without sizes have none."""
-    return [() if isinstance(v, type) else tuple(getattr(v, "shape", ())) for v in values]
+    return [() if isinstance(v, type) else tuple(attribute_of(v, "shape", ())) for v in values]
 
 
 def sizes_of(shapes: Sequence[Sequence[Size]]) -> Pattern:

@@ -17,6 +17,7 @@ import numpy as np
 
 from agnesi.core.support.config import config as config
 from agnesi.core.support.errors import DTypeError, typed
+from agnesi.core.support.foreign import has
 
 bool_ = np.dtype("bool")
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
@@ -74,7 +75,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         found = np.dtype(dtype)
     except (TypeError, RecursionError):
         found = None
-    if hasattr(dtype, "__array__") and not isinstance(dtype, type):
+    if has(dtype, "__array__") and not isinstance(dtype, type):
         found = None  # NumPy would take that of the number or array
     if found is not None and found.name == "bfloat16":
         return _bfloat16()

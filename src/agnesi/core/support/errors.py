@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from agnesi.core.support.foreign import has
 from agnesi.core.support.migration_hints import elsewhere, hint, namesake
 
 PACKAGE = __name__.partition(".")[0]
@@ -190,7 +191,7 @@ def typed(x: Any, levels: int = 4) -> str:
     """Describe an argument in one short line: ``float32[3, 4]`` for anything with dtype and shape,
     also in lists and dicts; functions, classes and modules by their names; else its ``repr``.
     """
-    if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, (type, ModuleType)):
+    if has(x, "dtype") and has(x, "shape") and not isinstance(x, (type, ModuleType)):
         return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
     if isinstance(x, (list, tuple, dict)) and levels and _holds_arrays(x, levels):
         return _nested(x, levels - 1)
@@ -204,7 +205,7 @@ def typed(x: Any, levels: int = 4) -> str:
     if type(x).__module__.startswith(PACKAGE) and callable(x) and isinstance(
             getattr(x, "__name__", None), str):
         return str(x.__name__)
-    if hasattr(x, "extra_repr"):  # a layer, whose own text has lines for those that it holds
+    if has(x, "extra_repr"):  # a layer, whose own text has lines for those that it holds
         text = f"{type(x).__name__}({x.extra_repr()})"
     else:
         text = _ADDRESS.sub("", shown(x))

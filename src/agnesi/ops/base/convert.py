@@ -20,6 +20,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
+from agnesi.core.support.foreign import has
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -226,7 +227,11 @@ LISTS = (deque, UserList)
 
 def exported(x: Any) -> np.ndarray:
     """Return the ndarray of an array-like object, or of one that exports by DLPack alone."""
-    only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
+    if isinstance(x, dict):  # one with attributes may raise what it likes where NumPy asks
+        boxed = np.empty((), object)
+        boxed[()] = x
+        return boxed
+    only_dlpack = has(x, "__dlpack__") and not has(x, "__array__")
     return np.from_dlpack(x) if only_dlpack else np.asarray(x)
 
 
@@ -254,7 +259,7 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     if type(x) is int and array.dtype.kind == "O":
         raise too_large(x, dtype)
     if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
-        if hasattr(x, "todense"):
+        if has(x, "todense"):
             raise DTypeError(f"{typed(x)} is a sparse matrix, and dense tensors are taken here: "
                              "todense() makes one, ag.sparse has functions of sparse ones")
         if x is None:
@@ -279,7 +284,7 @@ def _way_out(x: Any, array: np.ndarray) -> str:
     kind = array.dtype.kind
     if type(x).__name__ == "Generator":
         return "; a generator of random numbers is given by name, generator="
-    if hasattr(x, "__next__"):
+    if has(x, "__next__"):
         return "; give a list of what it yields, list(x)"
     if isinstance(x, Mapping):
         return "; give its values, list(x.values())"

@@ -36,6 +36,7 @@ from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, shown
+from agnesi.core.support.foreign import has
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.at_once import node_at_once
 from agnesi.ops.base.convert import OF_NUMBERS, as_tensor, cast, common, constant, pair
@@ -499,7 +500,7 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
     if begins_program(xs):
         with in_program():
             return call(op, xs, out)
-    if out is not None and not hasattr(out, "ndim"):
+    if out is not None and not has(out, "ndim"):
         raise explain(TypeError(f"{op.name}() takes {op.arity} operand{'s' * (op.arity > 1)}; "
                                 f"behind them stands `out`, a Tensor, and not {shown(out)}"),
                       op.name, xs)
