@@ -194,12 +194,12 @@ _RULES = {
     "Iterable": Rule("a list or another iterable", lambda value: not isinstance(
         value, (str, bytes)) and isinstance(value, Iterable)),
     "Sized": Rule("something that has len(), as a list or a dataset",
-                  lambda value: has(value, "__len__") and getattr(value, "shape", 1) != ()),
+                  lambda value: has(value, "__len__") and attribute_of(value, "shape", 1) != ()),
     "Mapping": Rule("a dict", lambda value: isinstance(value, Mapping)),
     "dict": Rule("a dict", lambda value: isinstance(value, dict)),
     "TensorLike": Rule("a tensor, an array, a number or a list of numbers", _is_data),
     "DTypeLike": Rule("a dtype", lambda value: True, _dtype),
-    "Generator": Rule("a Generator, such as ag.random.Generator(0)", lambda value: hasattr(
+    "Generator": Rule("a Generator, such as ag.random.Generator(0)", lambda value: has(
         value, "state") or (type(value).__name__ == "Generator"
                             and not type(value).__module__.startswith("numpy")), plain=True),
 }
