@@ -54,6 +54,7 @@ NEEDED: dict[str, Any] = {
                     "concentration1".split(), 1.0),
 }
 OTHERS: dict[str, dict[str, Any]] = {
+    "StackDataset": {"images": [1, 2]},
     "LKJCholesky": {"dim": 3}, "RelaxedOneHotCategorical": {"probs": [0.5, 0.5]},
     "Categorical": {"probs": [0.5, 0.5]}, "OneHotCategorical": {"probs": [0.5, 0.5]},
     "Multinomial": {"probs": [0.5, 0.5]}, "Dirichlet": {"concentration": [1.0, 2.0]},
