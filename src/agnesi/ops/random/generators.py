@@ -24,7 +24,6 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, STATE, config, switched
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import Lock, at_fork
-from agnesi.core.support.lineage import LINEAGE
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
@@ -32,6 +31,7 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made, noted
 from agnesi.ops.base.select import floor
 from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.random.lineage import LINEAGE
 from agnesi.ops.random.noise import Noise, numbers_per_block
 from agnesi.ops.random.philox import Advance, RandomBits
 
