@@ -93,7 +93,8 @@ tree_leaves tree_flatten tree_unflatten tree_structure tree_reduce tree_transpos
 register_pytree_node register_pytree_with_keys register_pytree_node_class
     register_pytree_with_keys_class register_static static Partial : `ag.tree.register(kind, take,
     build)`
-PyTreeDef KeyEntry KeyPath FlattenedIndexKey : `ag.tree.structure(nest)`, `ag.tree.keystr(path)`
+PyTreeDef KeyEntry KeyPath DictKey GetAttrKey SequenceKey FlattenedIndexKey :
+    `ag.tree.structure(nest)`, `ag.tree.keystr(path)`
 treedef_children treedef_is_leaf treedef_tuple all_leaves is_tree_node default_registry
     flatten_one_level flatten_one_level_with_keys : `ag.tree.flatten(nest, is_leaf)`
 broadcast tree_broadcast : `ag.tree.map`
