@@ -93,3 +93,14 @@ def test_places_may_be_integers_of_any_dtype(dtype):
         wanted = f(i.astype("int64")).numpy()
         for found in (f(i), ag.jit(f)(i)):
             np.testing.assert_allclose(found.numpy(), wanted, 1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("end", [np.float64(2), np.float32(2), np.float16(2), 2.0, 2, np.int8(2)],
+                         ids=repr)
+@pytest.mark.parametrize("make", [
+    lambda end: ag.linspace(0.0, end, 3), lambda end: ag.arange(0.0, end),
+    lambda end: ag.geomspace(1.0, end, 3), lambda end: ag.logspace(0.0, end, 3),
+    lambda end: ag.linspace(end, 3, 3)])
+def test_ends_of_ranges_have_the_dtype_that_they_have_elsewhere(make, end):
+    wanted = ag.sin(end).dtype
+    assert make(end).dtype == ag.jit(make)(end).dtype == wanted

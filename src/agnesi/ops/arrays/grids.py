@@ -275,8 +275,10 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 
 def _of_ends(*ends: Any) -> np.dtype:
-    """The dtype of floating or complex tensors among two ends, or the default one."""
-    found = [x.dtype for x in ends if isinstance(x, Tensor) and not x.weak]
+    """The dtype of floating or complex tensors and floats of NumPy among two ends, or the default
+    one."""
+    found = [x.dtype for x in ends if isinstance(x, (np.generic, np.ndarray)) or (
+        isinstance(x, Tensor) and not x.weak)]
     inexact = [kind for kind in found if dtypes.is_inexact(kind)]
     kind = functools.reduce(dtypes.promote, inexact) if inexact else float_dtype(None)
     complex_ = any(as_tensor(x).dtype.kind == "c" for x in ends)

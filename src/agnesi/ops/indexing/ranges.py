@@ -162,9 +162,9 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
            device: str | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
 
-    :param start, stop, step: Integers give int64, floats the default float dtype.  Gradients flow
-        to the start and the step; the number of elements that they and ``stop`` decide is piecewise
-        constant.
+    :param start, stop, step: Integers give int64, Python floats the default float dtype, others
+        theirs.  Gradients flow to the start and the step; the number of elements that they and
+        ``stop`` decide is piecewise constant.
     :type start, stop, step: number, size
     :param dtype: Type of the elements, whatever that of the bounds.
     :returns: A vector of ``ceil((stop - start) / step)`` elements; none where that is negative.
@@ -177,15 +177,17 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     """
     if stop is None:
         start, stop = 0, start
-    given = start, step
-    if any(isinstance(v, Tensor) and not is_known(v) for v in (start, stop, step)):
+    given, ends = (start, step), (start, stop, step)
+    if any(isinstance(v, Tensor) and not is_known(v) for v in ends):
         return _between(start, stop, step, dtype)
     start, stop, step = (_number(v) for v in (start, stop, step))
     if step == 0 and not isinstance(step, Dim):
         raise ValueError("the step of arange must not be zero")
     floats = any(isinstance(v, float) for v in (start, stop, step))
-    kind = (dtypes.config.float_dtype if floats else dtypes.int64) if dtype is None \
-        else dtypes.as_dtype(dtype)
+    if dtype is None:
+        kind = float_dtype(of_ends(*ends)) if floats else dtypes.int64
+    else:
+        kind = dtypes.as_dtype(dtype)
     size: Any
     if any(isinstance(v, Dim) for v in (start, stop, step)):
         size = _extent(start, stop, step)
@@ -299,8 +301,10 @@ def _end(x: Any) -> Tensor:
 
 
 def of_ends(*ends: Any) -> Any:
-    """The dtype that float tensors among the ends of a range have; None without any."""
-    found = [end.dtype for end in ends if isinstance(end, Tensor) and not end.weak]
+    """The dtype that floats of NumPy and float tensors among the ends of a range have; None without
+    any."""
+    found = [end.dtype for end in ends if isinstance(end, (np.generic, np.ndarray)) or (
+        isinstance(end, Tensor) and not end.weak)]
     floats = [d for d in found if d.kind in "fV"]
     return functools.reduce(dtypes.promote, floats) if floats else None
 
