@@ -102,6 +102,9 @@ def test_hooks_see_states() -> None:
     model.load_state_dict(state)
     model.load_state_dict({**state, "x": ag.ones(1)}, strict=False)
     assert seen == [True, ([], []), False, ([], ["x"])]
+    model.register_load_state_dict_post_hook(lambda m, keys: seen.append(m[0].bias.tolist()))
+    model.load_state_dict({**state, "0.bias": ag.full(1, 7.0)})
+    assert seen[-1] == [7.0]  # it is called behind the loading
     handle.remove()
     with pytest.raises(KeyError, match="kernel"):
         model.load_state_dict(state)

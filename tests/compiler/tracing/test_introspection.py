@@ -165,3 +165,27 @@ def test_all_attributes_are_looked_at_after_one_was_changed(body):
             found.append([(f(ag.tensor([i, 2.0])).tolist(), names["o"].a.tolist())
                           for i in range(5)])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("body", [
+    "object.__setattr__(o, 'k', 3.0); return m(x) * o.k",
+    "return m(x) * object.__getattribute__(o, 'k')",
+    "return m(x) * Frozen(2.0).k",
+    "return m(Batch(x).array)",
+    "s = O(); s.array = x; return m(s.array)",
+    "return m(x) * by(np)"])
+def test_what_looks_like_introspection_compiles(body):
+    names = {"__name__": "program", "ag": ag, "np": np, "m": nn.Linear(2, 2)}
+    text = ("import dataclasses, typing\n"
+            "class O: pass\no = O()\no.k = 2.0\n"
+            "class Batch(typing.NamedTuple):\n    array: ag.Tensor\n"
+            "@dataclasses.dataclass(frozen=True)\nclass Frozen:\n    k: float\n"
+            "    def __post_init__(self): object.__setattr__(self, 'k', self.k * 2)\n"
+            "def by(xp): return xp.array([1.0, 2.0], 'float32')\n"
+            f"def main(x): {body}")
+    exec(compile(text, "program", "exec", dont_inherit=True), names)
+    x = ag.tensor([1.5, 2.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as it would warn that it runs eagerly
+        np.testing.assert_allclose(ag.jit(names["main"])(x).tolist(), names["main"](x).tolist(),
+                                   rtol=1e-6)

@@ -79,7 +79,7 @@ def test_values_are_those_of_dense_matrices() -> None:
     for found, wanted in (
         (a @ x, DENSE @ x), (a @ x[:, 0], DENSE @ x[:, 0]), (x.T @ a, x.T @ DENSE),
         ((a * 2 - a / 4).to_dense(), DENSE * 1.75), (a + DENSE, DENSE * 2), (DENSE - a, 0 * DENSE),
-        ((a * DENSE).to_dense(), DENSE**2), (a.sum(), DENSE.sum()), (a.sum(-1).to_dense(),
+        ((a * DENSE).to_dense(), DENSE**2), (a.sum(), DENSE.sum()), (a.sum(np.int64(-1)).to_dense(),
                                                                      DENSE.sum(1)),
         ((a - a.t()).to_dense(), DENSE - DENSE.T), (ag.tensor(DENSE) + a, 2 * DENSE),
     ):

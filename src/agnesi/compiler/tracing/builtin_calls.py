@@ -49,15 +49,18 @@ class Module:
         return vars(object.__getattribute__(self, "_module"))
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        own, stand_in = self._functions.get(name, (None, None))
+        module, functions = (object.__getattribute__(self, n) for n in ("_module", "_functions"))
+        found = getattr(module, name)
+        own, stand_in = functions.get(name, (None, None))
         return stand_in if own is found and stand_in is not None else found
 
 
 class Attributes(Module):
-    """A class of which code only reads attributes here, some of which are others."""
+    """A class of which code only reads attributes here, some of which are others: also those that
+    any object has, as ``__setattr__``."""
 
     __slots__ = ()
+    __getattribute__ = Module.__getattr__
 
 
 class Replaced:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import sys
 from collections.abc import Iterator
 from opcode import opmap
 from types import CodeType
@@ -69,20 +70,28 @@ def globals_by_text(code: CodeType) -> frozenset[str] | None:
     return frozenset(found)
 
 
+def _is_method(i: dis.Instruction) -> bool:
+    """Return whether what an instruction reads gets called; before Python 3.12 others do that."""
+    return sys.version_info >= (3, 12) and bool((i.arg or 0) & 1)
+
+
 @functools.lru_cache(maxsize=4096)
 def read_of(code: CodeType, name: str) -> frozenset[str | None]:
-    """The global names of which code reads an attribute; None for what is no global name.
+    """The global names of which code reads an attribute that it does not call; None for what is no
+    global name.
 
     >>> sorted(read_of((lambda x: np.array + math.array).__code__, "array"))
     ['math', 'np']
-    >>> read_of((lambda x: x.array).__code__, "array")
+    >>> read_of((lambda x, xp: x.array + xp.array(1)).__code__, "array")
     frozenset({None})
+    >>> read_of((lambda xp: xp.array(1)).__code__, "array")
+    frozenset()
     """
     found: set[str | None] = set()
     for inner in codes(code):
         before: dis.Instruction | None = None
         for i in instructions(inner) if name in inner.co_names else ():
-            if i.argval == name and i.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            if i.argval == name and i.opname == "LOAD_ATTR" and not _is_method(i):
                 is_name = before is not None and before.opname in ("LOAD_GLOBAL", "LOAD_NAME")
                 found.add(before.argval if is_name and before is not None else None)
             before = i if i.opname != "CACHE" else before

@@ -10,6 +10,7 @@ from agnesi.compiler.tracing.bytecode import read_of
 from agnesi.compiler.tracing.module_reads import ModuleReads
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import Fact, MemoryType, Place
+from agnesi.compiler.tracing.things import tells
 from agnesi.core.tensor import Tensor
 
 #: An attribute of tensors by which Python may decide.
@@ -66,9 +67,17 @@ class TensorFacts(ModuleReads):
 
     def _refuse_memory(self) -> None:
         """Refuse a trace of code that looks at memory of tensors; objects may have such an
-        attribute, too."""
-        if self._takes_memory is not None and self._typed and not any(
-                name == "array" for _, name in self._told):
+        attribute, too, which code assigns or their classes tell."""
+        if self._takes_memory is None or not self._typed or "array" in self._assigned:
+            return
+        if not any(name == "array" for _, name in self._told) and not any(
+                map(_has_array, self._met.values())):
             raise OnlyEagerError(
                 f"{self._takes_memory.__name__} reads the memory of a tensor (x.array)",
                 "Use the tensor itself")
+
+
+def _has_array(kind: Any) -> bool:
+    """Return whether objects of a user's class have an attribute ``array``."""
+    return isinstance(kind, type) and kind is not Tensor and tells(kind) and (
+        "array" in getattr(kind, "__dataclass_fields__", ()) or hasattr(kind, "array"))

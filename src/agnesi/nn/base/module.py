@@ -400,15 +400,22 @@ class Module(Stated, Lookups):
         missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
         missing = [name for name in missing if not name.endswith(_ONLY_COUNTED)]
         unknown = [name for name in unknown if not name.endswith(_ONLY_COUNTED)]
-        keys = loading.done(LoadedKeys(loading.ours(missing), loading.ours(unknown)))
-        if strict and (keys.missing_keys or keys.unexpected_keys):
+        keys = loading.report(LoadedKeys(loading.ours(missing), loading.ours(unknown)))
+        if strict and not loading.has_hooks_behind:  # which may take names out
+            self._refuse(keys)
+        write_all(mine, {name: state[name] for name in loading.ours(list(mine)) if name in state})
+        loading.end(keys)
+        if strict:
+            self._refuse(keys)
+        return keys
+
+    def _refuse(self, keys: LoadedKeys) -> None:
+        """Refuse a state with names that are missing or unknown."""
+        if keys.missing_keys or keys.unexpected_keys:
             raise StateError(
                 at(f"state for {type(self).__name__}: missing {keys.missing_keys}, unknown "
                    f"{keys.unexpected_keys}; {renaming(*keys)}strict=False loads what fits")
             )
-        write_all(mine, {name: state[name] for name in loading.ours(list(mine)) if name in state})
-        loading.put()
-        return keys
 
     # -- changing all at once -------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:

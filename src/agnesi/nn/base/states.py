@@ -64,7 +64,7 @@ class Stated(Hooked):
         return self._register("load", hook, False)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call a function when a model with this module has loaded a state.
+        """Call a function when a model with this module has loaded a state, all that fits of it.
 
         :param hook: ``hook(module, incompatible_keys)``: may take names out of both lists, which
             count if loading is strict.
@@ -156,17 +156,21 @@ class Loading:
         return [n for n in names if not any(
             n.startswith(p) and "." not in n[len(p):] for p in self._by_hand)]
 
-    def put(self) -> None:
-        """Give the modules what is no tensor, when the tensors are loaded."""
-        for module, value in self._extra:
-            module.set_extra_state(value)
-
-    def done(self, keys: Any) -> Any:
-        """The report, as the modules' hooks leave it."""
+    def report(self, keys: Any) -> Any:
+        """The names that do not fit, with those that modules have told."""
         keys.missing_keys.extend(k for k in self._missing if k not in keys.missing_keys)
         keys.unexpected_keys.extend(k for k in self._unexpected if k not in keys.unexpected_keys)
-        for _, module in self._inside:
-            for hook in module._hooks:
-                if hook.kind == "loaded":
-                    hook.function(module, keys)
         return keys
+
+    @property
+    def has_hooks_behind(self) -> bool:
+        """Whether functions are called when all is loaded."""
+        return any(h.kind == "loaded" for _, module in self._inside for h in module._hooks)
+
+    def end(self, keys: Any) -> None:
+        """Give the modules what is no tensor, when the tensors are loaded, and call their hooks."""
+        for module, value in self._extra:
+            module.set_extra_state(value)
+        for _, module in self._inside:
+            for hook in [h for h in module._hooks if h.kind == "loaded"]:
+                hook.function(module, keys)

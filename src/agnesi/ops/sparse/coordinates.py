@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import is_integer
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.public import explain_errors
@@ -465,7 +466,7 @@ class COO(Words):
         """
         if dim is None:
             return self._entries.sum()
-        if not isinstance(dim, int):
+        if not is_integer(dim):
             found: Any = self
             for axis in sorted({d + self.ndim if d < 0 else d for d in dim}, reverse=True):
                 found = found.sum(axis)
