@@ -108,6 +108,8 @@ def test_jit_takes_and_gives_them() -> None:
     (lambda: sparse() * np.ones(3), ag.ShapeError, "shapes must be equal"),
     (lambda: sparse() + sparse(size=(4, 4)), ag.ShapeError, "add: sparse tensors of shapes"),
     (lambda: sparse().sum(2), IndexError, "axis 2"),
+    (lambda: sparse().sum((0, -3)), IndexError, "axis -3"),
+    (lambda: sparse().sum((0, 0)), ValueError, "(twice|more than once)"),
     (lambda: sparse().transpose(0, 3), IndexError, "axes 0 and 3"),
     (lambda: bool(sparse()), TypeError, "neither true nor false"),
     (lambda: ag.ones(3).to_sparse(2), ValueError, "sparse_dim must be between 1 and 1"),

@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from agnesi.core.dispatch import apply
-from agnesi.core.integers import is_integer
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.public import explain_errors
+from agnesi.core.shapes import axes_of
 from agnesi.core.support import tree
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_tracing
@@ -463,12 +463,13 @@ class COO(Words):
         :returns: A number, or a sparse tensor without the axis.
         :rtype: Tensor or COO
         :raises IndexError: If the axis has no places.
+        :raises ValueError: If an axis is named twice.
         """
         if dim is None:
             return self._entries.sum()
-        if not is_integer(dim):
+        if isinstance(dim, Sequence):
             found: Any = self
-            for axis in sorted({d + self.ndim if d < 0 else d for d in dim}, reverse=True):
+            for axis in sorted(axes_of(tuple(dim), self.ndim), reverse=True):
                 found = found.sum(axis)
             return found
         axis = dim + self.ndim if dim < 0 else dim
