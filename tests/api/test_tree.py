@@ -105,3 +105,24 @@ def test_fields_apart_from_the_leaves_are_static():
     assert new.name == "tanh" and ag.tree.structure(new) == ag.tree.structure(net)
     assert float(new.weights[0][0]) == pytest.approx(1 - 2 * 0.7615942 * 0.4199743)
     assert float(step(Net(net.weights, "sin"))[1]) == pytest.approx(2 * 0.8414710**2)
+
+
+def test_fields_of_registered_dataclasses_are_data_or_not_and_none_is_lost():
+    def made(*lists, **named):
+        @dataclass
+        class Layer:
+            weight: float
+            name: str
+            size: int = field(init=False)
+
+            def __post_init__(self):
+                self.size = len(self.name)
+
+        return ag.tree.register_dataclass(Layer, *lists, **named)
+
+    for kind in (made(["weight"], ["name"]), made(["weight"]), made(meta_fields=["name"])):
+        found = ag.tree.map(lambda w: 2 * w, kind(1.5, "dense"))
+        assert (found.weight, found.name, found.size) == (3.0, "dense", 5)
+    for lists in ((["weights"], ["name"]), (["weight"], []), (["weight", "name"], ["name"])):
+        with pytest.raises(ValueError, match=r"each of \['weight', 'name'\] once"):
+            made(*lists)

@@ -165,6 +165,7 @@ def test_flatten_and_optimizers():
     flat, unflatten = flatten(nest)
     assert flat.shape == (1 + 12 + 4,)
     back = unflatten(flat)
+    onp.testing.assert_equal(unflatten(onp.asarray(flat)[:, None]), back)
     assert onp.array_equal(back["b"][1], X) and back["b"][0] == 1.0
     check_grads(lambda v: unflatten(v)["b"][1] * 2)(flat)
 

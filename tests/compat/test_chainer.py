@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+import agnesi as ag
 import agnesi.compat.chainer as chainer
 import agnesi.compat.chainer.functions as F
 import agnesi.compat.chainer.links as L
@@ -577,3 +578,8 @@ def test_kernels_in_c():
     assert largest(x) == abs(x).max()
     with pytest.raises(SyntaxError, match="no assignment"):
         cuda.elementwise("float* x", "return", "bad")
+
+
+def test_functions_take_arrays_of_bfloat16():
+    x = ag.tensor([1.0, -1.0], dtype="bfloat16")
+    assert F.relu(x).data.dtype == F.relu(np.asarray(x)).data.dtype == x.dtype

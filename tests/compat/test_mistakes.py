@@ -117,6 +117,8 @@ CASES: list[Any] = [
     (lambda: ones(3, 4).sub(1, 2, 3, 5), IndexError, "Tensor.sub: 3 to 5 is out of range for "
      "dimension 2, whose numbers run from 1 to 4"),
     (lambda: torch.bernoulli(1.5), ValueError, "bernoulli(1.5): p must be in [0, 1], not 1.5"),
+    (lambda: torch.Tensor(2).bernoulli(torch.Tensor([0.5, 1.5])), ValueError,
+     "bernoulli(DoubleTensor of 2, DoubleTensor of 2): p must be in [0, 1], not 1.5"),
     (lambda: optim.sgd(lambda x: (0.0, ones(3)), ones(3), {"learningRate": "0.1"}), TypeError,
      "sgd: learningRate must be a number, not '0.1'"),
     (lambda: nn.Padding(1, "a"), TypeError, "Padding: pad must be a number, not 'a'"),

@@ -55,3 +55,18 @@ def test_lists_are_of_one_type():
         theano.function([a], a[3])([ONES])
     with pytest.raises(TypeError, match="without objects among its inputs"):
         theano.function([x], typed_list.length(typed_list.make_list([x])))(ONES)
+
+
+def test_updates_and_givens_may_be_iterators():
+    s, x = theano.shared(np.zeros(2)), T.dvector("x")
+    f = theano.function([x], x * 1, updates=zip([s], [s + 1], strict=True),
+                        givens=zip([x], [x * 2], strict=True))
+    assert f(ONES).tolist() == [2, 2] and f.copy()(ONES).tolist() == [2, 2]
+    assert s.get_value().tolist() == [2, 2]
+
+
+def test_a_variable_is_found_among_arrays():
+    x = T.dvector("x")
+    assert x in [ONES, x] and [THREE, ONES, x].index(x) == 2
+    one = np.float64(1)
+    assert not (ONES == x) and not (one == x) and (THREE != x)

@@ -157,3 +157,19 @@ def test_modules_are_attributes_of_those_around_them():
     g = theano.gradient.numeric_grad(lambda a: (a ** 2).sum(), [np.ones(3)])
     np.testing.assert_allclose(g.gf, [np.full(3, 2.0)], rtol=1e-6)
     assert g.abs_rel_err(1.0, 3.0) == (2.0, 0.5)
+
+
+def test_operations_are_compared_with_anything_callable_without_a_call():
+    class Asserting(theano.Op):
+        itypes = otypes = (T.dmatrix,)
+
+        def __eq__(self, other):
+            return type(self) is type(other)
+
+        def make_node(self, x):
+            raise AssertionError("a four-dimensional tensor is wanted")
+
+    node = T.exp(T.dmatrix("x")).owner
+    for other in (Asserting(), Doubled(), lambda x: 1 / 0, print, T.log):
+        assert node.op != other
+    assert node.op == T.exp

@@ -404,3 +404,8 @@ def test_mistakes_are_told_in_numbers_from_1_and_at_the_users_line(call, told):
     with pytest.raises((IndexError, TypeError, ValueError),
                        match=f"(?s){told}.*\n  at .*test_torch7_functions"):
         call(torch.Tensor(3, 4))
+
+
+def test_draws_take_a_chance_for_each_place():
+    assert torch.Tensor(2).bernoulli(torch.Tensor([0, 1])).array.tolist() == [0, 1]
+    np.testing.assert_allclose(torch.Tensor(2).normal(torch.Tensor([1, 9]), 1e-9).array, [1, 9])

@@ -48,6 +48,7 @@ class Frame:
     """As a table of pandas."""
 
     __module__ = "pandas"
+    columns = ("a", "b")
 
     def __len__(self):
         return 1
@@ -108,3 +109,18 @@ def test_what_workers_raise_and_how_late_they_are_is_told():
     done.set()
     with pytest.raises(TypeError, match=r"not bool\[11\]; numpy.flatnonzero\(mask\) gives those"):
         data.Subset(PAIRS, np.arange(11) < 3)
+
+
+def test_a_column_of_a_table_has_samples_by_number():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([1.0, 2.0, 3.0])
+    assert [b.tolist() for b in data.DataLoader(column, 2)] == [[1, 2], [3]]
+
+
+def test_a_subclass_writes_its_tensors():
+    class Doubled(data.TensorDataset):
+        def __init__(self, *tensors):
+            super().__init__(*tensors)
+            self.tensors = [2 * t for t in tensors]
+
+    assert Doubled(ag.arange(3.0), ag.arange(3))[2] == (4, 4)

@@ -190,6 +190,8 @@ def test_what_does_not_fit_is_said() -> None:
     np.testing.assert_allclose(mean.fit(x, y).loss_, each.fit(x, y).loss_, rtol=1e-5)
     with pytest.raises(ValueError, match="criterion must give the loss of each sample"):
         mean.fit(x, y, sample_weight=np.arange(len(y)))
+    with pytest.raises(ValueError, match="criterion must give the loss of each sample"):
+        mean.set_params(compile=True).fit(x, y).partial_fit(x, y, sample_weight=np.arange(len(y)))
     with pytest.raises(ValueError, match=r"the loss became .* take a smaller lr"):
         Regressor(lr=1e9, optimizer="SGD", random_state=0).fit(x, y)
     with pytest.raises(TypeError, match="to two modules, encoder and decoder, not Linear"):

@@ -242,14 +242,16 @@ def register_dataclass(nodetype: Class, data_fields: Sequence[str] | None = None
 
     :param nodetype: The class.
     :type nodetype: type
-    :param data_fields: Names of the fields that do; by default all that ``field(metadata=
-        {"static": True})`` does not except.
+    :param data_fields: Names of the fields that do; by default all other ones than ``meta_fields``,
+        or all that ``field(metadata={"static": True})`` does not except.
     :type data_fields: sequence of str, optional
     :param meta_fields: Names of those that do not: their values are hashable, belong to the shape,
-        and are static for :func:`agnesi.jit`.
+        and are static for :func:`agnesi.jit`. Fields with ``init=False`` are in neither, and are
+        made by the class again.
     :type meta_fields: sequence of str, optional
     :returns: The class itself, so that this is a decorator, too.
     :rtype: type
+    :raises ValueError: If a field is in none of the lists, or in both, or there is none.
     :see: tree.register, tree.flatten
 
     >>> import agnesi as ag
@@ -262,13 +264,20 @@ def register_dataclass(nodetype: Class, data_fields: Sequence[str] | None = None
     >>> ag.tree.map(lambda w: 2 * w, Layer(1.5, "a"))
     Layer(weight=3.0, name='a')
     """
-    if data_fields is None or meta_fields is None:
-        static = {f.name: bool(f.metadata.get("static")) for f in fields(nodetype) if f.init}
-        data_fields = [name for name, apart in static.items() if not apart]
+    static = {f.name: bool(f.metadata.get("static")) for f in fields(nodetype) if f.init}
+    if data_fields is None and meta_fields is None:
         meta_fields = [name for name, apart in static.items() if apart]
-    data, meta = tuple(data_fields), tuple(meta_fields)
+    data = tuple([n for n in static if n not in (meta_fields or ())] if data_fields is None
+                 else data_fields)
+    meta = tuple([n for n in static if n not in data] if meta_fields is None else meta_fields)
+    if sorted((*data, *meta)) != sorted(static):
+        raise ValueError(at(f"register_dataclass(): data_fields and meta_fields must have each of "
+                            f"{list(static)} once, not {[*data, *meta]}"))
+    derived = len(fields(nodetype)) > len(static)
 
     def build(extra: Any, children: Iterable[Any]) -> Any:
+        if derived:
+            return nodetype(**dict(zip((*data, *meta), (*children, *extra), strict=True)))
         made: Any = object.__new__(nodetype)
         for name, value in zip((*data, *meta), (*children, *extra), strict=True):
             object.__setattr__(made, name, value)

@@ -135,6 +135,10 @@ class TensorDataset(Dataset):
         """
         return tuple(map(as_tensor, self.arrays))
 
+    @tensors.setter
+    def tensors(self, value: Sequence[Any]) -> None:
+        TensorDataset.__init__(self, *value)
+
     def __len__(self) -> int:
         return int(self._count)
 
@@ -214,8 +218,8 @@ class MappedDataset(Dataset):
         if not callable(function):
             raise TypeError(at(f"a dataset is mapped by a function, not by {typed(function)}"))
         if batched and not gives_batches(dataset):
-            raise TypeError(at(f"{type(dataset).__name__} has no take(indices), which gives whole "
-                               "batches; map with batched=False"))
+            raise TypeError(at(f"{type(dataset).__name__} is no data.Dataset with take(indices), "
+                               "which gives whole batches; map with batched=False"))
         self.dataset, self.function, self.batched = dataset, function, batched
         self._draws = accepts_generator(function)
         if batched:

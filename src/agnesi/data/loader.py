@@ -156,7 +156,8 @@ class DataLoader(Written):
             raise TypeError(at(f"DataLoader takes a dataset, not a text, {typed(self.dataset)}; "
                                "data.read_csv, data.ImageFolder and data.TextDataset make ones of "
                                "files and texts"))
-        if type(self.dataset).__module__.split(".")[0] in _TABLES:
+        if hasattr(self.dataset, "columns") and (
+                type(self.dataset).__module__.split(".")[0] in _TABLES):
             raise TypeError(at(f"DataLoader takes a dataset, not a {type(self.dataset).__name__}; "
                                "data.from_frame(frame, target=...) makes one"))
         if self.is_stream and not isinstance(self.dataset, Iterable):

@@ -58,25 +58,25 @@ class Loop:
     def __init__(self, module: nn.Module, optimizer: optim.Optimizer, losses: Any,
                  outputs: int, compiled: bool, name: str) -> None:
         self.module, self.optimizer, self.losses = module, optimizer, losses
-        self.outputs, self.name, self.weighted = outputs, name, False
+        self.outputs, self.name = outputs, name
         self.step = jit(self._step) if compiled else self._step
 
-    def _step(self, x: Tensor, y: Tensor, w: Tensor) -> Tensor:
+    def _step(self, x: Tensor, y: Tensor, w: Tensor, weighted: bool) -> Tensor:
         """The weighted mean loss of a batch, after whose gradient the parameters went."""
         self.optimizer.zero_grad()
-        loss = self.mean(x, y, w)
+        loss = self.mean(x, y, w, weighted)
         loss.backward()
         self.optimizer.step()
         return loss.detach()
 
-    def mean(self, x: Tensor, y: Tensor, w: Tensor) -> Tensor:
+    def mean(self, x: Tensor, y: Tensor, w: Tensor, weighted: bool) -> Tensor:
         """The weighted mean loss of a batch; 0 where all weights are 0."""
         outputs = self.module(x)
         self._check_outputs(outputs, len(x))
         losses = self.losses(F.reshape(outputs, (len(x), self.outputs)), y)
         if isinstance(losses, Tensor) and losses.ndim > 1 and len(losses) == len(x):
             losses = F.mean(losses, tuple(range(1, losses.ndim)))
-        self._check_losses(losses, len(x))
+        self._check_losses(losses, len(x), weighted)
         total = F.sum(w)
         share = w / F.where(total == 0, 1.0, total)
         mean: Tensor = F.sum(F.astype(share, losses.dtype) * losses)
@@ -92,9 +92,9 @@ class Loop:
                                 f"{self.outputs}) for these data, not {typed(outputs)} of "
                                 f"{samples} samples"))
 
-    def _check_losses(self, losses: Any, samples: int) -> None:
+    def _check_losses(self, losses: Any, samples: int, weighted: bool) -> None:
         """A criterion gives the loss of each sample, or their mean where all count the same."""
-        mean = not self.weighted and isinstance(losses, Tensor) and losses.ndim == 0
+        mean = not weighted and isinstance(losses, Tensor) and losses.ndim == 0
         if not mean and (not isinstance(losses, Tensor) or losses.shape != (samples,)):
             raise ValueError(at(f"{self.name}: criterion must give the loss of each sample "
                                 f"(reduction='none'), a tensor of shape ({samples},) here, not "
@@ -244,11 +244,10 @@ class Estimator(BaseEstimator):
                 self._go_on(steps)
             else:
                 self._begin(X.shape[1], outputs, X.dtype, steps)
-            self._loop.weighted = weighted
             held = None
             if self.early_stopping and epochs > 1:
                 X, y, weights, held = self._held_out(X, y, weights, random)
-            self._epochs(X, y, weights, held, size, epochs, random)
+            self._epochs(X, y, weights, weighted, held, size, epochs, random)
 
     def _check_options(self) -> None:
         options.check(lambda: type(self).__name__, inspect.unwrap(type(self).__init__),
@@ -271,13 +270,13 @@ class Estimator(BaseEstimator):
         rest, held = order[count:], order[:count]
         return X[rest], y[rest], weights[rest], (X[held], y[held], weights[held])
 
-    def _epochs(self, X: Any, y: np.ndarray, weights: np.ndarray, held: Any, size: int,
-                epochs: int, random: Any) -> None:
+    def _epochs(self, X: Any, y: np.ndarray, weights: np.ndarray, weighted: bool, held: Any,
+                size: int, epochs: int, random: Any) -> None:
         best, waited, kept = math.inf, 0, None
         self.validation_scores_ = None if held is None else []
         self.module_.train()
         for _ in range(epochs):
-            loss = self._epoch(X, y, weights, size, random)
+            loss = self._epoch(X, y, weights, weighted, size, random)
             self.loss_curve_.append(loss)
             self.n_iter_ += 1
             goal = loss
@@ -303,7 +302,8 @@ class Estimator(BaseEstimator):
         self.loss_, self.best_loss_ = loss, min(self.loss_curve_)
         self.best_validation_score_ = None if held is None else max(self.validation_scores_ or ())
 
-    def _epoch(self, X: Any, y: np.ndarray, weights: np.ndarray, size: int, random: Any) -> float:
+    def _epoch(self, X: Any, y: np.ndarray, weights: np.ndarray, weighted: bool, size: int,
+               random: Any) -> float:
         """One way through the data; gives the mean loss."""
         count = X.shape[0]
         order = random.permutation(count) if self.shuffle else np.arange(count)
@@ -311,7 +311,7 @@ class Estimator(BaseEstimator):
         for begin in range(0, count, size):
             rows = order[begin: begin + size]
             w = weights[rows]
-            losses.append(self._loop.step(wrap(_dense(X[rows])), wrap(y[rows]), wrap(w)))
+            losses.append(self._loop.step(wrap(_dense(X[rows])), wrap(y[rows]), wrap(w), weighted))
             shares.append(w.sum())
             self.t_ += len(rows)
         total = float(np.sum(shares))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at, typed
 
 #: What operators are, told by ``forms/math.py``: name -> function of variables and numbers.
@@ -329,7 +330,7 @@ def as_variable(x: Any) -> Variable:
     if isinstance(x, Variable):
         return x
     array = np.asarray(x)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufc" and array.dtype != dtypes.bfloat16:
         called = "; call it and pass the result" if callable(x) else ""
         raise TypeError(at(f"a function of variables takes variables and arrays of numbers, not "
                            f"{typed(x)}{called}"))

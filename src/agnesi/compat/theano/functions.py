@@ -295,13 +295,14 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
                             "each call; set_value changes it, givens={shared: variable} replaces "
                             "it")
     told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
-    for a, _ in _pairs(updates):
+    updates, givens = _pairs(updates), _pairs(givens, "function: givens")
+    for a, _ in updates:
         if not isinstance(a, SharedVariable):
             raise TypeError(f"updates are of shared variables, not of {a!r}; "
                             "theano.shared(value) makes one")
-    changes = [(bare(a), _given(a, b, "function: updates")) for a, b in _pairs(updates)]
+    changes = [(bare(a), _given(a, b, "function: updates")) for a, b in updates]
     swaps = [(_target(a), _given(a, b, "function: givens"))
-             for a, b in _pairs(givens, "function: givens")]
+             for a, b in givens]
     given = [ours for i in told for ours in _told(i)]
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     if str(getattr(mode, "optimizer", mode)).upper() in ("FAST_COMPILE", "FAST_COMPILE_FAST"):
@@ -326,7 +327,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         on_unused_input=unused, **options), reference)
     made = Function(told, shape, found, bool(allow_input_downcast), name)
     made._told = {
-        "mode": mode, "updates": _pairs(updates), "givens": _pairs(givens),
+        "mode": mode, "updates": updates, "givens": givens,
         "no_default_updates": no_default_updates, "allow_input_downcast": allow_input_downcast,
         "on_unused_input": on_unused_input, "profile": options["profile"]}
     return made

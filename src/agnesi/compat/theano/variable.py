@@ -195,6 +195,8 @@ class Variable:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """NumPy's functions are ours, and operators the variable's."""
+        if ufunc.__name__ in ("equal", "not_equal"):  # array == variable: identity, as here
+            return ufunc.__name__ == "not_equal"
         symbol = _OPERATORS.get(ufunc.__name__)
         function = METHODS.get(ufunc.__name__) or getattr(self._value, ufunc.__name__, None)
         if keywords.get("out", (None,))[0] is inputs[0]:  # of x += variable

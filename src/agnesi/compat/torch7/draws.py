@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.torch7.counting import typed_view
-from agnesi.compat.torch7.maths import FUNCTIONS, RANDOM, Tensor
+from agnesi.compat.torch7.maths import FUNCTIONS, RANDOM, Tensor, plain
 
 __all__ = ["Generator", "getRNGState", "initialSeed", "manualSeed", "seed", "setRNGState"]
 
@@ -95,12 +95,14 @@ _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
 def _check(name: str, numbers: tuple[Any, ...]) -> None:
     """Refuse numbers that a distribution does not have."""
     for value in numbers:
-        if not isinstance(value, (int, float, np.number)):
+        if not isinstance(value, (int, float, np.number, np.ndarray)):
             raise TypeError(f"{typed_view(value)} is no number")
     places = 1 if name in ("exponential", "bernoulli", "geometric") else 2
     allowed, words = _RANGES.get(name, (None, ""))
-    if allowed is not None and len(numbers) == places and not allowed(numbers[-1]):
-        raise ValueError(f"{words}, not {numbers[-1]}")
+    if allowed is not None and len(numbers) == places:
+        wrong = [v for v in np.ravel(numbers[-1]).tolist() if not allowed(v)]
+        if wrong:
+            raise ValueError(f"{words}, not {wrong[0]}")
 
 
 def _drawn(name: str, draw: Callable[..., Any], summary: str) -> None:
@@ -114,7 +116,8 @@ def _drawn(name: str, draw: Callable[..., Any], summary: str) -> None:
         return np.asarray(draw(source, (), *numbers)).item()
 
     def method(self: Tensor, *args: Any) -> Tensor:
-        source, numbers = parts(args)
+        source, given = parts(args)
+        numbers = tuple(map(plain, given))  # of tensors an element for each place
         _check(name, numbers)
         self.array[...] = draw(source, self.array.shape, *numbers)
         return self

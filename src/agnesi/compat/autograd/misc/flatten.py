@@ -40,7 +40,7 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     def unflatten(vector: Any) -> Any:
         parts, at = [], 0
-        if np.shape(vector) != (length,):
+        if np.shape(vector) not in ((length,), (length, 1)):
             raise ShapeError(located(f"unflatten takes a vector of {length} numbers, not "
                                      f"{typed(vector)}"))
         for s in shapes:
