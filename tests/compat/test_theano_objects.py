@@ -68,5 +68,5 @@ def test_updates_and_givens_may_be_iterators():
 def test_a_variable_is_found_among_arrays():
     x = T.dvector("x")
     assert x in [ONES, x] and [THREE, ONES, x].index(x) == 2
-    one = np.float64(1)
-    assert not (ONES == x) and not (one == x) and (THREE != x)
+    for array in (THREE, np.float64(1)):
+        assert array != x and (array == x) is False
