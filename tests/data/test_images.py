@@ -97,5 +97,5 @@ def test_pixels_of_more_bits_keep_their_values_or_their_upper_bits(tmp_path, mon
     assert kept.dtype == ag.int32 and kept.tolist() == [wide.tolist()]
     Image.fromarray(np.array([[0.5, 300.0]], np.float32)).save(tmp_path / "real.tiff")
     assert data.read_image(tmp_path / "real.tiff", "F").tolist() == [[[0.5, 300.0]]]
-    with pytest.raises(ValueError, match=r"real.tiff has pixels of 32 bits: mode='F' keeps"):
+    with pytest.raises(ValueError, match=r"^read_image: \S+real.tiff has pixels of 32 bits: "):
         data.read_image(tmp_path / "real.tiff")

@@ -56,6 +56,8 @@ def read_image(path: str | os.PathLike[str], mode: str = "RGB",
     with open(path, "rb") as file:
         try:
             image = _converted(pillow.open(file), mode, os.fspath(path))
+        except FileFormatError:  # of pixels that the mode cannot keep
+            raise
         except (OSError, SyntaxError, ValueError) as error:
             raise FileFormatError(at(f"{os.fspath(path)} is no image that Pillow reads: {error}")
                                   ) from None
