@@ -315,13 +315,3 @@ def test_what_cannot_be_is_told() -> None:
     assert repr(D.Normal(0.0, 1.0)) == "Normal(loc: float32[], scale: float32[])"
     np.testing.assert_allclose(D.Normal(0.0, 1.0).perplexity(), math.sqrt(2 * math.pi * math.e),
                                rtol=1e-6)
-
-
-def test_a_property_that_fails_tells_what_it_lacks():
-    class Scaled(D.Normal):
-        @property
-        def scaled(self):
-            return self.factor * self.loc
-
-    with pytest.raises(AttributeError, match="factor"):
-        _ = Scaled(0.0, 1.0).scaled

@@ -166,3 +166,18 @@ def test_attributes_that_hide_methods_are_told() -> None:
 
     with pytest.warns(UserWarning, match=r"Net.parameters = \[1\] hides a method"):
         Net()
+
+
+class Mixed:
+    @property
+    def scaled(self) -> Any:
+        return self.factor  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("base, args", [
+    (D.Normal, (0.0, 1.0)), (nn.Linear, (2, 1)), (optim.SGD, ([ag.ones(1, requires_grad=True)],))])
+def test_a_property_that_fails_tells_what_it_lacks(base: Any, args: Any) -> None:
+    found = type("Found", (Mixed, base), {})(*args)
+    with pytest.raises(AttributeError, match="'factor'"):
+        _ = found.scaled
+    assert not hasattr(found, "scaled")

@@ -103,8 +103,6 @@ class Distribution:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            if isinstance(getattr(type(self), name, None), property):
-                object.__getattribute__(self, name)  # raises what it lacks itself
             raise no_attribute("Distribution", name, self)
 
     def __setattr__(self, name: str, value: Any) -> None:

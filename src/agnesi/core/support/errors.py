@@ -283,7 +283,9 @@ _READS = {opcode.opmap.get(name) for name in ("LOAD_ATTR", "LOAD_METHOD", "IMPOR
 
 def no_attribute(owner: str, name: str, instance: object = None) -> AttributeError:
     """The error where a module, or an object of a class, has no such name; other libraries' names
-    are told with what stands for them here."""
+    are told with what stands for them here.  A property that lacks something raises that again."""
+    if instance is not None and hasattr(type(getattr(type(instance), name, None)), "__get__"):
+        object.__getattribute__(instance, name)
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
     reads = instance is None and _reads_attribute(sys._getframe(1))
     told = (reads and namesake(owner, name)) or hint(owner, name)
