@@ -21,7 +21,8 @@ WITHOUT = {
     "tells of types, shapes and memory": """
         broadcast_shapes can_cast finfo get_default_dtype iinfo is_nonzero is_tensor iscomplexobj
         isdtype isrealobj isscalar issubdtype iterable may_share_memory ndim promote_types
-        result_type set_default_dtype shape shares_memory size
+        result_type set_default_dtype shape shares_memory size get_float32_matmul_precision
+        set_float32_matmul_precision
     """,
     "values decide the shape; tests/ops/test_numpy_names.py compares them with a size": """
         nonzero unique_all unique_counts unique_inverse unique_values

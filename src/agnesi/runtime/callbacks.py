@@ -114,6 +114,12 @@ class _Prepared:
         self.views = [_view(np.dtype(dtype), shape) for dtype, shape in types]
 
 
+def _is_list_of(results: Any, target: Any) -> bool:
+    """Return whether results are a list of one array, not the elements of one."""
+    return isinstance(results, list) and len(results) == 1 and (
+        np.shape(results[0]) == target.shape)
+
+
 def _call(callback: _Prepared, bufs: int) -> None:
     places = callback.places.from_address(bufs)
     views = [view(place or 0) for place, view in zip(places, callback.views, strict=True)]
@@ -125,7 +131,7 @@ def _call(callback: _Prepared, bufs: int) -> None:
             view.flags.writeable = False
     results = callback.function(*given)
     targets = views[callback.inputs :]
-    if len(targets) == 1 and not isinstance(results, tuple):
+    if len(targets) == 1 and not (isinstance(results, tuple) or _is_list_of(results, targets[0])):
         results = (results,)
     if len(targets) != len(results or ()):
         raise ValueError(

@@ -37,9 +37,9 @@ from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched, witnessed
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, at, location
-from agnesi.core.support.tracing import is_known, within
+from agnesi.core.support.tracing import is_known, is_tracing, within
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.convert import SCALARS, as_tensor
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While, applied
 
@@ -287,7 +287,7 @@ def traced_cond(chosen: Tensor, then: Function, otherwise: Function,
     closed: list[Any] = []
     for trace, _, leaves in parts:
         with within(trace):
-            ends = [current(as_tensor(y, d)) for y, d in zip(leaves, dtypes, strict=True)]
+            ends = [current(cast(as_tensor(y, d), d)) for y, d in zip(leaves, dtypes, strict=True)]
             ends += [
                 trace.captures[k].now if k in trace.captures else trace.node_of(s.outer)
                 for k, s in changed.items()
@@ -352,13 +352,25 @@ def _branch(f: Function, chosen: Tensor, operands: Sequence[Any]) -> Any:
     return trace, shape, leaves
 
 
+def _gives_way(x: Tensor, other: Tensor) -> bool:
+    """Return whether a result of a declared graph's branch is a known float, the other one not."""
+    return not is_tracing() and _is_constant(x) and not _is_constant(other) and (
+        x.dtype.kind == other.dtype.kind == "f")
+
+
+def _is_constant(x: Tensor) -> bool:
+    return x.node is None or (x.node.op is None and x.node.value is not None)
+
+
 def _agreed(owner: str, paths: Sequence[str], first: Sequence[Any],
             second: Sequence[Any]) -> list[Any]:
-    """The dtype of each result of two branches; Python numbers give way."""
+    """The dtype of each result of two branches; Python numbers give way, and known floats do in a
+    declared graph, whose other floats have the dtype of its variables."""
     dtypes = []
     for path, a, b in zip(paths, first, second, strict=True):
         x, y = as_tensor(a), as_tensor(b)
-        loose = [type(v) in SCALARS or t.weak for v, t in ((a, x), (b, y))]
+        loose = [type(v) in SCALARS or t.weak or _gives_way(t, to) for v, t, to in (
+            (a, x, y), (b, y, x))]
         dtype = y.dtype if loose[0] and (not loose[1] or fits(x.dtype, y.dtype)) else x.dtype
         if not shapes_fit(x.shape, y.shape) or (x.dtype != y.dtype and not any(loose)):
             raise (ShapeError if x.dtype == y.dtype else DTypeError)(
