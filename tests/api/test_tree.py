@@ -69,6 +69,7 @@ def test_a_nest_of_nests_is_turned_inside_out():
     turned = ag.tree.transpose(outer, ag.tree.structure((0, 0)), nest)
     assert turned == ({"x": [1, 3], "y": 5}, {"x": [2, 4], "y": 6})
     assert ag.tree.transpose(ag.tree.structure((0, 0)), None, turned) == nest
+    assert ag.tree.transpose(ag.tree.structure([]), ag.tree.structure({"a": 0}), []) == {"a": []}
     for wrong in ({"x": [(1, 2)], "y": (5, 6)}, {"x": [(1, 2), (3,)], "y": (5, 6)}, [1]):
         with pytest.raises(ValueError, match="transpose"):
             ag.tree.transpose(outer, None, wrong)

@@ -125,7 +125,8 @@ def transpose(outer_treedef: tree.Tree, inner_treedef: tree.Tree | None,
         rows.append(leaves)
     if inner_treedef is None:
         raise ValueError(at("transpose(): a nest without leaves needs inner_treedef"))
-    return inner_treedef.build([outer_treedef.build(column) for column in zip(*rows, strict=True)])
+    columns = list(zip(*rows, strict=True)) or [()] * inner_treedef.leaves
+    return inner_treedef.build([outer_treedef.build(column) for column in columns])
 
 
 def _parts(shape: tree.Tree, nest: Any) -> list[Any]:
