@@ -302,3 +302,24 @@ def test_optimizers_step_when_a_gradient_has_arrived(way: Any) -> None:
         (ag.ones(1, requires_grad=True) * 2).register_post_accumulate_grad_hook(print)
     with pytest.raises(TypeError, match="hook must be a function, not 3"):
         ag.ones(1, requires_grad=True).register_post_accumulate_grad_hook(3)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_a_hook_takes_the_gradients_of_others_away(way: Any) -> None:
+    """What arrives behind it is not added to what it took away."""
+    w, v = (ag.ones(2, requires_grad=True) for _ in range(2))
+
+    def step() -> None:
+        (w * v * 3).sum().backward()
+
+    step()
+    with w.register_post_accumulate_grad_hook(lambda p: [x.zero_grad() for x in (w, v)]):
+        way(step)()
+    assert w.grad is None and v.grad.tolist() == [3.0, 3.0]
+
+
+def test_rows_of_a_table_arrive_as_rows() -> None:
+    table, found = ag.nn.Embedding(4, 2, sparse=True), []
+    table.weight.register_post_accumulate_grad_hook(lambda p: found.append(p.grad.is_sparse))
+    table(ag.tensor([1, 2])).sum().backward()
+    assert found == [True]

@@ -93,16 +93,14 @@ class Hooked:
     def listen(self, node: Node, owner: Tensor | None) -> bool:
         """Return whether there are hooks on the gradient that arrives at a node."""
         return self.any and bool(
-            self.nodes.get(node) or (owner is not None and id(owner) in self.leaves
-                                     and self.leaves[id(owner)][1]))
+            self.nodes.get(node) or (owner is not None and id(owner) in self.leaves and any(
+                type(hook) is not _Behind for hook in self.leaves[id(owner)][1].values())))
 
     def changed(self, node: Node, owner: Tensor | None, g: Tensor) -> Tensor:
         """The gradient that arrives at a node, as the hooks give it on."""
         hooks = [*self.nodes.get(node, {}).values()]
         if owner is not None and id(owner) in self.leaves:
-            held = self.leaves[id(owner)][1]
-            if (reads := current_reads()) is not None:
-                reads.meet(held, f"the hooks of {typed(owner)}")
+            held = self._held(owner)
             hooks += [hook for hook in held.values() if type(hook) is not _Behind]
         for hook in hooks:
             found = call_user(hook, (g,), {}, "a hook", "hook(gradient)")
@@ -115,11 +113,17 @@ class Hooked:
             g = found
         return g
 
+    def _held(self, owner: Tensor) -> dict[int, Hook]:
+        """The hooks of a parameter, which a trace reads."""
+        held = self.leaves[id(owner)][1]
+        if (reads := current_reads()) is not None:
+            reads.meet(held, f"the hooks of {typed(owner)}")
+        return held
 
     def arrived(self, x: Tensor) -> None:
         """Call the hooks that wait for the gradient of a parameter to be in its ``grad``."""
         if id(x) in self.leaves:
-            for hook in [*self.leaves[id(x)][1].values()]:
+            for hook in [*self._held(x).values()]:
                 if type(hook) is _Behind:
                     call_user(hook.function, (x,), {}, "a hook", "hook(parameter)")
 
@@ -170,8 +174,7 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
 def register_post_accumulate_grad_hook(self: Tensor, hook: Hook) -> Handle:
     """Let a function be called whenever ``backward`` has added to the tensor's ``grad``.
 
-    It may use the gradient up, as an optimizer's step does, and set ``grad`` to None, so that not
-    all gradients are there at a time.
+    It may use the gradient up, as an optimizer's step does, and set ``grad`` to None.
 
     :param hook: It takes the tensor.
     :type hook: callable

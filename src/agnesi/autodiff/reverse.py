@@ -354,10 +354,12 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
     there = [target.grad for target, _ in arrived]
     present = [before for before in there if before is not None]
     users = Counter(map(_memory, [*present, *(t for t, _ in arrived)])) if present else {}
-    for (target, g), before in zip(arrived, there, strict=True):
+    for (target, g), held in zip(arrived, there, strict=True):
+        before = target.grad if HOOKED.any else held  # the hooks of others may have taken it away
         if before is None:
             target.grad = apart(g)
-        elif users[_memory(before)] == 1 and _may_change(before) and not STATE.recording:
+        elif before is held and users[_memory(before)] == 1 and _may_change(
+                before) and not STATE.recording:
             before += detach(dense(g))
         else:
             target.grad = before + g
