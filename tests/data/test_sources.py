@@ -111,6 +111,18 @@ def test_what_workers_raise_and_how_late_they_are_is_told():
         data.Subset(PAIRS, np.arange(11) < 3)
 
 
+def test_columns_that_are_numbered_are_taken_by_number(tmp_path):
+    (tmp_path / "x.csv").write_text("1,2,0\n3,4,1\n")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS[:, :3])
+    for target in (2, "2", np.int64(2)):
+        x, y = data.from_frame(frame, target).take([0, 1])
+        assert x.shape == (2, 2) and y.tolist() == ROWS[:2, 2].tolist()
+        x, y = data.read_csv(tmp_path / "x.csv", target, header=None).take([0, 1])
+        assert x.tolist() == [[1, 2], [3, 4]] and y.tolist() == [0, 1]
+    assert data.from_frame(frame, columns=[1, 0])[0][0].tolist() == ROWS[0, [1, 0]].tolist()
+
+
 def test_a_column_of_a_table_has_samples_by_number():
     pandas = pytest.importorskip("pandas")
     column = pandas.Series([1.0, 2.0, 3.0])

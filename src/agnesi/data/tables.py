@@ -16,8 +16,9 @@ from agnesi.data.dataset import TensorDataset
 Path_ = str | os.PathLike[str]
 
 
-def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | None = None,
-               dtype: str = "float32") -> TensorDataset:
+def from_frame(frame: Any, target: str | int | None = None,
+               columns: Sequence[str | int] | None = None, dtype: str = "float32"
+               ) -> TensorDataset:
     """A dataset of a table's columns.
 
     :param frame: Columns by name: a frame of pandas or polars, a pyarrow table, or a dict of
@@ -26,7 +27,7 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
     :param target: The column that is to be predicted; samples are pairs then.  Texts become numbers
         of classes, in order; the dataset's ``classes`` names them.
     :param columns: The columns that samples consist of; all others by default.
-    :type columns: sequence of str, optional
+    :type columns: sequence of str or int, optional
     :param dtype: Of the samples; targets keep theirs.
     :returns: Of a matrix (rows, columns), and a vector of targets.
     :raises KeyError: If there is no such column.
@@ -45,7 +46,8 @@ def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | N
         frame.column_names if hasattr(frame, "column_names") else
         frame if isinstance(frame, Mapping) else frame.columns)}
     there = list(names)
-    chosen = [name for name in there if name != target] if columns is None else list(columns)
+    target = None if target is None else str(target)
+    chosen = [n for n in there if n != target] if columns is None else [*map(str, columns)]
     missing = [name for name in [*chosen, *([] if target is None else [target])]
                if name not in there]
     if missing:
@@ -89,17 +91,18 @@ def _column(frame: Any, name: Any) -> np.ndarray:
     return np.asarray(column)
 
 
-def read_csv(path: Path_, target: str | None = None, columns: Sequence[str] | None = None,
-             dtype: str = "float32", **options: Any) -> TensorDataset:
+def read_csv(path: Path_, target: str | int | None = None,
+             columns: Sequence[str | int] | None = None, dtype: str = "float32", **options: Any
+             ) -> TensorDataset:
     """A dataset of a CSV file with a header: by pandas or pyarrow where installed, else by itself.
 
     Parameters
     ----------
     path : str or os.PathLike
         The file.
-    target : str, optional
+    target : str or int, optional
         The column that is to be predicted.
-    columns : sequence of str, optional
+    columns : sequence of str or int, optional
         The columns that samples consist of; all others by default.
     dtype : str
         Of the samples.
