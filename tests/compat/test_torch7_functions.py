@@ -409,3 +409,16 @@ def test_mistakes_are_told_in_numbers_from_1_and_at_the_users_line(call, told):
 def test_draws_take_a_chance_for_each_place():
     assert torch.Tensor(2).bernoulli(torch.Tensor([0, 1])).array.tolist() == [0, 1]
     np.testing.assert_allclose(torch.Tensor(2).normal(torch.Tensor([1, 9]), 1e-9).array, [1, 9])
+
+
+def test_errors_of_the_users_functions_stay_theirs():
+    def failing(value):
+        raise ValueError("my shape is wrong")
+
+    module = nn.Identity()
+    module.updateOutput = failing
+    x = torch.ones(2)
+    for call in (lambda: x.apply(failing), lambda: x.map(x, lambda a, b: failing(a)),
+                 lambda: module.forward(x)):
+        with pytest.raises(ValueError, match=r"^my shape is wrong"):
+            call()

@@ -70,7 +70,8 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
     if told:
         found = IndexError(at(f"{name}: {told}"))
     elif isinstance(first, ValueError) and any(word in text for word in _SIZES) and any(
-            isinstance(a, View) for a in args) and is_accident(first):
+            isinstance(a, View) for a in args) and is_accident(first) and not (
+            in_user_code(first)):
         found = ValueError(at(f"{_given(name, args)}: the sizes do not fit together"
                               + _HELP.get(name, "")))
     elif located or in_user_code(error):
