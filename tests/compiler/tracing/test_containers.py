@@ -3,6 +3,7 @@
 import collections
 import types
 
+import numpy as np
 import pytest
 
 import agnesi as ag
@@ -286,3 +287,39 @@ def test_one_object_by_two_names(change):
             GLOBAL = None
         found.append(seen)
     assert found[0] == found[1]
+
+
+def test_a_window_that_is_full_is_compiled_after_it_grew():
+    class Meter:
+        def __init__(self):
+            self.window = collections.deque(maxlen=20)
+
+        def step(self, x):
+            loss = (x * x).sum()
+            self.window.append(loss.item())
+            return loss * (sum(self.window) / len(self.window))
+
+    plain, compiled = Meter(), Meter()
+    step = ag.jit(compiled.step)
+    with pytest.warns(RuntimeWarning, match="keeps changing"):
+        for i in range(60):
+            x = ag.tensor([1.0 + i % 7, 2.0])
+            np.testing.assert_allclose(step(x), plain.step(x), rtol=1e-6)
+            np.testing.assert_allclose(compiled.window, plain.window, rtol=1e-6)
+    made = len(step.specialisations)
+    for _ in range(5):
+        step(x)
+    assert len(step.specialisations) == made and step._used is not None
+
+
+def test_all_numbers_of_a_window_are_arguments_when_one_is():
+    window = collections.deque([0.0] * 8, maxlen=8)
+
+    @ag.jit
+    def step(x):
+        window.append(x.sum().item())
+        return x * sum(window)
+
+    for i in range(8):
+        step(ag.tensor([float(i + 1)]))
+    assert len(step.specialisations) <= 3 and list(window) == [1.0, 2, 3, 4, 5, 6, 7, 8]

@@ -23,6 +23,7 @@ from agnesi.compiler.specialization.signatures import (
     kinds_of,
 )
 from agnesi.compiler.specialization.specialization import Version
+from agnesi.compiler.specialization.turns import Turns
 from agnesi.compiler.tracing.argument_facts import IN_SIGNATURES, facts_of
 from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
@@ -43,8 +44,6 @@ MAX_SPECIALIZATIONS = 4
 _MAX_SIGNATURES = 128
 #: Signatures whose version is found at once.
 _MAX_CACHED_SIGNATURES = 1000
-#: So often a signature is compiled anew for what changes besides the arguments.
-_MAX_RECOMPILES = 12
 #: Versions for one signature that differ in what Python decided by values.
 _WAYS_KEPT = 64
 #: So often the value of a place may be another until it is an argument.
@@ -96,10 +95,8 @@ class Versions:
         #: Arguments for which those sizes are numbers of a version each.
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
-        self._turns: dict[Any, int] = {}
-        self._obstacles = 0
-        self._let_go = 0
-        self._disagreed = 0
+        self._turns = Turns()
+        self._obstacles = self._let_go = self._disagreed = 0
         #: What Python was told at each line, for each kind of arguments.
         self._ways: dict[Any, dict[Any, Decision]] = {}
 
@@ -243,7 +240,10 @@ class Versions:
             return False
         taken = self._taken(leaves, tree)
         key = self._key(taken, tree)
-        return self._turns.get(key, 0) >= _MAX_RECOMPILES and self._serving(key, taken) is None
+        if not self._turns.are_many(key) or self._serving(key, taken) is not None:
+            return False
+        made = self._made.get(key, [])[-1:]
+        return not any(self._turns.begin_again(key, v.places) for v in made)
 
     def give_up(self, why: str, instead: str) -> None:
         """Run the function eagerly from now on."""
@@ -303,7 +303,7 @@ class Versions:
         key = next((k for k in older if used.isdisjoint(map(id, self._made[k]))), older[0])
         gone = self._made.pop(key)
         self._served.pop(key, None)
-        self._turns.pop(key, None)
+        self._turns.forget(key)
         self.ready = [v for v in self.ready if v not in gone]
         rest = but_sizes(key)
         if all(but_sizes(k) != rest for k in self._made):
@@ -488,8 +488,7 @@ class Versions:
 
     def _turn(self, key: Any, change: str, weight: int) -> None:
         """Count how often the function read something new; it runs eagerly before long."""
-        self._turns[key] = self._turns.get(key, 0) + weight
-        if self._turns[key] == _MAX_RECOMPILES:
+        if self._turns.count(key, weight):
             warn(f"{self.owner.name} runs eagerly from now on, for it was compiled several times "
                  f"for something that it reads and that keeps changing: {change}. Give it as an "
                  "argument, or keep it in a tensor that is changed in place", RuntimeWarning)

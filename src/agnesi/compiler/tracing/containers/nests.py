@@ -9,7 +9,7 @@ tensors; all else is compared.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -59,8 +59,7 @@ class Nest:
         held = _nest(self.whole, self.whole.now())
         if not _fits(held, self.like):
             held = _nest(self.whole, self.whole.value)
-        for way, value in zip(ways, values, strict=True):
-            held = _with(held, way, value)
+        held = _with(held, list(zip(ways, values, strict=True)))
         if isinstance(self.whole, Contents):
             held = tuple(held.items() if type(held) is dict else held)
         self.whole.put(held)
@@ -219,6 +218,10 @@ def _template(before: Any, now: Any, way: _Way, leaves: list[tuple[_Way, Any]]) 
         return _VARIES
     if not _have_one_shape(before, now) or len(way) > _MAX_DEPTH:
         return MISSING
+    if type(now) is not dict and all([type(v) is float for v in (*before, *now)]):
+        # a window: what is equal now will differ when the others have moved on
+        leaves += [((*way, k), v) for k, v in enumerate(now)]
+        return _built(now, dict.fromkeys(range(len(now)), _VARIES))
     parts = [(k, _template(before[k], now[k], (*way, k), leaves)) for k in _keys(now)]
     if any(part is MISSING for _, part in parts):
         return MISSING
@@ -269,13 +272,15 @@ def _at(held: Any, way: _Way) -> Any:
     return held
 
 
-def _with(held: Any, way: _Way, value: Any) -> Any:
-    """Return a nest with another part; all containers on the way to it are new ones."""
-    if not way:
-        return value
-    key, *rest = way
-    parts = {k: held[k] for k in _keys(held)}
-    return _built(held, {**parts, key: _with(held[key], tuple(rest), value)})
+def _with(held: Any, parts: Sequence[tuple[_Way, Any]]) -> Any:
+    """Return a nest with other parts; all containers on the ways to them are new ones."""
+    if not parts or not parts[-1][0]:
+        return parts[-1][1] if parts else held
+    inner: dict[Any, list[tuple[_Way, Any]]] = {}
+    for (key, *rest), value in parts:
+        inner.setdefault(key, []).append((tuple(rest), value))
+    return _built(held, {
+        k: _with(held[k], inner[k]) if k in inner else held[k] for k in _keys(held)})
 
 
 def _built(like: Any, parts: dict[Any, Any]) -> Any:
