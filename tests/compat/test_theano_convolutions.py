@@ -90,3 +90,10 @@ def test_functions_that_write_in_place_there_are_functions():
     assert theano.function([x], T.inplace.exp_inplace(x))([0.0]).tolist() == [1]
     with pytest.raises(AttributeError, match="no attribute 'exp'"):
         T.inplace.exp  # noqa: B018 - asking for it is what raises
+
+
+def test_borders_may_be_numbers_of_numpy():
+    x, w = T.dtensor4(), T.dtensor4()
+    one, same = (T.nnet.conv2d(x, w, border_mode=n).eval({
+        x: np.ones((1, 1, 3, 3)), w: np.ones((1, 1, 2, 2))}) for n in (np.int64(1), 1))
+    assert one.shape == (1, 1, 4, 4) and (one == same).all()

@@ -19,6 +19,8 @@ def test_an_object_goes_through_a_function_unchanged():
         assert theano.function([o], o)(value) is value
     same, double = theano.function([o, x], [o, x * 2])(held, ONES)
     assert same is held and double.tolist() == [2, 2]
+    with pytest.raises(TypeError, match="takes no value before the call"):
+        theano.function([theano.In(o, value=held)], o)
     found = theano.function([o, theano.In(x, name="v")], {"o": o, "x": x})(v=ONES, o=held)
     assert found["o"] is held and found["x"].tolist() == [1, 1]
 

@@ -382,12 +382,10 @@ class _Outputs:
 
 def _told(i: In) -> list[Any]:
     """An input in our words; several for a sparse matrix."""
-    if isinstance(i.variable, ObjectVariable):
-        return [i.variable]
-    if isinstance(i.variable, SparseVariable):
+    if isinstance(i.variable, (ObjectVariable, SparseVariable)):
         if i.value is not None or i.update is not None:
-            raise TypeError(f"{i.variable!r} is sparse and takes no value before the call")
-        return inputs_of(i.variable)
+            raise TypeError(f"{i.variable!r} is no dense array and takes no value before the call")
+        return inputs_of(i.variable) if isinstance(i.variable, SparseVariable) else [i.variable]
     value = i.value if i.value is None else _fitting(i.value, i.variable, True)
     if isinstance(i.value, SharedVariable):
         value = bare(i.value)

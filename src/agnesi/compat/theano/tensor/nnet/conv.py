@@ -7,6 +7,7 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable, floats, wrapped
+from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import at
 
 
@@ -62,12 +63,12 @@ def _convolved(function: Any, rank: int, x: Any, w: Any, border: Any, stride: An
     elif border == "half":
         padding = tuple(n // 2 for n in spread)
     else:
-        if isinstance(border, str) or not isinstance(border, (int, tuple, list)):
+        if not is_integer(border) and not isinstance(border, (tuple, list)):
             raise ValueError(at(f"conv{rank}d: border_mode must be 'valid', 'full', 'half', a "
                                 f"number or {rank} of them, not {border!r}"
-                                + "; 'half' gives the same size with odd filters" * (
+                                + "; 'half' gives the same size with odd filters" * bool(
                                     border == "same")))
-        padding = border if isinstance(border, int) else tuple(border)
+        padding = int(border) if is_integer(border) else tuple(border)
     if x.dtype != w.dtype:
         kind = F.result_type(x, w)
         x, w = F.astype(x, kind), F.astype(w, kind)
