@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support import memory
+from agnesi.core.storage import memory
 
 
 def _first(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

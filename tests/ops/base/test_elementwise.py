@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.support.silence import _run_silently, silently
 from agnesi.ops.base.convert import _CONSTANTS
-from agnesi.ops.base.elementwise import TABLE, Elementwise, _run_silently, binary, silently
+from agnesi.ops.base.elementwise import TABLE, Elementwise, binary
 from agnesi.ops.elementwise import formula
 
 

@@ -27,9 +27,9 @@ from agnesi.core.support.cached import cached_property
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import DTypeError, ShapeError, at, call_user, typed, user_where
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast, constant
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.control.loop import applied
 
 Rule = Callable[..., Any]

@@ -14,10 +14,11 @@ from agnesi.core.storage.views import element_place
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import SCALARS, as_tensor, cast, written
-from agnesi.ops.base.elementwise import TABLE, silently
+from agnesi.ops.base.elementwise import TABLE
 from agnesi.ops.base.expand import broadcast_to
 
 Method = Callable[..., Any]

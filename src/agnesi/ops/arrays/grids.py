@@ -15,6 +15,7 @@ from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.nonzeros import nonzero
@@ -22,7 +23,6 @@ from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import float_dtype
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.core import shapes
+from agnesi.core.storage import memory
 from agnesi.core.storage.memory_order import has_rows
-from agnesi.core.support import memory
 
 #: Elements from which bits are faster.
 _MIN_BITWISE_ELEMENTS = 1 << 11

@@ -21,6 +21,7 @@ from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
 from agnesi.core.support.foreign import has
+from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -59,10 +60,9 @@ class Cast(Op):
     def perform(self, x: np.ndarray) -> np.ndarray:
         if x.dtype.kind == "c" and self.dtype.kind not in "cb":
             x = x.real
-        with np.errstate(all="ignore"):
-            if self.dtype == dtypes.uint32 and x.dtype in _FLOATS:
-                return _as_uint32(x)
-            return x.astype(self.dtype)
+        if self.dtype == dtypes.uint32 and x.dtype in _FLOATS:
+            return silently(_as_uint32, x)
+        return silently(x.astype, self.dtype)
 
     def lie(self, x: np.ndarray) -> np.ndarray:
         return as_operands(self, x)
@@ -275,8 +275,7 @@ def _converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """What is too large for a float is infinite without a word, as results of operations are."""
     if array.dtype == dtype:
         return array
-    with np.errstate(all="ignore"):
-        return array.astype(dtype, copy=False)
+    return silently(array.astype, dtype, copy=False)
 
 
 def _way_out(x: Any, array: np.ndarray) -> str:
@@ -465,8 +464,7 @@ def _array(scalar: Any, dtype: np.dtype) -> np.ndarray:
     """A Python number in a dtype; too large or small for it are infinity and 0, without a word."""
     if dtype.kind not in "fcV" or scalar == 0 or 1e-4 < abs(scalar) < 6e4:
         return np.asarray(scalar, dtype)  # a number of all dtypes, of which none warns
-    with np.errstate(all="ignore"):
-        return np.asarray(scalar, dtype)
+    return silently(np.asarray, scalar, dtype)
 
 
 def number(scalar: Any, dtype: np.dtype) -> Tensor:

@@ -20,6 +20,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import current_reads, current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.valuedims import refusal
@@ -62,12 +63,8 @@ def made(op: Op, *sizes: Any) -> Tensor:
 
 def constant(value: Any, dtype: np.dtype) -> Tensor:
     """A constant of a graph."""
-    with np.errstate(all="ignore"):
-        found = np.asarray(value, dtype)
+    found = silently(np.asarray, value, dtype)
     return symbol(Node(None, (), found.shape, dtype, value=found))
-
-
-_full = np.errstate(all="ignore")(np.full)
 
 
 def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
@@ -75,7 +72,7 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
     if not is_tracing() and is_static(shape):
         if value == 0 and "-" not in repr(value):
             return wrap(np.zeros(shape, dtype))
-        return wrap(aside(math.prod(shape), _full, shape, value, dtype))
+        return wrap(aside(math.prod(shape), silently, np.full, shape, value, dtype))
     return spread_constant(shape, value, dtype)
 
 

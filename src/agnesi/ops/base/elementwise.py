@@ -8,12 +8,10 @@ reads decides which values a recorded run keeps.
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import importlib
 import inspect
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -30,13 +28,15 @@ from agnesi.core.keywords import NEEDED, refuse
 from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to
+from agnesi.core.storage import memory
 from agnesi.core.storage.memory_order import as_operands, has_rows
-from agnesi.core.support import dtypes, memory
+from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, shown
 from agnesi.core.support.foreign import has
+from agnesi.core.support.silence import THREAD, silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.at_once import node_at_once
 from agnesi.ops.base.convert import OF_NUMBERS, as_tensor, cast, common, constant, pair
@@ -93,45 +93,6 @@ def with_methods(function: Any) -> Binary:
 
 def _method(name: str, function: Any, /, *operands: Any, **keywords: Any) -> Any:
     return LENT.folds()[name](function, *operands, **keywords)
-
-
-def _run_silently(function: Callable[..., Any], *xs: Any, **keywords: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return function(*xs, **keywords)
-
-
-def _silent_runner() -> Callable[..., Any]:
-    """``run(function, *arrays)`` without NumPy's floating-point warnings.
-
-    A context of its own, where NumPy's settings are silent, costs a tenth of what `np.errstate`
-    does.  It cannot be entered twice.
-    """
-    context = contextvars.Context()
-    try:
-        from numpy._core import umath
-
-        context.run(umath._extobj_contextvar.set, umath._make_extobj(all="ignore"))
-    except (ImportError, AttributeError):
-        return _run_silently
-    return context.run
-
-
-class _Local(threading.local):
-    """The runner of this thread; contexts belong to one thread."""
-
-    def __init__(self) -> None:
-        self.run = _silent_runner()
-
-
-_LOCAL = _Local()
-
-
-def silently(function: Any, *xs: Any, **keywords: Any) -> Any:
-    """The result of a pure function of arrays, without floating-point warnings."""
-    try:
-        return _LOCAL.run(function, *xs, **keywords)
-    except RuntimeError:  # inside itself: a finaliser or signal handler that computes
-        return _run_silently(function, *xs, **keywords)
 
 
 def flat() -> None:
@@ -428,7 +389,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
             data = input.array
             if data is not None and data.dtype.kind in kinds:
                 try:
-                    data = _LOCAL.run(
+                    data = THREAD.run(
                         compute if data.size < _MIN_POOLED_ELEMENTS else op.in_pool, data
                     )
                 except RuntimeError:
@@ -474,7 +435,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
             ):
                 try:
                     small = left.size < _MIN_POOLED_ELEMENTS and right.size < _MIN_POOLED_ELEMENTS
-                    data = _LOCAL.run(compute if small else op.in_pool, left, right)
+                    data = THREAD.run(compute if small else op.in_pool, left, right)
                 except (ValueError, RuntimeError):
                     return call(op, (input, other))
                 except MemoryError as error:

@@ -19,10 +19,10 @@ from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.record import record, replace
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import cast
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.movement import permute_dims, reshape
 from agnesi.ops.linearity import LinearOp
 

@@ -15,9 +15,9 @@ from agnesi.core.op import Op
 from agnesi.core.spellings import WATCHED
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE, TRACES
+from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import add_up
 
 F = TypeVar("F", bound=Callable[..., Any])

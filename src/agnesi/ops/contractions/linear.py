@@ -15,10 +15,10 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import add, conjugate
 from agnesi.ops.base.convert import common
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.movement import matrix_transpose, reshape
 from agnesi.ops.contractions.matmul import MATMUL, MIN_LONG_ELEMENTS, dot2, matmul, product_of

@@ -16,15 +16,16 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op
 from agnesi.core.public import apply_to, explain_errors, into, public
-from agnesi.core.support import dtypes, memory
+from agnesi.core.storage import memory
+from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import pair
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import sum_to
 from agnesi.ops.base.movement import matrix_transpose, permute_dims, reshape
 from agnesi.ops.base.reduce import sum as sum_over

@@ -24,9 +24,9 @@ from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, pair
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import flip as flipped
 from agnesi.ops.convolution.conv_choice import Requests, bound, requests

@@ -20,11 +20,11 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, written
 from agnesi.ops.base.creation import filled, made
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.gather.elements import Index, IndexSum, Picked
 from agnesi.ops.base.gather.gather_scatter import (
     ScatterAdd,

@@ -17,11 +17,11 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.indexing.join import pad

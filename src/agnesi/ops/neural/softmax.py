@@ -18,11 +18,11 @@ from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.gather.gather_scatter import located, within
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.base.reduce import Axis, reducer

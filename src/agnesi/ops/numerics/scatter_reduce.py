@@ -16,11 +16,11 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, expand, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.gather.elements import Index, IndexSum
 from agnesi.ops.base.gather.gather_scatter import at_places
 from agnesi.ops.base.movement import reshape

@@ -18,7 +18,8 @@ import numpy as np
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
-from agnesi.core.support import dtypes, memory
+from agnesi.core.storage import memory
+from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results
 from agnesi.core.support.config import LENT, config
 from agnesi.core.support.record import record

@@ -16,12 +16,13 @@ import numpy as np
 from agnesi.core.ir import loops
 from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
-from agnesi.core.support import memory
+from agnesi.core.storage import memory
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.record import record
-from agnesi.ops.base.elementwise import TABLE, silently
+from agnesi.core.support.silence import silently
+from agnesi.ops.base.elementwise import TABLE
 from agnesi.ops.elementwise.formula import _SCALARS, Scalar
 from agnesi.ops.random.noise import _Arrays, _unit
 from agnesi.ops.random.philox import CHUNK, WORD, philox, philox_expr

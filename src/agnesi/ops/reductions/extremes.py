@@ -13,11 +13,11 @@ from agnesi.core.public import apply_to
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.compare import isnan, logical_or
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import with_order
