@@ -577,3 +577,16 @@ def test_training_by_samples(capsys):
     trainer.hookIteration = lambda self, number, error: seen.append((number, error))
     assert trainer.train(samples) < 1e-3 and [n for n, _ in seen] == list(range(1, 11))
     assert seen[-1][1] < seen[0][1] and capsys.readouterr().out.count("current error") == 10
+
+
+@pytest.mark.parametrize(("made", "plain"), [
+    ("ReLU(True)", "ReLU()"), ("ReLU6(True)", "ReLU6()"), ("ELU(1, True)", "ELU(1)"),
+    ("LeakyReLU(True)", "LeakyReLU()"), ("LeakyReLU(0.1, True)", "LeakyReLU(0.1)"),
+    ("Threshold(0, 0, True)", "Threshold(0, 0)"), ("MulConstant(2, True)", "MulConstant(2)"),
+    ("AddConstant(2, inplace=True)", "AddConstant(2)"), ("HardTanh(-1, 1, True)", "HardTanh()"),
+    ("Identity(3, 4)", "Identity()")])
+def test_that_the_input_may_be_overwritten_changes_no_result(made, plain):
+    x = torch.Tensor([[-2.0, 0.5, 3.0]])
+    one, other = (eval(f"nn.{text}") for text in (made, plain))
+    assert (np.asarray(one.forward(x)) == np.asarray(other.forward(x))).all()
+    assert np.asarray(x).tolist() == [[-2.0, 0.5, 3.0]]

@@ -40,9 +40,13 @@ __all__ = [
 
 
 class CAddTable(Module):
-    """The sum of the entries."""
+    """The sum of the entries; that the first is overwritten changes no result."""
 
     _table = True
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
     def compute(self, x: Any) -> Any:
         return functools.reduce(operator.add, x)

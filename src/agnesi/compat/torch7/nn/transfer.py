@@ -39,37 +39,20 @@ __all__: list[str] = [
 ]
 
 
-def _simple(name: str, compute: Any, summary: str) -> None:
-    made = type(name, (Module,), {"__doc__": summary, "__module__": __name__,
-                                  "compute": lambda self, x: compute(x)})
-    globals()[name] = made
-    __all__.append(name)
-
-
-for _name, _compute, _summary in (
-        ("Tanh", ag.tanh, "The hyperbolic tangent."), ("Sigmoid", ag.sigmoid, "The sigmoid."),
-        ("ReLU", ag.relu, "The larger of x and 0."), ("Abs", ag.abs, "Absolute values."),
-        ("Exp", ag.exp, "Exponentials."), ("Log", ag.log, "Logarithms."),
-        ("Square", ag.square, "Squares."), ("Sqrt", ag.sqrt, "Square roots."),
-        ("ReLU6", F.relu6, "x between 0 and 6."),
-        ("LogSoftMax", lambda x: ag.log_softmax(x, axis=_classes(x)),
-         "Logarithms of SoftMax.")):
-    _simple(_name, _compute, _summary)
-
-
-def _classes(x: Any) -> int:
-    """The axis of classes: the last of vectors, the first behind a batch of images."""
-    return -1 if x.ndim in (1, 2) else -3
-
-
 class With(Module):
     """A module of numbers that its constructor takes, as attributes ``given``."""
 
     names: tuple[str, ...] = ()
     defaults: tuple[Any, ...] = ()
+    #: Whether the last argument may say that the input is overwritten, which changes no result.
+    takes_inplace = False
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__()
+        if self.takes_inplace and args and isinstance(args[-1], bool):
+            args = args[:-1]
+        elif self.takes_inplace:
+            named.pop("inplace", None)
         values = dict(zip(self.names, (*args, *self.defaults[len(args):]), strict=False)) | named
         if len(args) > len(self.names) or set(values) != set(self.names):
             given = [*map(typed_view, args), *(f"{k}=" for k in named)]
@@ -84,6 +67,31 @@ class With(Module):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
+
+
+def _classes(x: Any) -> int:
+    """The axis of classes: the last of vectors, the first behind a batch of images."""
+    return -1 if x.ndim in (1, 2) else -3
+
+
+def _simple(name: str, compute: Any, summary: str) -> None:
+    own = {"__doc__": summary, "__module__": __name__, "compute": lambda self, x: compute(x)}
+    in_place = name in ("ReLU", "ReLU6")
+    made = type(name, (With,), {**own, "takes_inplace": True}) if in_place else type(
+        name, (Module,), own)
+    globals()[name] = made
+    __all__.append(name)
+
+
+for _name, _compute, _summary in (
+        ("Tanh", ag.tanh, "The hyperbolic tangent."), ("Sigmoid", ag.sigmoid, "The sigmoid."),
+        ("ReLU", ag.relu, "The larger of x and 0."), ("Abs", ag.abs, "Absolute values."),
+        ("Exp", ag.exp, "Exponentials."), ("Log", ag.log, "Logarithms."),
+        ("Square", ag.square, "Squares."), ("Sqrt", ag.sqrt, "Square roots."),
+        ("ReLU6", F.relu6, "x between 0 and 6."),
+        ("LogSoftMax", lambda x: ag.log_softmax(x, axis=_classes(x)),
+         "Logarithms of SoftMax.")):
+    _simple(_name, _compute, _summary)
 
 
 class SoftMax(Module):
@@ -166,6 +174,7 @@ class HardTanh(With):
     """x between two numbers."""
 
     names, defaults = ("min_val", "max_val"), (-1, 1)
+    takes_inplace = True
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -203,6 +212,7 @@ class Threshold(With):
     """x above a threshold, else a number."""
 
     names, defaults = ("threshold", "val"), (1e-6, 0)
+    takes_inplace = True
 
     def compute(self, x: Any) -> Any:
         return ag.where(x > self.threshold, x, self.val)
@@ -212,6 +222,7 @@ class ELU(With):
     """x, or ``alpha * (exp(x) - 1)`` below zero."""
 
     names, defaults = ("alpha",), (1,)
+    takes_inplace = True
 
     def compute(self, x: Any) -> Any:
         return F.elu(x, self.alpha)
@@ -221,6 +232,7 @@ class LeakyReLU(With):
     """x, or a share of it below zero."""
 
     names, defaults = ("negval",), (0.01,)
+    takes_inplace = True
 
     def compute(self, x: Any) -> Any:
         return F.leaky_relu(x, self.negval)
@@ -239,6 +251,7 @@ class MulConstant(With):
     """x times a number."""
 
     names = ("constant",)
+    takes_inplace = True
 
     def compute(self, x: Any) -> Any:
         return x * self.constant
@@ -248,13 +261,17 @@ class AddConstant(With):
     """x plus a number."""
 
     names = ("constant",)
+    takes_inplace = True
 
     def compute(self, x: Any) -> Any:
         return x + self.constant
 
 
 class Identity(Module):
-    """The input."""
+    """The input; arguments are those of the module in whose place it stands."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__()
 
     def compute(self, x: Any) -> Any:
         return x
