@@ -232,12 +232,13 @@ class Trainer(Written):
         if self.schedule is not None and self.schedule_every == "step":
             hooks.insert(0, self._follow)
         begun = self.step
-        for args in map(self._parts, loader):
+        for batch in loader:
+            args = batch if type(batch) is tuple and len(batch) > 1 else self._parts(batch)
             if accumulates:
                 self.train_batch(*args)
             else:
                 (whole if size is None or len(args[-1]) == size else rest)(*args)
-            self.step += 1
+            object.__setattr__(self, "step", self.step + 1)  # unchecked: it is no user's write
             for hook in hooks:
                 hook(self)
             if self.stop is not None:
