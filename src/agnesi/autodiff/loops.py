@@ -190,6 +190,8 @@ def _scan_jvp(op: Scan, ts: Any, y: Any, *xs: Tensor) -> Any:
         first, last = op.sequences, op.sequences + op.carries
         moved = [i for i in range(op.carries) if flags[first + i]]
         rows = [i for i in range(op.carries, op.carries + op.stacked) if found[i] is not None]
+        if not (moved or rows):
+            return [None] * op.outputs if op.outputs > 1 else None
         new = [zeros_like(results[i]) if found[i] is None else found[i] for i in moved]
         outputs = [*results[: op.carries], *new, *(found[i] for i in rows),
                    *results[op.carries + op.stacked:]]

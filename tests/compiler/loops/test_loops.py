@@ -846,3 +846,19 @@ def test_python_decides_in_bodies_by_what_they_leave_alone():
         assert run(x) == compiled(x) == expected
     with pytest.raises(ag.TraceError, match="ones"):
         ag.jit(lambda x: ag.scan(grown, ag.tensor(0.0), x)[0])(x)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_tangents_of_the_gradient_of_a_loop_that_reads_no_carry(compiled):
+    def f(x, y):
+        return (ag.scan(lambda c, u: (ag.tanh(y), u), y, x, reverse=True)[1] * 3).sum()
+
+    def slopes(x, y):
+        a, b = ag.grad(f, (0, 1))(x, y)
+        return a.sum() + b
+
+    def g(x, y):
+        return ag.jvp(slopes, (x, y), (ag.ones_like(x), ag.ones_like(y)))
+
+    value, slope = (ag.jit(g) if compiled else g)(ag.zeros(1), ag.zeros(()))
+    assert value.item() == 3 and slope.item() == 0
