@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from opcode import opmap
 from typing import Any, ClassVar
+
+import numpy as np
 
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, location, user_where
@@ -194,6 +196,16 @@ class Op:
 
     def __repr__(self) -> str:
         return self.label()
+
+
+def separate(found: Any, outputs: int) -> Sequence[Any]:
+    """What a user's operation returned, result by result.
+
+    Where it has one result, a list of one array is that array, and any other list is one itself.
+    """
+    if outputs == 1 and isinstance(found, list):
+        return found if len(found) == 1 and isinstance(found[0], np.ndarray) else (found,)
+    return found if isinstance(found, (tuple, list)) else (found,)
 
 
 def check_result(found: Any, shape: Any, dtype: Any) -> None:

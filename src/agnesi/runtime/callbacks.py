@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.op import check_result
+from agnesi.core.op import check_result, separate
 from agnesi.core.support.record import record
 
 Signature = tuple[tuple[str, tuple[int, ...]], ...]
@@ -114,12 +114,6 @@ class _Prepared:
         self.views = [_view(np.dtype(dtype), shape) for dtype, shape in types]
 
 
-def _is_list_of(results: Any, target: Any) -> bool:
-    """Return whether results are a list of one array, not the elements of one."""
-    return isinstance(results, list) and len(results) == 1 and (
-        np.shape(results[0]) == target.shape)
-
-
 def _call(callback: _Prepared, bufs: int) -> None:
     places = callback.places.from_address(bufs)
     views = [view(place or 0) for place, view in zip(places, callback.views, strict=True)]
@@ -131,13 +125,10 @@ def _call(callback: _Prepared, bufs: int) -> None:
             view.flags.writeable = False
     results = callback.function(*given)
     targets = views[callback.inputs :]
-    if len(targets) == 1 and not (isinstance(results, tuple) or _is_list_of(results, targets[0])):
-        results = (results,)
-    if len(targets) != len(results or ()):
-        raise ValueError(
-            f"it returned {len(results or ())} arrays where {len(targets)} were declared"
-        )
-    for target, result in zip(targets, results or (), strict=True):
+    results = separate(results, len(targets)) if targets else results or ()
+    if len(targets) != len(results):
+        raise ValueError(f"it returned {len(results)} arrays where {len(targets)} were declared")
+    for target, result in zip(targets, results, strict=True):
         value = np.asarray(result)
         check_result(value, target.shape, target.dtype)
         target[...] = value

@@ -318,6 +318,15 @@ def test_a_list_is_one_result_where_one_is_declared(way):
     assert way(doubled)(ag.ones(3)).tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit])
+@pytest.mark.parametrize("declared", [{"like": 0}, {}])
+@pytest.mark.parametrize("held", [lambda y: y, lambda y: [y], lambda y: (y,)])
+def test_an_array_in_a_list_or_a_tuple_is_the_one_result(held, declared, way):
+    doubled = ag.op(lambda x: held(2 * x), **declared)
+    for n in (1, 3):
+        assert way(doubled)(ag.ones(n)).tolist() == [2] * n
+
+
 @pytest.mark.parametrize("told, text", [
     (((3,), "floot"), "infer of .*unsupported dtype 'floot'"),
     (((-1,), "float64"), "for its result, such as"),

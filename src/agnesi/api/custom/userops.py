@@ -231,7 +231,7 @@ def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ..
 
 
 def _results(op: Any, value: Any) -> list[np.ndarray]:
-    several = value if isinstance(value, tuple | list if op.outputs > 1 else tuple) else (value,)
+    several = core.separate(value, op.outputs)
     if len(several) != op.outputs:
         raise TypeError(
             f"perform returned {len(several)} results, but {op.name} has outputs={op.outputs}"

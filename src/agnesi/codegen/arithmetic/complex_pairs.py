@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Value, const, i64, vector
 from agnesi.core.ir.kernels import Buffer
 from agnesi.core.ir.loops import Affine, Expr
 
 Pair = tuple[Value, Value]
-#: The dtype of a part, and how many there are.
-PARTS = {"complex64": ("float32", 2), "complex128": ("float64", 2)}
-_PART = {"complex64": "float", "complex128": "double"}
+#: The dtype of one of the two parts.
+PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def load(scope: Any, number: Expr) -> Pair:
@@ -25,7 +25,7 @@ def load(scope: Any, number: Expr) -> Pair:
 
 
 def _load(scope: Any, buffer: Buffer, at: Affine, varies: bool) -> Pair:
-    b, type_, item = scope.b, _PART[buffer.dtype.name], buffer.dtype.itemsize // 2
+    b, type_, item = scope.b, scalars.register(PARTS[buffer.dtype.name]), buffer.dtype.itemsize // 2
     if not varies:
         address = _address(scope, type_, buffer, at)
         return b.load(type_, address, item), b.load(type_, b.gep(type_, address, i64(1)), item)
@@ -47,7 +47,7 @@ def _load(scope: Any, buffer: Buffer, at: Affine, varies: bool) -> Pair:
 
 def store(scope: Any, buffer: Buffer, at: Affine, value: Expr) -> None:
     """Write a complex number, given by its parts."""
-    b, type_, item = scope.b, _PART[buffer.dtype.name], buffer.dtype.itemsize // 2
+    b, type_, item = scope.b, scalars.register(PARTS[buffer.dtype.name]), buffer.dtype.itemsize // 2
     if not scope.varies(at):
         address = _address(scope, type_, buffer, at)
         re, im = (scope.value(a) for a in value.args)

@@ -430,7 +430,8 @@ class Scope:
                 continue
             if guess(buffer.nbytes) < self.b.module.target.costs.ahead_bytes:
                 continue
-            dtype, parts = complex_pairs.PARTS.get(value.dtype, (value.dtype, 1))
+            dtype = complex_pairs.PARTS.get(value.dtype, value.dtype)
+            parts = 1 if dtype == value.dtype else 2
             first = self.address(dtype, buffer, at * parts)
             for line in range(0, self.lanes * size, 64):
                 distance = i64((step * _PREFETCH_ITERATIONS + line // size) * parts)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Attributes
-from agnesi.compiler.tracing.places import HOOKED
+from agnesi.compiler.tracing.places import HOOKED, is_builtin
 from agnesi.compiler.tracing.process.files import FILES
 from agnesi.compiler.tracing.process.said import LOGS
 from agnesi.core.support.config import MODE, switched
@@ -19,7 +19,7 @@ from agnesi.core.support.undo import Block
 
 _LOCK = threading.RLock()
 _ABSENT: Any = object()
-_IMMUTABLE, _HEAP = 1 << 8, 1 << 9
+_IMMUTABLE = 1 << 8
 
 #: Classes with hooks: which traces want them, and what the classes had of their own.
 _HOOKED: dict[type, tuple[dict[int, bool], dict[str, Any]]] = {}
@@ -29,7 +29,7 @@ def hook(kind: type, user: object) -> bool:
     """Make a class report reads and writes, until ``unhook`` of the same user; False where it
     cannot.
     """
-    if not kind.__flags__ & _HEAP or kind.__flags__ & _IMMUTABLE:
+    if is_builtin(kind) or kind.__flags__ & _IMMUTABLE:
         return False
     with _LOCK:
         kind = next((k for k in kind.__mro__ if k in _HOOKED), kind)

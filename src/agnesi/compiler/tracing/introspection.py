@@ -5,6 +5,7 @@ Which of it code asks is told by the names that it has; the answers are asked ag
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
@@ -43,4 +44,4 @@ def questions(things: Callable[[], list[Any]], names: AbstractSet[str]
         for kind, some in _QUESTIONS.items():
             if isinstance(thing, kind):
                 for name in asked & some.keys():
-                    yield thing, name, lambda ask=some[name], t=thing: ask(t)  # type: ignore
+                    yield thing, name, functools.partial(some[name], thing)

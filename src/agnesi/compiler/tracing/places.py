@@ -329,7 +329,7 @@ class Definition(Place):
         #: Names that were looked for and that no class has.
         self.absent: set[str] = set()
         self.order, self.called = kind.__mro__, kind.__name__
-        self.parts = [part for part in kind.__mro__ if not _is_builtin(part)]
+        self.parts = [part for part in kind.__mro__ if not is_builtin(part)]
         for part in self.parts:
             self.names.update({
                 (part, name): value for name, value in vars(part).items()
@@ -450,7 +450,8 @@ def describe_value(value: Any) -> str:
     return text if 0 < len(text) < 60 else f"a {type(value).__name__}"
 
 
-def _is_builtin(kind: type) -> bool:
+def is_builtin(kind: type) -> bool:
+    """Return whether a class was not made at run time."""
     return not kind.__flags__ & (1 << 9)  # Py_TPFLAGS_HEAPTYPE
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.containers.contents import NAMESPACES
+from agnesi.compiler.tracing.places import is_builtin
 from agnesi.core.support.exports import module_of
 from agnesi.core.tensor import Tensor
 
@@ -97,8 +98,6 @@ def inside(value: Any) -> Iterator[tuple[Any, Any]]:
 
 #: Classes of Python's module ``types`` itself.
 _OF_TYPES = frozenset(vars(types))
-#: The flag of classes that are made at run time.
-_HEAP_TYPE = 1 << 9
 
 
 def tells(kind: type) -> bool:
@@ -110,7 +109,7 @@ def is_users(kind: type) -> bool:
     """Return whether a class, perhaps one of exceptions or of classes, is the user's."""
     module = module_of(kind)
     if module in ("builtins", "types"):  # where code without a name made it, too
-        return bool(kind.__flags__ & _HEAP_TYPE) and kind.__name__ not in _OF_TYPES
+        return not is_builtin(kind) and kind.__name__ not in _OF_TYPES
     return module.startswith(_OWN_OBJECTS) or module.partition(".")[0] not in _LIBRARIES
 
 

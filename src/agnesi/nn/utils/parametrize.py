@@ -200,12 +200,10 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
     if leave_parametrized:
         with no_grad():
             value = wrap(np.array(getattr(module, tensor_name).array))
-        if value.shape == original.shape and value.dtype == original.dtype:
-            with no_grad():
-                assign(original, value)
-            value = original  # the one that optimizers know
-        else:
-            value._requires_grad = original.requires_grad
+            if (value.shape, value.dtype) == (original.shape, original.dtype):
+                value = assign(original, value)  # the one that optimizers know
+            else:
+                value._requires_grad = original.requires_grad
     held(module, tensor_name, value)
     del vars(module)["parametrizations"][tensor_name]
     if not len(vars(module)["parametrizations"]):

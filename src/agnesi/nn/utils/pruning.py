@@ -19,6 +19,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.utils.computed import compute, held, is_computed
+from agnesi.nn.utils.weights import no_parameter
 
 #: Where a module keeps how its parameters are pruned.
 METHODS = "_pruned"
@@ -104,9 +105,7 @@ class BasePruningMethod:
         known = vars(module).get(METHODS, {})
         orig = getattr(module, name, None)
         if not isinstance(orig, Tensor) or (name not in known and is_computed(module, name)):
-            raise ValueError(at(f"{cls.__name__}: {type(module).__name__} has no parameter {name!r}"
-                                " that is not computed already, but "
-                                f"{[n for n, _ in module.named_parameters()]}"))
+            raise no_parameter(module, name, cls.__name__)
         with no_grad():
             if name in known:
                 before = known[name]

@@ -62,10 +62,14 @@ def spectral_share(weight: Tensor, u: Tensor, v: Tensor, dim: int) -> Tensor:
 def _weight(module: Module, name: str, what: str) -> Any:
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor) or is_computed(module, name):
-        raise ValueError(at(f"{what}: {type(module).__name__} has no parameter {name!r} that is "
-                            "not computed already, but "
-                            f"{[n for n, _ in module.named_parameters()]}"))
+        raise no_parameter(module, name, what)
     return weight
+
+
+def no_parameter(module: Module, name: str, what: str) -> ValueError:
+    """The error where a module has no such parameter, or computes it already."""
+    return ValueError(at(f"{what}: {type(module).__name__} has no parameter {name!r} that is not "
+                         f"computed already, but {[n for n, _ in module.named_parameters()]}"))
 
 
 def _of_length(module: Any, name: str, dim: int | None) -> Tensor:

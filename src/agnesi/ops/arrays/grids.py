@@ -28,7 +28,7 @@ from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.join import stack
-from agnesi.ops.indexing.ranges import arange, eye, linspace
+from agnesi.ops.indexing.ranges import arange, eye, linspace, strong_dtypes
 
 #: What a number of a geometric sequence takes.
 _GEOMETRIC_NANOSECONDS = 20
@@ -277,9 +277,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 def _of_ends(*ends: Any) -> np.dtype:
     """The dtype of floating or complex tensors and floats of NumPy among two ends, or the default
     one."""
-    found = [x.dtype for x in ends if isinstance(x, (np.generic, np.ndarray)) or (
-        isinstance(x, Tensor) and not x.weak)]
-    inexact = [kind for kind in found if dtypes.is_inexact(kind)]
+    inexact = [kind for kind in strong_dtypes(*ends) if dtypes.is_inexact(kind)]
     kind = functools.reduce(dtypes.promote, inexact) if inexact else float_dtype(None)
     complex_ = any(as_tensor(x).dtype.kind == "c" for x in ends)
     return dtypes.complex_of(dtypes.real_of(kind)) if complex_ else kind

@@ -300,12 +300,16 @@ def _end(x: Any) -> Tensor:
     return cast(x, dtypes.float64)
 
 
+def strong_dtypes(*ends: Any) -> list[np.dtype]:
+    """The dtypes of those ends that have one: arrays and numbers of NumPy, and tensors."""
+    return [end.dtype for end in ends if isinstance(end, (np.generic, np.ndarray)) or (
+        isinstance(end, Tensor) and not end.weak)]
+
+
 def of_ends(*ends: Any) -> Any:
     """The dtype that floats of NumPy and float tensors among the ends of a range have; None without
     any."""
-    found = [end.dtype for end in ends if isinstance(end, (np.generic, np.ndarray)) or (
-        isinstance(end, Tensor) and not end.weak)]
-    floats = [d for d in found if d.kind in "fV"]
+    floats = [d for d in strong_dtypes(*ends) if d.kind in "fV"]
     return functools.reduce(dtypes.promote, floats) if floats else None
 
 

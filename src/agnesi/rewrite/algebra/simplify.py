@@ -27,6 +27,7 @@ rule, rewriter = BOOK.rule, BOOK.rewriter
 a, b, c, x = variables("a b c x")
 _LARGEST_POWER = 16
 
+
 def is_real(**nodes: Node) -> bool:
     """Return whether numbers are real: a complex one over zero is NaN, and stays so."""
     return all(x.dtype.kind != "c" for x in nodes.values())

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import io
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.process.meanwhile import Meanwhile
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import location, ours, user_where
@@ -83,35 +83,17 @@ def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = 
     _say(functools.partial(warnings.warn_explicit, **told, registry=registry))
 
 
-class _Logs:
-    """Loggers that hand their records to the traces of this process, while there are any."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._users: set[int] = set()
-        self._own: Any = None
-
-    def begin(self, user: Any) -> None:
-        """Listen for a trace; nothing where the program has no logs."""
-        logging: Any = sys.modules.get("logging")
-        with self._lock:
-            if logging is None or not hasattr(logging, "Logger"):
-                return
-            self._users.add(id(user))
-            if self._own is None:
-                self._own = logging.Logger.handle
-                logging.Logger.handle = functools.partialmethod(_handle, self._own)
-
-    def end(self, user: Any) -> None:
-        """Listen no longer; to be called again where it was interrupted."""
-        with self._lock:
-            self._users.discard(id(user))
-            if self._own is not None and not self._users:
-                sys.modules["logging"].Logger.handle = self._own
-                self._own = None
+def _listen() -> Callable[[], None] | None:
+    """Let loggers hand their records to the traces of this process; nothing where it has none."""
+    logging: Any = sys.modules.get("logging")
+    if logging is None or not hasattr(logging, "Logger"):
+        return None
+    own = logging.Logger.handle
+    logging.Logger.handle = functools.partialmethod(_handle, own)
+    return functools.partial(setattr, logging.Logger, "handle", own)
 
 
-LOGS = _Logs()
+LOGS = Meanwhile(_listen)
 
 
 def _handle(logger: Any, plainly: Any, record: Any) -> None:
