@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from agnesi.codegen.kernels.gemm import (  # noqa: E402
 from agnesi.codegen.kernels.gemm.operands import element_bytes  # noqa: E402
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64  # noqa: E402
 from agnesi.codegen.llvm.instructions import prefetch  # noqa: E402
-from agnesi.core.target import Target  # noqa: E402
+from agnesi.core.target import Costs, Target  # noqa: E402
 
 Compiled = tuple[GemmPlan, Callable[..., None]]
 _KEEP: list[object] = []
@@ -90,7 +91,7 @@ def _produced(
     return Operand(load)
 
 
-def _build(spec: GemmSpec, kind: str = "store", vector_bits: int = 512, **caches: int) -> Compiled:
+def _build(spec: GemmSpec, kind: str = "store", vector_bits: int = 512, **caches: Any) -> Compiled:
     chosen = plan(spec, Target(vector_bits, **caches))
     module = Module(Target(512))
     pointers = [("ptr noalias", name) for name in "abcx"]
@@ -128,7 +129,7 @@ def _check(
     kind: str = "store",
     cuts: tuple[float, ...] = (),
     vector_bits: int = 512,
-    **caches: int,
+    **caches: Any,
 ) -> None:
     rng = np.random.default_rng(spec.m * 10007 + spec.n * 101 + spec.k)
     dtype = np.dtype(spec.dtype)
@@ -365,6 +366,22 @@ def test_strips(size: tuple[int, int, int], transposed: str, vector_bits: int) -
     if size[2] < 100:
         spec = GemmSpec(*size, batch=2, a_strides=(1, size[0]), dtype="float64")
         _check(spec, "store", cuts=(0.4,), vector_bits=vector_bits, **caches)
+
+
+@pytest.mark.parametrize("size", [(330, 211, 260), (70, 300, 900), (650, 520, 20)], ids=str)
+@pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
+def test_a_third_level_cache_as_far_as_memory(size: tuple[int, int, int], transposed: str) -> None:
+    """A transposed A, a large B of whole lines and large results of short sums: what is read twice
+    is packed where the second-level cache ends, not where memory begins."""
+    spec = _layout(*size, "a" in transposed, "b" in transposed)
+    caches = {"l1": 32768, "l2": 1 << 18, "l3": 1 << 26}
+    far = {**caches, "costs": Costs(l3_cycles=600)}
+    chosen = plan(spec, Target(512, **far))
+    if size[2] == 20:
+        assert chosen.form == "strip" and chosen.early
+    elif "a" in transposed or (size[2] == 900 and not transposed):
+        assert chosen.form == "strip" and (chosen.block_tiles > 1) == ("a" in transposed)
+    _check(spec, "update", cuts=(0.3, 0.6), **far)
 
 
 @pytest.mark.parametrize("transposed", ["", "a", "b"])

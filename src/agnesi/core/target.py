@@ -35,6 +35,7 @@ class Costs:
     :ivar reread_bytes, sums_bytes: Size of rows from which summing them on the way costs less than
         reading them again, and of the sums of a part, which stay in the second-level cache.
     :ivar private_bytes: Size of an accumulator of which loops keep several copies, at most.
+    :ivar l3_cycles: Cycles until a line that nobody prefetched comes from the third-level cache.
     :ivar bytes_per_operation, multiply_adds_per_operation: Bytes moved, and multiply-adds done, in
         the time of a scalar operation.
     """
@@ -50,6 +51,7 @@ class Costs:
     reread_bytes: int = 1 << 20
     sums_bytes: int = 128 << 10
     private_bytes: int = 8 << 10
+    l3_cycles: int = 50
     bytes_per_operation: int = 4
     multiply_adds_per_operation: int = 8
 

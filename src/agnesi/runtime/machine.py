@@ -18,10 +18,13 @@ from agnesi.core.ir import foreign
 from agnesi.core.support import host
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.forks import unforked
-from agnesi.core.target import Target
+from agnesi.core.target import Costs, Target
 from agnesi.runtime import diskcache, elf, llvm, units
 
 _shared: weakref.WeakValueDictionary[tuple[str, int], elf.Image] = weakref.WeakValueDictionary()
+
+#: Intel's server processors of which all cores share a third-level cache across a mesh.
+_MESH = frozenset(("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"))
 
 
 @functools.cache
@@ -51,7 +54,7 @@ def _described(text: bytes) -> Target:
     """The target that was kept as text."""
     cpu, features, *numbers = text.decode().split("\n")
     bits, l1, l2, l3 = map(int, numbers)
-    return Target(bits, l1, l2, l3, cpu, features)
+    return Target(bits, l1, l2, l3, cpu, features, costs=_costs(cpu))
 
 
 class Code:
@@ -251,7 +254,16 @@ def _llvmlite_version() -> str:
 
 def _ask_llvm() -> Target:
     cpu, flat, features = llvm.host()
-    return Target(_vector_bits(features), *host.cache_sizes(), cpu, flat)
+    return Target(_vector_bits(features), *host.cache_sizes(), cpu, flat, costs=_costs(cpu))
+
+
+def _costs(cpu: str) -> Costs:
+    """Costs by LLVM's name of a processor.
+
+    A chain of dependent reads in 4 to 128 MB took 210 to 280 ns a read on an Emerald Rapids with
+    2 MB and 300 MB of caches, and 17 to 47 ns in 0.5 to 1.5 MB.
+    """
+    return Costs(l3_cycles=600) if cpu in _MESH else Costs()
 
 
 def _vector_bits(features: Mapping[str, bool]) -> int:

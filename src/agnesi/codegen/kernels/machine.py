@@ -6,6 +6,9 @@ from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import record
 from agnesi.core.target import Target
 
+#: Cycles to the third-level cache from which it is no nearer than memory.
+_FAR_CYCLES = 200
+
 
 @record
 class Machine:
@@ -13,7 +16,8 @@ class Machine:
     code.
 
     ``code`` is the penalty for code per accumulator, a fraction of the run time; ``shared`` says
-    that convolutions share functions.
+    that convolutions share functions.  ``far_l3`` says that the third-level cache is as
+    far as memory, so that nothing should be read from it twice.
     """
 
     lanes: int
@@ -24,6 +28,7 @@ class Machine:
     l3: int
     code: float = FAST_RUN.code_weight
     shared: bool = False
+    far_l3: bool = False
 
     @property
     def unit(self) -> float:
@@ -35,11 +40,19 @@ class Machine:
         """Whether there are too few registers for high tiles that are one vector wide."""
         return self.registers < 32
 
+    @property
+    def packs_blocks(self) -> bool:
+        """Whether products pack blocks of a transposed operand, which pass by a panel of the other
+        one in the first-level cache.
+        """
+        return self.wide_tiles or self.far_l3
+
 
 def machine_for(target: Target, itemsize: int, policy: CompilePolicy) -> Machine:
     """Return what counts of a target for elements of so many bytes."""
+    far = target.costs.l3_cycles >= _FAR_CYCLES
     return Machine(target.lanes(itemsize), itemsize, target.registers, target.l1, target.l2,
-                   target.l3, policy.code_weight, policy.shared_kernels)
+                   0 if far else target.l3, policy.code_weight, policy.shared_kernels, far)
 
 
 def unit_cycles(lanes: int, itemsize: int) -> float:

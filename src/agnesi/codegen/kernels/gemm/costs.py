@@ -51,9 +51,13 @@ def open_tiles(spec: GemmSpec, machine: Machine) -> Cut:
 
 
 def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
-    """Tiles for strips of A that lie in a cache: narrow and tall ones read least of B."""
+    """Tiles for strips of A that lie in a cache: narrow and tall ones read least of B; two vectors
+    wide and as high as registers allow where the third-level cache is far.
+    """
     if machine.wide_tiles:
         return best_tiles(spec, machine, same_rows=True)
+    if machine.far_l3:
+        return _tile_cut(spec, machine, 2, (machine.registers - 3) // 2, True)
     return _tile_cut(spec, machine, 1, TALL_TILE_ROWS, True)
 
 

@@ -60,8 +60,11 @@ _L1_PANEL_SHARE, _L2_TILES_SHARE = 0.5, 0.4
 _MIN_CACHED_K = 128
 #: Rows of a work unit, or of several at once.
 _STRIP_ROWS = 512
-#: Size of a result, in second-level caches, from which one row of tiles is finished at a time.
+#: Size of a result, in second-level caches, from which one row of tiles is finished at a time (one
+#: such cache where the third-level cache is as far as memory).
 _MIN_FLAT_L2 = 8
+#: There, size of a transposed A, in first-level caches, from which it is packed.
+_FAR_L3_L1 = 6
 #: Vectors of a line of such results.
 _MIN_FLAT_VECTORS = 8
 _MIN_STRIP_K = 1024  # k from which A in whole lines goes in strips, although B would do
@@ -165,6 +168,8 @@ def _tile_plan(
         return _flat_plan(spec, swapped, machine, long_epilogue)
     if static and _is_large(spec, machine):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
+    if fixed and _is_far_b(spec, machine):
+        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
         return cost, replace(chosen, early=chosen.calls)
@@ -230,7 +235,7 @@ def _strip_plan(
     """A large A in strips of rows, along panels of B that stay in a cache; ``large`` says that
     panels over all of k do not fit into one.
     """
-    by_panels = large and machine.wide_tiles and spec.a_strides[1] != 1  # A is packed anyway
+    by_panels = large and machine.packs_blocks and spec.a_strides[1] != 1  # A is packed anyway
     cuts = _cut_for_panels if by_panels else _cut_for_tiles
     k_block, groups, block_tiles = cuts(spec, machine, cut)
     whole = groups == 1 and spec.sizes[0] == 1
@@ -380,14 +385,19 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
     """Return whether A is large and contiguous along m: then every step along k is another cache
     line, or page, and A is packed tile by tile rather than read again for every panel.
     """
-    return spec.a_strides[1] != 1 and _is_far(spec, machine, 2 if _clashes_turned(spec) else 4)
+    if spec.a_strides[1] == 1:
+        return False
+    if machine.far_l3:
+        return _is_far(spec, machine, _FAR_L3_L1 * machine.l1)
+    return _is_far(spec, machine, (2 if _clashes_turned(spec) else 4) * machine.l2)
 
 
 def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
     """Return whether tiles of a result in memory are finished before the memory of the next ones is
     prefetched.
     """
-    far = spec.m * spec.n * spec.itemsize >= _MIN_FLAT_L2 * machine.l2
+    caches = 1 if machine.far_l3 else _MIN_FLAT_L2
+    far = spec.m * spec.n * spec.itemsize >= caches * machine.l2
     wide = spec.n >= _MIN_FLAT_VECTORS * machine.lanes
     return far and wide and 0 < spec.k <= _CALLS_FROM and spec.a_direct and spec.b_direct
 
@@ -405,7 +415,8 @@ def _is_long(spec: GemmSpec, machine: Machine, k_block: int) -> bool:
     if spec.k <= min(k_block, _MIN_STRIP_K):
         return False
     apart = lines_apart(spec, spec.a_strides) >= TALL_TILE_ROWS
-    return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
+    far = _is_far(spec, machine, 4 * machine.l2)
+    return far and spec.a_strides[1] == 1 and apart and spec.b_direct
 
 
 def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
@@ -416,10 +427,20 @@ def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
         return False
     columns = -(-spec.n // machine.lanes) * machine.lanes
     near = columns * spec.k * spec.itemsize <= machine.l2 * _L2_SHARE
-    many = near and _is_far(spec, machine, 4)
+    many = near and _is_far(spec, machine, 4 * machine.l2)
     direct = spec.a_strides[1] == 1 and spec.a_direct and spec.b_direct
     large = min(spec.m, spec.n) >= 4 * machine.lanes
     return direct and (many or (large and spec.m * spec.n * spec.itemsize >= 4 * machine.l2))
+
+
+def _is_far_b(spec: GemmSpec, machine: Machine) -> bool:
+    """Return whether B comes from a third-level cache that is as far as memory: it is packed line
+    by line, so that it is prefetched.
+    """
+    large = spec.n * spec.k * spec.itemsize >= 2 * machine.l2
+    enough = min(spec.m, spec.n) >= 4 * machine.lanes
+    direct = spec.a_direct and spec.b_direct and spec.b_strides[1] == 1
+    return machine.far_l3 and large and enough and direct
 
 
 def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
@@ -427,12 +448,12 @@ def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
     return int(machine.l1 * _L1_SHARE) // (TALL_TILE_ROWS * spec.itemsize)
 
 
-def _is_far(spec: GemmSpec, machine: Machine, caches: int) -> bool:
-    """Return whether A in memory fills ``caches`` second-level caches, so that panels would read it
-    from beyond.
+def _is_far(spec: GemmSpec, machine: Machine, size: int) -> bool:
+    """Return whether A in memory has ``size`` bytes, so that panels would read it from beyond a
+    cache.
     """
     least = 4 * machine.lanes
-    large = spec.m * spec.k * spec.itemsize >= caches * machine.l2
+    large = spec.m * spec.k * spec.itemsize >= size
     return large and spec.a_direct and spec.m >= least and spec.n >= least
 
 
