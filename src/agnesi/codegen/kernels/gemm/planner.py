@@ -166,9 +166,7 @@ def _tile_plan(
     fixed = static and static_k
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
-    if static and _is_large(spec, machine):
-        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
-    if fixed and _is_far_b(spec, machine):
+    if (static and _is_large(spec, machine)) or (fixed and _is_far_b(spec, machine)):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
