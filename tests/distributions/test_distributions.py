@@ -315,3 +315,11 @@ def test_what_cannot_be_is_told() -> None:
     assert repr(D.Normal(0.0, 1.0)) == "Normal(loc: float32[], scale: float32[])"
     np.testing.assert_allclose(D.Normal(0.0, 1.0).perplexity(), math.sqrt(2 * math.pi * math.e),
                                rtol=1e-6)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_quantiles_of_log_normal_rise_vertically_at_both_ends(wrap: Any) -> None:
+    d = D.LogNormal(0.3, ag.tensor(0.7))
+    value, slope = wrap(ag.value_and_grad(lambda q: d.icdf(q).sum()))(ag.tensor([0.0, 1.0]))
+    assert value == np.inf and (np.asarray(slope) == np.inf).all()
+    assert np.isnan(D.LogNormal(0.3, 0.7, False).icdf(ag.tensor([np.nan]))).all()

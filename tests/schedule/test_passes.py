@@ -160,3 +160,12 @@ def test_what_was_asked_for_a_count_says_nothing_of_sizes():
 def test_programs_of_nothing_without_a_pass(name, shape, target):
     f = ag.jit(lambda x: (x + 1).reshape(target) * 2, exclude=[name])
     assert f(ag.ones(shape)).shape == target
+
+
+def test_parts_of_a_whole_do_not_cancel_in_the_count_of_work():
+    """n rows and the 257 - n behind them are 257, and yet the rows are copied n times."""
+    with ag.config(verify=True, cache=False):
+        x, c = ag.symbolic.tensor("uint8", (None, 1, 257)), ag.symbolic.tensor("uint8", (None,))
+        run = ag.function([x, c], ag.cond(c.sum() > 0, lambda v: v.T * 1, lambda v: v * 1, x))
+        for n in (257, 9, 40):
+            assert run(np.ones((n, 1, 257), "uint8"), np.ones(n, "uint8")).shape == (257, 1, n)

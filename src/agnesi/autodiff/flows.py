@@ -86,6 +86,23 @@ def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> l
         active |= more
 
 
+def passing(body: Body, op: Scan, gs: Sequence[Any], active: Sequence[int]
+            ) -> tuple[list[int], int]:
+    """Active carries that have a cotangent in the last few steps only, and in how many at most.
+
+    What has one in some step is read by rows, or by what has one in the step behind it.
+    """
+    rows = [body.outputs[i] for i in range(op.carries, len(gs)) if gs[i] is not None]
+    kept, steps = set(active), 0
+    while True:
+        below = set(toposort([*rows, *(body.outputs[i] for i in kept)],
+                             lambda n: n.op is not None and not n.op.differentiable))
+        fewer = {i for i in kept if body.inputs[op.sequences + i] in below}
+        if fewer == kept:
+            return sorted(set(active) - kept), steps
+        kept, steps = fewer, steps + 1
+
+
 def variables_of(trace: BodyTrace, body: Body, flags: Sequence[bool]) -> list[Tensor]:
     """Variables for a body's inputs, of which those flagged carry gradient."""
     made = [trace.variable(n) for n in body.inputs]

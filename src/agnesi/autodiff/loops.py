@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close
-from agnesi.autodiff.flows import both, listed, pushed, reached, seeds_of, settled, variables_of
+from agnesi.autodiff.flows import (
+    both,
+    listed,
+    passing,
+    pushed,
+    reached,
+    seeds_of,
+    settled,
+    variables_of,
+)
 from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
@@ -34,7 +43,7 @@ def scan_vjp(op: Scan, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
     if not active and all(v is None for v in gs):
         return (None,) * len(xs)
     with body_trace() as trace:
-        step = _ReverseStep(trace, op, flags, active, [v is not None for v in gs])
+        step = _ReverseStep(trace, op, flags, active, gs)
     history, done = step.forward(xs)
     count = done if done is not None else count
     rows = [v if v is None or not op.until else _on_last(v, count) for v in gs[op.carries:]]
@@ -43,7 +52,8 @@ def scan_vjp(op: Scan, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
     ]
     body, captured = step.closed()
     scan = Scan(
-        body, op.length, len(step.row_nodes), len(first) + len(step.weights), len(step.inputs),
+        body, op.length, len(step.row_nodes), len(first) + len(step.weights) + len(step.valid),
+        len(step.inputs),
         reverse=not op.reverse, counted=op.counted or op.until,
     )
     if not scan.outputs:
@@ -51,7 +61,8 @@ def scan_vjp(op: Scan, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
     found = applied(
         scan, *([count] if scan.counted else []),
         *(sequences[i] for i in step.read), *history, *(v for v in rows if v is not None),
-        *first, *(zeros_like(constants[k]) for k in step.weights), *constants, *captured,
+        *first, *(zeros_like(constants[k]) for k in step.weights),
+        *(as_tensor(gs[i] is not None) for i in step.valid), *constants, *captured,
     )
     return step.placed(found, counted=op.counted)
 
@@ -70,21 +81,25 @@ class _ReverseStep:
     :ivar read: (list of int) Sequences whose rows the step reads.
     :ivar saved: (list of Node) Values of the forward step that it reads.
     :ivar inputs, weights: (list of int) Sequences and constants that get a cotangent.
-    :ivar unread: (list of int) Carries that get none, as no step reads what came before it.
+    :ivar valid: (dict) Whether carries of which the last few steps alone get a cotangent have one
+        in this step: zeros that stand for none must not be multiplied by infinity.
+    :ivar few: (int) How many steps that are at most.
     """
 
     def __init__(self, trace: BodyTrace, op: Scan, flags: Sequence[bool], active: list[int],
-                 given: Sequence[bool]) -> None:
+                 gs: Sequence[Any]) -> None:
         self.trace, self.op, self.active = trace, op, active
         self.variables = variables_of(trace, op.body, flags)
         _, self.rows, self.carries, self.constants = _without_count(op).split(self.variables)
         self.results = op.body(*self.variables)
         self.forward_nodes = [current(y) for y in self.results]
-        wanted = [i in active if i < op.carries else given[i] for i in range(len(given))]
+        wanted = [i in active if i < op.carries else g is not None for i, g in enumerate(gs)]
         self.cotangents = [
             trace.variable(y) if w else None
             for y, w in zip(self.results, wanted, strict=False)
         ]
+        passes, self.few = passing(op.body, op, gs, active)
+        self.valid = {i: trace.variable(as_tensor(False)) for i in passes}
         self._pull(flags)
 
     def _pull(self, flags: Sequence[bool]) -> None:
@@ -93,18 +108,17 @@ class _ReverseStep:
         weights = [i for i, f in enumerate(constants) if f]
         targets = [self.rows[i] for i in inputs], [self.constants[i] for i in weights]
         wrt = [*targets[0], *targets[1], *(self.carries[i] for i in self.active)]
-        nodes = [current(x) for x in wrt]
-        found = backprop(seeds_of(self.results, self.cotangents), nodes)
+        found, follows = self._found([current(x) for x in wrt])
         self.inputs = [i for i in inputs if current(self.rows[i]) in found]
         self.weights = [i for i in weights if current(self.constants[i]) in found]
         self.sums = [self.trace.variable(self.constants[i]) for i in self.weights]
         new = [found.get(current(self.carries[i])) for i in self.active]
-        self.unread = [i for i, v in zip(self.active, new, strict=True) if v is None]
         self.outputs: list[Any] = [
             *(zeros_like(self.carries[i]) if v is None else v
               for i, v in zip(self.active, new, strict=True)),
             *(s + found[current(self.constants[i])]
               for i, s in zip(self.weights, self.sums, strict=True)),
+            *follows,
             *(found[current(self.rows[i])] for i in self.inputs),
         ]
         self.nodes = [current(v) for v in self.outputs]
@@ -113,6 +127,21 @@ class _ReverseStep:
             [current(x) for x in self.rows], [current(x) for x in self.carries],
         )
         self.read = [i for i, x in enumerate(self.rows) if current(x) in read]
+
+    def _found(self, nodes: list[Any]) -> tuple[dict[Any, Tensor], list[Tensor]]:
+        """Cotangents by node, and which of ``valid`` have one in the step before."""
+        lasting = [None if i in self.valid else g for i, g in enumerate(self.cotangents)]
+        found = backprop(seeds_of(self.results, lasting), nodes)
+        follows = {i: zeros_like(v) for i, v in self.valid.items()}
+        for i, valid in self.valid.items():
+            parts = backprop(seeds_of([self.results[i]], [self.cotangents[i]]), nodes)
+            for node, g in parts.items():
+                g = where(valid, g, as_tensor(0, g.dtype))
+                found[node] = found[node] + g if node in found else g
+            for k in follows:
+                if current(self.carries[k]) in parts:
+                    follows[k] = follows[k] | valid
+        return found, list(follows.values())
 
     def forward(self, xs: Sequence[Tensor]) -> tuple[list[Tensor], Tensor | None]:
         """The values that the steps read, and the number of steps done if that is open.
@@ -147,7 +176,8 @@ class _ReverseStep:
         """The reverse step's graph."""
         cotangents: list[Any] = [self.cotangents[i] for i in self.active]
         return close(
-            self.trace, [*self.row_nodes, *cotangents, *self.sums, *self.constants], self.nodes
+            self.trace, [*self.row_nodes, *cotangents, *self.sums, *self.valid.values(),
+                         *self.constants], self.nodes
         )
 
     def placed(self, found: Sequence[Tensor], counted: bool) -> tuple[Any, ...]:
@@ -160,10 +190,13 @@ class _ReverseStep:
             *(first + op.carries + i for i in self.weights),
             *(counted + i for i in self.inputs),
         ]
+        carried = len(self.active) + len(self.weights)
+        found = [*found[:carried], *found[carried + len(self.valid):]]
         for place, value in zip(places, found, strict=True):
             results[place] = value
-        if isinstance(op.length, int) and op.length and not (op.until or op.counted):
-            for i in self.unread:  # zeros that rules before the loop might multiply by infinity
+        if (isinstance(op.length, int) and op.length >= self.few
+                and not (op.until or op.counted)):
+            for i in self.valid:  # zeros that rules before the loop might multiply by infinity
                 results[first + i] = None
         return tuple(results)
 

@@ -498,7 +498,10 @@ class LogNormal(_Located):
         return self._base.cdf(F.log(self._value(value)))
 
     def icdf(self, value: Any) -> Tensor:
-        return F.exp(self._base.icdf(value))
+        p = self._share(value)
+        low = p > 0
+        inner = F.exp(self._base.icdf(F.where(low, p, 0.5)))
+        return F.where(low, inner, F.sqrt(p))  # as steep at 0, where rules meet 0 times infinity
 
     def entropy(self) -> Tensor:
         return self._base.entropy() + self.loc

@@ -309,3 +309,21 @@ def test_what_no_step_reads_gets_no_gradient(loop):
     for found in (slopes(a, b), ag.jit(slopes)(a, b),
                   [g[0] for g in ag.vmap(slopes)(a[None], b[None])]):
         assert [g.item() for g in found] == [0, 1]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("loop", [
+    lambda v, c: ag.scan(lambda c, x: (x * x, x), c, v)[0],
+    lambda v, c: ag.scan(lambda c, x: (x.exp(), c), c, v, reverse=True)[0],
+    lambda v, c: ag.scan(lambda c, x: ((x * x, c[0] * x), x), (c.log(), c), v)[0][1],
+    lambda v, c: ag.scan(lambda c, x: ((x * x, c[0] * x, c[1].sin()), x), (c, c, c), v)[0][2],
+])
+@pytest.mark.parametrize("special", [np.nan, np.inf])
+def test_steps_whose_carry_is_lost_get_no_gradient(wrap, loop, special):
+    """What the last steps alone compute: NaN in the others does not arrive."""
+    for row in ([special, special, special, .5, .25, 2.], [special, .5, .25, 2., .7, special]):
+        v, c = ag.tensor(row), ag.tensor(special)
+        found = wrap(ag.grad(loop, (0, 1)))(v, c)
+        for a, b in zip(found, ag.grad(loop, (0, 1))(v, c), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+        assert found[1] == 0

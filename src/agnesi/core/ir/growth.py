@@ -10,13 +10,13 @@ from agnesi.core.ir.extents import Extent
 Powers = Counter[Extent]
 
 
-def grows_no_faster(size: Size, other: Size) -> bool:
-    """Return whether each monomial of a size has one of the other that is of no lower power in any
+def grows_no_faster(size: Size, *others: Size) -> bool:
+    """Return whether each monomial of a size has one of the others that is of no lower power in any
     name.
 
     So ``n**2 + n*m`` grows no faster than ``n**2 * m`` does; that grows faster than the sum.
     """
-    most = powers(other)
+    most = [p for other in others for p in powers(other)]
     return all(any(mine <= theirs for theirs in most) for mine in powers(size))
 
 
