@@ -219,11 +219,12 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
         if self._verified or not self._sums:
             return
         start, checksum = self.header.start, self._source.checksum
-        self._compare([
+        jobs: list[tuple[str, int, Callable[[], int]]] = [
             (name, k, partial(checksum, start + begin, min(CHECKSUM_BYTES, e.end - begin)))
             for name, e in self.header.entries.items()
             for k, begin in enumerate(range(e.begin, e.end, CHECKSUM_BYTES))
-        ])
+        ]
+        self._compare(jobs[::-1])  # what is read first afterwards is still in the caches
         self._verified = True
 
     def _compare(self, jobs: list[tuple[str, int, Callable[[], int]]]) -> None:
