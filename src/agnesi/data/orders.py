@@ -87,6 +87,8 @@ class Each(Sequence[Any]):
         return self._count
 
     def __getitem__(self, k: Any) -> Any:
+        if type(k) is int and 0 <= k < self._count:
+            return self._make(k)
         if isinstance(k, slice):
             return [self._make(each) for each in range(*k.indices(self._count))]
         if not -self._count <= k < self._count:
