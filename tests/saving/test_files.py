@@ -246,6 +246,21 @@ def test_hostile_files_are_refused(content, told, tmp_path):
     assert net["a"].tolist() == [1, 1]
 
 
+def test_endings_of_other_formats_are_refused(tmp_path):
+    net = nn.Linear(2, 2)
+    for name, told in (("m.onnx", "ONNX"), ("w.npz", "numpy.savez"), ("M.H5", "h5py"),
+                       ("net.json", "to_config")):
+        for save in (lambda p: ag.save(net, p), lambda p: saving.save_checkpoint(p, model=net),
+                     lambda p: saving.save_file(net.state_dict(), p)):
+            with pytest.raises(ValueError, match=told) as error:
+                save(tmp_path / name)
+            assert "safetensors" in str(error.value)
+    for name in ("m.pt", "m.pth", "m.ckpt", "m", "m.v2"):  # PyTorch's users take any name
+        ag.save(net.state_dict(), tmp_path / name)
+        assert sorted(ag.load(tmp_path / name)) == ["bias", "weight"]
+    assert len(list(tmp_path.iterdir())) == 5
+
+
 def test_what_is_no_file_is_no_hang(tmp_path):
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")

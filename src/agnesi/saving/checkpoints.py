@@ -38,6 +38,7 @@ def save_checkpoint(path: Path_, /, **parts: Any) -> None:
         tuples and dicts of them.
     :type **parts: object
     :raises TypeError: If something is neither; it is named.
+    :raises ValueError: If the path ends as files of another format do.
     :raises OSError: If the file cannot be written; an old one stays.
     :see: saving.load_checkpoint, saving.Checkpoints, saving.save_file
 

@@ -26,6 +26,7 @@ from agnesi.saving.header import (
     OWN,
     SUMS,
     Header,
+    check_ending,
     pieces,
     plan,
     read,
@@ -52,6 +53,7 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
     :param metadata: Texts to keep with them; ``{"format": "pt"}`` is there if nothing else is said.
     :type metadata: mapping of str to str, optional
     :raises TypeError: If the tensors are no mapping of names, or of a dtype that the format lacks.
+    :raises ValueError: If the path ends as files of another format do (``.onnx``, ``.npz``, ...).
     :raises OSError: If the file cannot be written; an old one stays.
     :see: saving.load_file, saving.open_file, saving.save_checkpoint
 
@@ -71,6 +73,7 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
             what = "a name of a tensor" if where == "tensors" else f"metadata[{typed(where)}]"
             other = f" other than {METADATA!r}" * (name == METADATA)
             raise TypeError(at(f"save_file: {what} must be a text{other}, not {typed(name)}"))
+    check_ending(path)
     arrays = {name: _array(name, value) for name, value in tensors.items()}
     entries = plan(arrays)
     sums: dict[str, list[int]] = {}

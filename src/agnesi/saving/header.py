@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import zlib
 from collections.abc import Iterable, Mapping
@@ -36,6 +37,21 @@ _OTHERS = {
     b"\x93NUMPY": "a file of numpy.save: read it with numpy.load",
     b"\x80": "a pickle: read it with pickle.load, if it comes from whom you trust",
     b"\x89HDF": "an HDF5 file, as Keras writes them: read it with h5py",
+}
+#: Endings of files that other programs read by a format of their own, and what writes those.
+_FOREIGN = {
+    **dict.fromkeys((".npy", ".npz"), "NumPy's files; numpy.save and numpy.savez take tensors"),
+    ".onnx": "ONNX; nothing here writes it, and ag.jit(f).c_function() gives C code of a function",
+    **dict.fromkeys((".h5", ".hdf5", ".keras"), "Keras's files; h5py takes np.asarray(tensor)"),
+    ".mat": "MATLAB's; scipy.io.savemat takes np.asarray(tensor)",
+    ".joblib": "joblib's; joblib.dump(model, path) writes one",
+    **dict.fromkeys((".json", ".yaml", ".yml"), "texts; json.dumps(nn.to_config(model)) makes one "
+                    "of a model's structure"),
+    **dict.fromkeys((".csv", ".txt"), "texts; numpy.savetxt takes tensors"),
+    **dict.fromkeys((".pb", ".tflite"), "TensorFlow's, which nothing here writes"),
+    **dict.fromkeys((".gguf", ".ggml"), "llama.cpp's, which nothing here writes"),
+    **dict.fromkeys((".msgpack", ".orbax"), "Flax's, which nothing here writes"),
+    **dict.fromkeys((".png", ".jpg", ".jpeg"), "pictures; data.write_image(x, path) writes one"),
 }
 _TOKENS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "F16": "float16",
@@ -73,6 +89,14 @@ def token(dtype: np.dtype, name: str) -> str:
 
 
 # -- writing ------------------------------------------------------------------------------------
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse a path at which everybody looks for another format."""
+    told = _FOREIGN.get(os.path.splitext(os.fspath(path))[1].lower())
+    if told is not None:
+        raise ValueError(at(f"save: {str(path)!r} ends as {told}; what would be written is a "
+                            "safetensors file: name it *.safetensors or *.agnesi"))
+
+
 def plan(arrays: Mapping[str, np.ndarray]) -> dict[str, Entry]:
     """Places of arrays in a file: wide elements first, so that all are aligned."""
     found, end = {}, 0

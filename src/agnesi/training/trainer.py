@@ -232,16 +232,19 @@ class Trainer(Written):
         if self.schedule is not None and self.schedule_every == "step":
             hooks.insert(0, self._follow)
         begun = self.step
+        state = vars(self)  # as written without the checks of users' writes
         for batch in loader:
             args = batch if type(batch) is tuple and len(batch) > 1 else self._parts(batch)
             if accumulates:
                 self.train_batch(*args)
+            elif size is None or _rows(args[-1]) == size:
+                whole(*args)
             else:
-                (whole if size is None or len(args[-1]) == size else rest)(*args)
-            object.__setattr__(self, "step", self.step + 1)  # unchecked: it is no user's write
+                rest(*args)
+            state["step"] += 1
             for hook in hooks:
                 hook(self)
-            if self.stop is not None:
+            if state["stop"] is not None:
                 break
         if self.step == begun and self.stop is None and not float(self.train_loss.weight):
             raise ValueError(at(f"Trainer.fit: there is no batch in epoch {self.epoch + 1}: the "
@@ -265,7 +268,7 @@ class Trainer(Written):
         """
         last = (self.step + 1) % self._steps.accumulate == 0
         size = getattr(self.loader, "batch_size", None)
-        self._step("train" if last else "add", size is None or len(batch[-1]) == size)(*batch)
+        self._step("train" if last else "add", size is None or _rows(batch[-1]) == size)(*batch)
 
     def _follow(self, _: Any) -> None:
         if self.step % self._steps.accumulate == 0:
@@ -310,7 +313,7 @@ class Trainer(Written):
             loader = as_loader(data, batch_size)
             size = getattr(loader, "batch_size", None)
             for args in map(self._parts, loader):
-                self._step("test", size is None or len(args[-1]) == size)(*args)
+                self._step("test", size is None or _rows(args[-1]) == size)(*args)
         finally:
             self.model.train(training)
         if not float(self.test_loss.weight):
@@ -404,6 +407,12 @@ class Trainer(Written):
     def __repr__(self) -> str:
         return (f"Trainer({type(self.model).__name__}, {type(self.optimizer).__name__}, "
                 f"epoch={self.epoch}, step={self.step})")
+
+
+def _rows(target: Any) -> int:
+    """How many samples a target has."""
+    held = target.array if type(target) is Tensor else None
+    return len(held if held is not None and held.ndim else target)
 
 
 def as_loader(data: Any, batch_size: int, shuffle: bool = False, name: str = "data") -> Any:

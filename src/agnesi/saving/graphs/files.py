@@ -51,8 +51,9 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
         dict, are outputs: all that they are computed from is written.  Of a module its structure,
         as ``nn.to_config`` tells it.
     :type what: Tensor, nest of list, tuple and dict, or Module
-    :param path: The file, conventionally ``*.agnesi``; an old one is replaced.  A file that is open
-        for writing bytes gets them where it stands.
+    :param path: The file, conventionally ``*.agnesi``; an old one is replaced.  PyTorch's endings
+        (``.pt``, ``.pth``) are taken, those of other formats (``.onnx``, ``.npz``, ...) are not.  A
+        file that is open for writing bytes gets them where it stands.
     :type path: str, os.PathLike or binary file
     :param weights: Whether the values of shared variables and weights are written, too; constants
         always are.
@@ -62,7 +63,7 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     :param updates: New values of shared variables.
     :type updates: mapping, optional
     :raises TypeError: If something else is given, or an operation is written in Python.
-    :raises ValueError: If ``inputs`` lack a variable.
+    :raises ValueError: If ``inputs`` lack a variable, or the path ends as files of another format.
     :raises OSError: If the file cannot be written; an old one stays.
     :see: load, saving.save_file, saving.save_checkpoint, function
 
