@@ -12,8 +12,8 @@
 # make coverage  which functions of NumPy and SciPy there are, with gradients, compiled natively
 # make fuzz   20 000 random programs, always the same (PROGRAMS=2000 for fewer)
 # make fuzz-new  random programs never tried before, for 45 seconds (SECONDS=600; SEED= repeats a run)
-# make hostile  attacks the compile cache (kills, races, damaged entries, interrupts, forks, another user) and graphs
-#               in files
+# make hostile  attacks the compile cache (kills, races, damaged entries, interrupts, forks, another user, full disks,
+#               other versions), checkpoints, and graphs in files
 # make growth  random programs of n and 2n: the compiled one's time grows as the eager one's does
 # make lint   the checks that run no test
 #

@@ -7,15 +7,9 @@ from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
 from agnesi.api import memory as _memory  # noqa: F401 - importing it is what counts
-from agnesi.api.control.branches import associative_scan as associative_scan
-from agnesi.api.control.branches import switch as switch
-from agnesi.api.control.loops import cond as cond
-from agnesi.api.control.loops import fori_loop as fori_loop
-from agnesi.api.control.loops import map as map
-from agnesi.api.control.loops import scan as scan
-from agnesi.api.control.loops import while_loop as while_loop
 from agnesi.api.functions import *  # noqa: F403 - that module is the list
 from agnesi.api.late import NAMES as _NAMES
+from agnesi.api.late import load as _load
 from agnesi.api.tensor.exchange import VERSION as _VERSION
 from agnesi.api.tensor.exchange import __array_namespace_info__ as __array_namespace_info__
 from agnesi.api.tensor.exchange import from_dlpack as from_dlpack
@@ -93,6 +87,13 @@ if TYPE_CHECKING:
     from agnesi import training as training
     from agnesi import tree as tree
     from agnesi import utils as utils
+    from agnesi.api.control.branches import associative_scan as associative_scan
+    from agnesi.api.control.branches import switch as switch
+    from agnesi.api.control.loops import cond as cond
+    from agnesi.api.control.loops import fori_loop as fori_loop
+    from agnesi.api.control.loops import map as map
+    from agnesi.api.control.loops import scan as scan
+    from agnesi.api.control.loops import while_loop as while_loop
     from agnesi.api.custom.effects import callback as callback
     from agnesi.api.custom.effects import print as print
     from agnesi.api.custom.forward_backward import Function as Function
@@ -243,6 +244,13 @@ _LATE = {
     "tree": "agnesi.api.tree",
     "utils": "agnesi.utils",
     "vmap": "agnesi.autodiff.vmap:vmap",
+    "associative_scan": "agnesi.api.control.branches:associative_scan",
+    "switch": "agnesi.api.control.branches:switch",
+    "cond": "agnesi.api.control.loops:cond",
+    "fori_loop": "agnesi.api.control.loops:fori_loop",
+    "map": "agnesi.api.control.loops:map",
+    "scan": "agnesi.api.control.loops:scan",
+    "while_loop": "agnesi.api.control.loops:while_loop",
     **_NAMES,
 }
 
@@ -250,13 +258,7 @@ _LATE = {
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise _no_attribute("module 'agnesi'", name)
-    from importlib import import_module
-
-    module, _, attribute = _LATE[name].partition(":")
-    found: Any = import_module(module)
-    if attribute:
-        found = getattr(found, attribute)
-    globals()[name] = found
+    globals()[name] = found = _load(_LATE[name])
     return found
 
 

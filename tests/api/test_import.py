@@ -29,6 +29,25 @@ def test_nothing_heavy_is_imported():
     assert not loaded & {"llvmlite", "scipy", "ctypes", "asyncio", "multiprocessing", "statistics"}
 
 
+def test_what_a_first_eager_program_does_not_need_is_loaded_later():
+    """Each module takes a fifth of a millisecond; what parameters take is read when it is asked."""
+    _run("""
+import numpy as np
+import agnesi as ag
+from agnesi.core import options
+loaded = {m for m in sys.modules if m.startswith("agnesi.")}
+assert len(loaded) < 180, len(loaded)
+for away in ("api.control", "autodiff.vmap", "compiler.tracing", "ops.convolution", "ops.signal"):
+    assert not any(m.startswith(f"agnesi.{away}") for m in loaded), away
+assert options.declared.cache_info().currsize < 5
+w = ag.tensor(np.ones((4, 4), np.float32), requires_grad=True)
+y = (ag.ones((4, 4)) @ w).tanh()
+(ag.where(y > 0, y, 0).sum(axis=0) + y[0].mean()).reshape(2, 2).sum().backward()
+assert w.grad.shape == (4, 4)
+assert {m for m in sys.modules if m.startswith("agnesi.")} == loaded
+""")
+
+
 def test_rooms_load_at_first_use():
     code = "import agnesi, sys; assert 'agnesi.nn' not in sys.modules; agnesi.nn; agnesi.symbolic"
     _run(code)

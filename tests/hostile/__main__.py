@@ -21,6 +21,7 @@ from tests.hostile.interrupts import interrupts
 from tests.hostile.kills import kills
 from tests.hostile.mutations import mutations
 from tests.hostile.ranks import ranks
+from tests.hostile.saves import disks, ends, versions
 from tests.hostile.users import users
 
 #: What there is, and how often.
@@ -33,6 +34,9 @@ TRIALS: dict[str, tuple[Callable[[int, Path], Trial], int]] = {
     "users": (users, 60),
     "ranks": (ranks, 100),
     "graphs": (graph_files, 5000),
+    "ends": (ends, 100),
+    "disks": (disks, 50),
+    "versions": (versions, 30),
 }
 
 

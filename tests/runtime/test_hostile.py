@@ -8,7 +8,8 @@ import pytest
 
 from tests.hostile.users import may_switch
 
-ATTEMPTS = {"kills": 3, "crowd": 2, "mutations": 16, "interrupts": 10, "forks": 2}
+ATTEMPTS = {"kills": 3, "crowd": 2, "mutations": 16, "interrupts": 10, "forks": 2, "ends": 4,
+            "disks": 2}
 
 
 def attack(attempts):

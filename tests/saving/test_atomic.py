@@ -1,10 +1,24 @@
 """Files that are written take the place of files alone."""
 
+import errno
 import os
 
+import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.compat import torch7
+from agnesi.compat.chainer import links, serializers
+
+#: By each format: write, read.
+WRITERS = {
+    "tensors": (lambda path, n: ag.save({"w": ag.ones(n, n)}, path), ag.load),
+    "checkpoint": (lambda path, n: ag.saving.save_checkpoint(path, net=ag.nn.Linear(n, n)),
+                   ag.saving.load_checkpoint),
+    "torch7": (lambda path, n: torch7.save(path, torch7.ones(n, n)), torch7.load),
+    "chainer": (lambda path, n: serializers.save_npz(path, links.Linear(n, n)),
+                lambda path: np.load(path)["W"]),
+}
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
@@ -19,3 +33,23 @@ def test_neither_a_pipe_nor_a_link_is_replaced_by_a_file(tmp_path):
         ag.save({"w": ag.full((2,), value)}, tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert ag.load(tmp_path / "folder" / "kept")["w"].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_a_full_disk_leaves_the_old_file(tmp_path, form):
+    """It takes a part of the last write, and says so only by how much."""
+    resource = pytest.importorskip("resource")
+    write, read = WRITERS[form]
+    path = str(tmp_path / "kept")
+    write(path, 4)
+    before = (tmp_path / "kept").read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="kept' cannot be written, and stays as it was") as found:
+            write(path, 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert found.value.errno == errno.EFBIG and __file__ in str(found.value)
+    assert os.listdir(tmp_path) == ["kept"] and (tmp_path / "kept").read_bytes() == before
+    read(path)

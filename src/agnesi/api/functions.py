@@ -1,5 +1,9 @@
 """Every array function of the library, under the names that NumPy, PyTorch and Theano use."""
 
+import typing as _typing
+
+from agnesi.api.late import NAMES as _NAMES
+from agnesi.api.late import load as _load
 from agnesi.ops.arrays.nonzeros import nonzero as nonzero
 from agnesi.ops.arrays.replicate import broadcast_arrays as broadcast_arrays
 from agnesi.ops.arrays.replicate import broadcast_shapes as broadcast_shapes
@@ -114,20 +118,11 @@ from agnesi.ops.contractions.composite import isclose as isclose
 from agnesi.ops.contractions.composite import lerp as lerp
 from agnesi.ops.contractions.composite import masked_fill as masked_fill
 from agnesi.ops.contractions.composite import nan_to_num as nan_to_num
-from agnesi.ops.contractions.einsum import einsum as einsum
-from agnesi.ops.contractions.einsum import einsum_path as einsum_path
-from agnesi.ops.contractions.linear import linear as linear
 from agnesi.ops.contractions.matmul import dot as dot
 from agnesi.ops.contractions.matmul import matmul as matmul
 from agnesi.ops.contractions.matmul import outer as outer
 from agnesi.ops.contractions.matmul import tensordot as tensordot
 from agnesi.ops.contractions.matmul import vecdot as vecdot
-from agnesi.ops.convolution.conv import conv1d as conv1d
-from agnesi.ops.convolution.conv import conv2d as conv2d
-from agnesi.ops.convolution.conv import conv3d as conv3d
-from agnesi.ops.convolution.pool import avg_pool as avg_pool
-from agnesi.ops.convolution.pool import max_pool as max_pool
-from agnesi.ops.convolution.transposed import conv_transpose as conv_transpose
 from agnesi.ops.elementwise.bitcast import bitcast as bitcast
 from agnesi.ops.elementwise.bitwise import bitwise_and as bitwise_and
 from agnesi.ops.elementwise.bitwise import bitwise_invert as bitwise_invert
@@ -195,12 +190,9 @@ from agnesi.ops.indexing.scatter import put_along_axis as put_along_axis
 from agnesi.ops.indexing.scatter import scatter as scatter
 from agnesi.ops.indexing.scatter import scatter_add as scatter_add
 from agnesi.ops.indexing.scatter import set_subtensor as set_subtensor
-from agnesi.ops.neural.losses import cross_entropy as cross_entropy
-from agnesi.ops.neural.losses import nll_loss as nll_loss
 from agnesi.ops.neural.softmax import log_softmax as log_softmax
 from agnesi.ops.neural.softmax import logsumexp as logsumexp
 from agnesi.ops.neural.softmax import softmax as softmax
-from agnesi.ops.numerics.padding import pad as pad
 from agnesi.ops.numerics.pytorch import add as add
 from agnesi.ops.numerics.pytorch import addmm as addmm
 from agnesi.ops.numerics.pytorch import cdist as cdist
@@ -208,14 +200,6 @@ from agnesi.ops.numerics.pytorch import divide as divide
 from agnesi.ops.numerics.pytorch import equal as equal
 from agnesi.ops.numerics.pytorch import index_select as index_select
 from agnesi.ops.numerics.pytorch import subtract as subtract
-from agnesi.ops.numerics.quantiles import median as median
-from agnesi.ops.numerics.quantiles import quantile as quantile
-from agnesi.ops.numerics.sets import isin as isin
-from agnesi.ops.numerics.sets import unique as unique
-from agnesi.ops.numerics.sets import unique_all as unique_all
-from agnesi.ops.numerics.sets import unique_counts as unique_counts
-from agnesi.ops.numerics.sets import unique_inverse as unique_inverse
-from agnesi.ops.numerics.sets import unique_values as unique_values
 from agnesi.ops.reductions.positions import argmax as argmax
 from agnesi.ops.reductions.positions import argmin as argmin
 from agnesi.ops.reductions.running import cumprod as cumprod
@@ -227,12 +211,34 @@ from agnesi.ops.sorting.sort import argsort as argsort
 from agnesi.ops.sorting.sort import searchsorted as searchsorted
 from agnesi.ops.sorting.sort import sort as sort
 from agnesi.ops.sorting.sort import topk as topk
-from agnesi.ops.special.special import digamma as digamma
-from agnesi.ops.special.special import erf as erf
-from agnesi.ops.special.special import erfc as erfc
-from agnesi.ops.special.special import erfinv as erfinv
-from agnesi.ops.special.special import lgamma as lgamma
-from agnesi.ops.special.special import polygamma as polygamma
+
+if _typing.TYPE_CHECKING:  # loaded at first use
+    from agnesi.ops.contractions.einsum import einsum as einsum
+    from agnesi.ops.contractions.einsum import einsum_path as einsum_path
+    from agnesi.ops.contractions.linear import linear as linear
+    from agnesi.ops.convolution.conv import conv1d as conv1d
+    from agnesi.ops.convolution.conv import conv2d as conv2d
+    from agnesi.ops.convolution.conv import conv3d as conv3d
+    from agnesi.ops.convolution.pool import avg_pool as avg_pool
+    from agnesi.ops.convolution.pool import max_pool as max_pool
+    from agnesi.ops.convolution.transposed import conv_transpose as conv_transpose
+    from agnesi.ops.neural.losses import cross_entropy as cross_entropy
+    from agnesi.ops.neural.losses import nll_loss as nll_loss
+    from agnesi.ops.numerics.padding import pad as pad
+    from agnesi.ops.numerics.quantiles import median as median
+    from agnesi.ops.numerics.quantiles import quantile as quantile
+    from agnesi.ops.numerics.sets import isin as isin
+    from agnesi.ops.numerics.sets import unique as unique
+    from agnesi.ops.numerics.sets import unique_all as unique_all
+    from agnesi.ops.numerics.sets import unique_counts as unique_counts
+    from agnesi.ops.numerics.sets import unique_inverse as unique_inverse
+    from agnesi.ops.numerics.sets import unique_values as unique_values
+    from agnesi.ops.special.special import digamma as digamma
+    from agnesi.ops.special.special import erf as erf
+    from agnesi.ops.special.special import erfc as erfc
+    from agnesi.ops.special.special import erfinv as erfinv
+    from agnesi.ops.special.special import lgamma as lgamma
+    from agnesi.ops.special.special import polygamma as polygamma
 
 # Other names of the same functions.
 absolute = abs
@@ -275,3 +281,10 @@ eq = _equal  # its own `equal` is another function
 true_divide = divide
 unbind = unstack
 unsqueeze = expand_dims
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = _load(_NAMES[name])
+    return found

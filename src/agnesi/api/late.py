@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 _MODULES = {
     "agnesi.api.torch.draws": """
         bernoulli binomial multinomial poisson rand_like randint_like randn_like randperm
@@ -65,13 +68,18 @@ _MODULES = {
         poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
     """,
     "agnesi.ops.numerics.scatter_reduce": "index_reduce scatter_reduce",
-    "agnesi.ops.numerics.quantiles": "nanmedian nanpercentile nanquantile percentile",
+    "agnesi.ops.numerics.quantiles": """
+        median nanmedian nanpercentile nanquantile percentile quantile
+    """,
     "agnesi.ops.sorting.ranked": "cummax cummin kthvalue mode",
     "agnesi.ops.arrays.rearrange": """
         append array_split block column_stack delete dsplit ediff1d fliplr flipud hsplit insert
         resize rollaxis rot90 row_stack sliding_window_view sort_complex trim_zeros vsplit
     """,
-    "agnesi.ops.numerics.sets": "intersect1d setdiff1d setxor1d union1d",
+    "agnesi.ops.numerics.sets": """
+        intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse
+        unique_values
+    """,
     "agnesi.ops.numerics.statistics": """
         average bincount corrcoef cov digitize histogram histogram2d histogram_bin_edges histogramdd
         ptp
@@ -81,6 +89,14 @@ _MODULES = {
         diag_indices diag_indices_from diagflat fill_diagonal mask_indices tri tril_indices
         tril_indices_from triu_indices triu_indices_from vander
     """,
+    "agnesi.ops.contractions.einsum": "einsum einsum_path",
+    "agnesi.ops.contractions.linear": "linear",
+    "agnesi.ops.convolution.conv": "conv1d conv2d conv3d",
+    "agnesi.ops.convolution.pool": "avg_pool max_pool",
+    "agnesi.ops.convolution.transposed": "conv_transpose",
+    "agnesi.ops.neural.losses": "cross_entropy nll_loss",
+    "agnesi.ops.numerics.padding": "pad",
+    "agnesi.ops.special.special": "digamma erf erfc erfinv lgamma polygamma",
     "agnesi.ops.contractions.vectors": "matvec vdot vecmat",
 }
 #: Other libraries' names of what has one here.
@@ -114,3 +130,10 @@ NAMES = {
     **{name: f"{module}:{name}" for module, names in _MODULES.items() for name in names.split()},
     **{name: f"{module}:{own}" for module, names in _OTHERS.items() for name, own in names.items()},
 }
+
+
+def load(place: str) -> Any:
+    """What stands at a place: a module, or what one has under a name."""
+    module, _, name = place.partition(":")
+    found = import_module(module)
+    return getattr(found, name) if name else found

@@ -18,7 +18,6 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +35,7 @@ from agnesi.api.control.taps import switch as switch
 from agnesi.api.control.taps import until as until
 from agnesi.api.functions import *  # noqa: F403 - the same functions, under one more name
 from agnesi.api.functions import asarray
-from agnesi.api.late import NAMES
+from agnesi.api.late import NAMES, load
 from agnesi.api.objects import generic as generic
 from agnesi.api.objects import strings as strings
 from agnesi.api.objects import value_of as value_of
@@ -283,8 +282,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name not in NAMES:
             raise no_attribute("module 'agnesi.symbolic'", name)
-        module, _, attribute = NAMES[name].partition(":")
-        found: Any = getattr(import_module(module), attribute)
+        found = load(NAMES[name])
         globals()[name] = in_symbolic(found) if isinstance(found, FunctionType) else found
         return globals()[name]
 

@@ -35,7 +35,7 @@ from agnesi.core.op import EXPLAINED, Op
 from agnesi.core.programs import in_program
 from agnesi.core.substitution import size_with
 from agnesi.core.support import tree
-from agnesi.core.support.config import LENT, config, switched
+from agnesi.core.support.config import config, switched
 from agnesi.core.support.errors import TraceError
 from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
@@ -422,6 +422,3 @@ def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim]
             return name
     return column[0] if len(set(column)) == 1 and len(column) > 1 else CalledDim(
         told, told.names)
-
-
-LENT.deferred = deferred

@@ -20,7 +20,7 @@ from agnesi.core import options
 from agnesi.core.arguments import form, stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import PACKAGE, at, ours, user_where
+from agnesi.core.support.errors import PACKAGE, at, ours, retold, user_where
 from agnesi.core.support.foreign import has
 from agnesi.core.support.migration_hints import nearest, with_keyword
 from agnesi.core.support.spelling import spelt
@@ -192,7 +192,7 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     if "\n  at " in str(error):
         return _of_the_outer(error, function, name)
     if not is_accident(error):
-        found = type(error)(at(f"{name}: {error}"))
+        found = retold(error, at(f"{name}: {error}"))
     elif not _of_library(error, "sklearn") and (reason := options.culprit(
             function, options.arguments(function, args, keywords))):
         found = TypeError(at(f"{name}: {reason}"))
@@ -202,7 +202,7 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         found = TypeError(at(f"{name}: {reason}" + (
             f", which has no {lacks!r}" if lacks else f": {error}")))
     elif _of_library(error) or re.match(r"\S+\(\) (takes|missing|got) ", str(error)):
-        found = type(error)(at(f"{name}: {error}"))
+        found = retold(error, at(f"{name}: {error}"))
     elif not ours(_caller()) and type(error).__module__ in ("builtins", "numpy.exceptions"):
         # another library's own kinds say enough
         kind = ValueError if isinstance(error, ValueError) else TypeError
@@ -214,7 +214,7 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         found.__cause__ = error
     else:
         return None
-    found.accident, found.owner = False, name  # type: ignore[attr-defined]
+    found.accident, found.owner = False, name
     return found
 
 
@@ -233,7 +233,7 @@ def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:
     called, and one of an operation as that of the object that was to be made."""
     inner, text = getattr(error, "owner", None), str(error)
     if inner is not None and text.startswith(f"{inner}: "):
-        found = type(error)(f"{name}{text[len(inner):]}")
+        found = retold(error, f"{name}{text[len(inner):]}")
     elif not ours(_caller()):  # the user called it
         return named(error, name)
     else:
@@ -254,7 +254,7 @@ def named(error: Any, name: str) -> Exception | None:
     if "\n  at " not in text or text.startswith(name) or (not getattr(
             error, "located", False) and any(map(text.partition("\n")[0].count, name.split(".")))):
         return None
-    found = type(error)(f"{name}: {text}")
+    found = retold(error, f"{name}: {text}")
     found.accident, found.owner = False, name
     return found
 

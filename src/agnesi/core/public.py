@@ -46,10 +46,8 @@ def explain_errors(function: F) -> F:
     Where public functions call each other, the one that the user called is told.
     """
     name, declared = _shown(function), arguments.counts(function)
-    ranged = arguments.ranged(function)
-    first = arguments.first_place(ranged)
     form = Form(function, name)
-    known = form.known
+    known, ranges = form.known, form.ranges
     run = watched(function, name)
     numpydoc(function)
 
@@ -61,8 +59,8 @@ def explain_errors(function: F) -> F:
         try:
             if declared:
                 arguments.check_counts(declared, args, keywords)
-            if ranged and (keywords or len(args) > first):
-                arguments.check_ranged(ranged, args, keywords)
+            if ranges.some and (keywords or len(args) > ranges.first):
+                ranges.check(args, keywords)
             if keywords and known is not None and not known.issuperset(keywords):
                 return form.call(args, keywords)
             return run(*args, **keywords)
@@ -95,8 +93,7 @@ def higher(function: F) -> F:
     """A public function that calls the user's: what those raise, and what it refuses, passes."""
     name, leading = _shown(function), arguments.leading_functions(function)
     numpydoc(function)
-    ranged = arguments.ranged(inspect.unwrap(function), early=True)
-    first = arguments.first_place(ranged)
+    ranges = arguments.Ranges(inspect.unwrap(function), early=True)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -104,8 +101,8 @@ def higher(function: F) -> F:
             if not callable(value):
                 raise TypeError(at(f"{name}: {parameter} must be a function, not {typed(value)}; "
                                    f"the order is {arguments.form(function, name)}"))
-        if ranged and (keywords or len(args) > first):
-            arguments.check_ranged(ranged, args, keywords, f"{name}: ")
+        if ranges.some and (keywords or len(args) > ranges.first):
+            ranges.check(args, keywords, f"{name}: ")
         try:
             return function(*args, **keywords)
         except Exception as error:
@@ -200,10 +197,8 @@ def public(function: F) -> F:
     if "out" not in names:
         return explain_errors(function)
     placed, declared = "device" in names, arguments.counts(function)
-    ranged = arguments.ranged(function)
-    first = arguments.first_place(ranged)
     form = Form(function, name)
-    known = form.known
+    known, ranges = form.known, form.ranges
     run = watched(function, name)
     numpydoc(function)
 
@@ -217,8 +212,8 @@ def public(function: F) -> F:
                 on_host(keywords.pop("device", None))
             if declared:
                 arguments.check_counts(declared, args, keywords)
-            if ranged and (keywords or len(args) > first):
-                arguments.check_ranged(ranged, args, keywords)
+            if ranges.some and (keywords or len(args) > ranges.first):
+                ranges.check(args, keywords)
             if keywords and known is not None and not known.issuperset(keywords):
                 result = form.call(args, keywords)
             else:

@@ -17,6 +17,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
+from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, at, ours, warn
 from agnesi.core.support.foreign import attribute_of, has
@@ -282,15 +283,22 @@ class Form:
         self.unnamed: int = code.co_posonlyargcount
         names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.names = names
-        self.counts, self.ranged = arguments.counts(function), arguments.ranged(function)
-        checked = {name for name, *_ in (*self.counts, *self.ranged)}
-        #: Foreign words that may mean what is declared as a number, a flag or a word.
-        self.looked_at = frozenset(
-            word for word, meant in FOREIGN.items() if not checked.isdisjoint(meant))
+        self.ranges = arguments.Ranges(function)
         #: The parameter that takes any number of sizes or axes.
         self.several = code.co_varnames[len(names)] if code.co_flags & 4 else None
         #: All keywords that it takes; None where it passes unknown ones on.
         self.known = None if code.co_flags & 8 else frozenset(names[self.unnamed:])
+
+    @cached_property
+    def counts(self) -> arguments.Counts:
+        """What is declared as an integer."""
+        return arguments.counts(self.function)
+
+    @cached_property
+    def looked_at(self) -> frozenset[str]:
+        """Foreign words that may mean what is declared as a number, a flag or a word."""
+        checked = {name for name, *_ in (*self.counts, *self.ranges.entries)}
+        return frozenset(word for word, meant in FOREIGN.items() if not checked.isdisjoint(meant))
 
     def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's result for arguments some of which have foreign names."""
@@ -323,7 +331,7 @@ class Form:
         """Refuse what is nothing of what is declared of a parameter, by the name that was given."""
         try:
             arguments.check_counts(self.counts, args, given)
-            arguments.check_ranged(self.ranged, args, given)
+            self.ranges.check(args, given)
         except (TypeError, ValueError) as error:
             told = str(error)
             name = told.partition(" ")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 from collections.abc import Iterator
@@ -17,8 +18,22 @@ try:
 except ImportError:  # Windows, where a file that is open cannot be removed
     fcntl = None  # type: ignore[assignment]
 
+#: What a disk says that is full, or broken, while a file is written.
+_OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ESTALE)
 #: The end of names of files that are being written.
 ENDING = ".partial"
+
+
+class _Whole(io.FileIO):
+    """A file whose ``write`` writes all: the system's own takes a part of it on a disk that is
+    nearly full, or of more than 2 GB, and says so only by what it returns."""
+
+    def write(self, data: Any) -> int:
+        left = memoryview(data).cast("B")
+        size = len(left)
+        while left:
+            left = left[super().write(left[: 1 << 26]):]
+        return size
 
 
 @contextlib.contextmanager
@@ -44,9 +59,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 os.replace(aside, target)
         if fcntl is None:
             os.replace(aside, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             aside.unlink()
+        if isinstance(error, OSError) and error.errno in _OF_DISKS and "\n" not in str(error):
+            raise told_at_user(error, f"{str(path)!r} cannot be written, and stays as it was"
+                               ) from None
         raise
     _settle(target.parent)
 
@@ -80,7 +98,7 @@ def _aside(target: Path) -> tuple[Any, Path]:
     """A new locked file beside a target."""
     while True:
         aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}{ENDING}")
-        file = open(aside, "xb", buffering=0)  # noqa: SIM115 - who asks closes it
+        file = _Whole(aside, "xb")
         _lock(file, wait=True)
         if os.fstat(file.fileno()).st_nlink:  # no other writer has swept it meanwhile
             return file, aside

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from agnesi.core.support.errors import FileFormatError, at, warn
+from agnesi.core.support.errors import FileFormatError, at, retold, warn
 from agnesi.saving.atomic import sweep
 from agnesi.saving.checkpoints import load_checkpoint, save_checkpoint
 
@@ -61,8 +61,8 @@ class Checkpoints:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise type(error)(at(f"Checkpoints: folder {str(folder)!r} cannot be made: {error}")
-                              ) from None
+            raise retold(error, at(f"Checkpoints: folder {str(folder)!r} cannot be made: {error}")
+                         ) from None
 
     def path(self, step: int) -> Path:
         """The file of a number, whether it is there or not.

@@ -43,9 +43,7 @@ def cut(data: memoryview, size: int) -> Iterator[tuple[int, memoryview]]:
 def write(file: BinaryIO, data: memoryview, pool: ThreadPoolExecutor) -> list[int]:
     """Write bytes, and give the checksums of their pieces."""
     sums = [pool.submit(lanes, piece) for _, piece in cut(data, CHECKSUM_BYTES)]
-    left = data
-    while left:
-        left = left[file.write(left[: 1 << 26]):]
+    file.write(data)
     return [s.result() for s in sums]
 
 

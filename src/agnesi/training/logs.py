@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 from agnesi.core.options import NotNegativeBound
 from agnesi.core.support.errors import at
+from agnesi.saving.atomic import replacing
 from agnesi.training.callbacks import Callback
 
 
@@ -31,12 +33,12 @@ class CSVLogger(Callback):
 
     def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
         names = dict.fromkeys(name for one in trainer.history for name in one)
-        aside = self.path.with_name(f".{self.path.name}.partial")
-        with open(aside, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(names))
-            writer.writeheader()
-            writer.writerows(trainer.history)
-        os.replace(aside, self.path)
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, list(names))
+        writer.writeheader()
+        writer.writerows(trainer.history)
+        with replacing(self.path) as file:
+            file.write(text.getvalue().encode())
 
 
 class JSONLogger(Callback):

@@ -22,7 +22,6 @@ from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
-from agnesi.ops.numerics.padding import PAD_MODES
 
 _ROOMS = {"numpy": "agnesi", "numpy.linalg": "agnesi.api.linalg", "numpy.fft": "agnesi.api.fft"}
 #: Names of NumPy's parameters that have another one here, and those that change no value.
@@ -86,7 +85,8 @@ def _for_arrays(name: str, args: Any, keywords: Any) -> bool:
                                                        and isinstance(args[0], np.ndarray)):
         return True
     if name == "pad":
-        return (args[2] if len(args) > 2 else keywords.get("mode", "constant")) not in PAD_MODES
+        modes = import_module("agnesi.ops.numerics.padding").PAD_MODES
+        return (args[2] if len(args) > 2 else keywords.get("mode", "constant")) not in modes
     return name in _OF_NUMBERS and any(np.ndim(x) for x in args)
 
 

@@ -20,7 +20,6 @@ from agnesi.api.tensor import (
     show,
     ufunc,
 )
-from agnesi.autodiff import deferred as _deferred  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import hooks, recording, reverse
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Dim
@@ -33,7 +32,7 @@ from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.sizes import with_tensors
-from agnesi.ops.indexing import unsized as _unsized  # noqa: F401 - likewise
+from agnesi.ops.indexing import unsized as _unsized  # noqa: F401 - importing it is what counts
 from agnesi.ops.indexing.index import getitem
 from agnesi.ops.indexing.scatter import setitem
 from agnesi.ops.neural import unsized_elements as _unsized_elements  # noqa: F401 - likewise
@@ -61,15 +60,15 @@ SAME = """
     arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort asin asinh astype atan atan2 atanh
     bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor broadcast_to ceil
     chunk clamp clip conj copysign cos cosh count_nonzero cross cumprod cumsum diag diagonal diff
-    digamma dimshuffle dist divide dot einsum erf erfc erfinv exp exp2 expand_dims expm1 flip
-    floor floor_divide fmax fmin fmod gather greater greater_equal hypot index_add index_put
-    index_select inner isclose isfinite isinf isnan lerp less less_equal lgamma log log10 log1p
-    log2 log_softmax logaddexp logical_and logical_not logical_or logical_xor logsumexp
-    masked_fill matmul max maximum mean min minimum moveaxis multiply nan_to_num narrow negative
-    nextafter nonzero norm not_equal outer positive power prod put_along_axis quantile ravel
-    reciprocal relu remainder roll round rsqrt scatter scatter_add select sigmoid sign signbit sin
-    sinh softmax softplus sqrt square squeeze std subtract sum swapaxes take take_along_axis tan
-    tanh tensordot topk trace tril triu trunc unbind unfold unique unsqueeze var vecdot xlogy
+    dimshuffle dist divide dot exp exp2 expand_dims expm1 flip floor floor_divide fmax fmin fmod
+    gather greater greater_equal hypot index_add index_put index_select inner isclose isfinite
+    isinf isnan lerp less less_equal log log10 log1p log2 log_softmax logaddexp logical_and
+    logical_not logical_or logical_xor logsumexp masked_fill matmul max maximum mean min minimum
+    moveaxis multiply nan_to_num narrow negative nextafter nonzero norm not_equal outer positive
+    power prod put_along_axis ravel reciprocal relu remainder roll round rsqrt scatter scatter_add
+    select sigmoid sign signbit sin sinh softmax softplus sqrt square squeeze std subtract sum
+    swapaxes take take_along_axis tan tanh tensordot topk trace tril triu trunc unbind unfold
+    unsqueeze var vecdot xlogy
 """
 #: Methods under another name than the function's.
 OTHER = {
@@ -81,10 +80,10 @@ OTHER = {
 }
 #: In-place forms of the functions of the same name: the method's name ends in an underscore.
 IN_PLACE = """
-    abs acos addcdiv addcmul asin atan bitwise_and bitwise_or bitwise_xor ceil clamp clip cos
-    cosh divide erf exp exp2 expm1 floor floor_divide log log10 log1p log2 masked_fill multiply
-    reciprocal relu remainder round rsqrt scatter scatter_add sigmoid sign sin sinh sqrt square
-    tan tanh tril triu trunc
+    abs acos addcdiv addcmul asin atan bitwise_and bitwise_or bitwise_xor ceil clamp clip cos cosh
+    divide exp exp2 expm1 floor floor_divide log log10 log1p log2 masked_fill multiply reciprocal
+    relu remainder round rsqrt scatter scatter_add sigmoid sign sin sinh sqrt square tan tanh tril
+    triu trunc
 """
 #: In-place forms of functions under another name.
 IN_PLACE_OTHER = {"mul": "multiply", "div": "divide", "pow": "power", "neg": "negative"}
@@ -113,15 +112,15 @@ PYTORCH = """
 """
 #: Methods that are functions which are loaded when one is first asked for.
 LATE = """
-    argwhere bincount cummax cummin deg2rad diagflat fliplr flipud float_power frexp gcd heaviside
-    kthvalue lcm ldexp logaddexp2 mode mv nanmean nansum nanquantile rad2deg rot90 sinc
-    addbmm addmv addr adjoint aminmax baddbmm bernoulli clamp_max clamp_min conj_physical corrcoef
-    cov diag_embed diagonal_scatter dsplit frac hardshrink histc hsplit i0 igamma igammac
-    index_copy index_fill index_reduce is_nonzero is_same_size is_signed isneginf isposinf isreal
-    istft logcumsumexp logdet logit masked_scatter masked_select movedim msort multinomial mvlgamma
-    narrow_copy prelu renorm repeat_interleave scatter_reduce select_scatter sgn slice_scatter
-    split_with_sizes stft swapdims take_along_dim tensor_split unflatten unique_consecutive vdot
-    vsplit
+    argwhere bincount cummax cummin deg2rad digamma einsum erf erfc erfinv lgamma quantile unique
+    diagflat fliplr flipud float_power frexp gcd heaviside kthvalue lcm ldexp logaddexp2 mode mv
+    nanmean nansum nanquantile rad2deg rot90 sinc addbmm addmv addr adjoint aminmax baddbmm
+    bernoulli clamp_max clamp_min conj_physical corrcoef cov diag_embed diagonal_scatter dsplit
+    frac hardshrink histc hsplit i0 igamma igammac index_copy index_fill index_reduce is_nonzero
+    is_same_size is_signed isneginf isposinf isreal istft logcumsumexp logdet logit masked_scatter
+    masked_select movedim msort multinomial mvlgamma narrow_copy prelu renorm repeat_interleave
+    scatter_reduce select_scatter sgn slice_scatter split_with_sizes stft swapdims take_along_dim
+    tensor_split unflatten unique_consecutive vdot vsplit
 """
 #: Methods of PyTorch's that are no functions, by the module under ``agnesi.api.torch``.
 TORCH = {
@@ -137,11 +136,12 @@ TORCH = {
 IN_PLACE_LATE = """
     absolute acosh addbmm addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh
     asinh atan2 atanh baddbmm bitwise_left_shift bitwise_not bitwise_right_shift clamp_max
-    clamp_min conj_physical copysign cumprod cumsum deg2rad digamma eq erfc erfinv fix float_power
-    fmod frac gcd ge greater greater_equal gt heaviside hypot i0 igamma igammac index_add
-    index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal lgamma
-    logical_and logical_not logical_or logical_xor logit lt masked_scatter mvlgamma nan_to_num ne
-    negative nextafter not_equal rad2deg renorm scatter_reduce sgn sinc true_divide xlogy
+    clamp_min conj_physical copysign cumprod cumsum deg2rad digamma eq erf erfc erfinv fix
+    float_power fmod frac gcd ge greater greater_equal gt heaviside hypot i0 igamma igammac
+    index_add index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal
+    lgamma logical_and logical_not logical_or logical_xor logit lt masked_scatter mvlgamma
+    nan_to_num ne negative nextafter not_equal rad2deg renorm scatter_reduce sgn sinc true_divide
+    xlogy
 """
 #: Questions of PyTorch's that are false for all tensors.
 AWAY = """
@@ -196,6 +196,13 @@ def _tensor(*data: Any, **keywords: Any) -> Any:
 
 
 LENT.tensor = _tensor
+
+
+def _deferred(*call: Any) -> Any:
+    return importlib.import_module("agnesi.autodiff.deferred").deferred(*call)
+
+
+LENT.deferred = _deferred
 
 
 def _divmod(x1: Any, x2: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import MissingKeyError, at, typed
-from agnesi.saving.atomic import told_at_user
+from agnesi.saving.atomic import replacing, told_at_user
 
 
 class DictionarySerializer:
@@ -83,11 +83,8 @@ def save_npz(filename: Any, obj: Any, compression: bool = True) -> None:
     if hasattr(filename, "write"):
         write(filename, **serializer.target)
         return
-    try:
-        with open(filename, "wb") as file:
-            write(file, **serializer.target)
-    except OSError as error:
-        raise told_at_user(error, f"save_npz: {str(filename)!r} cannot be written") from None
+    with replacing(filename) as file:
+        write(file, **serializer.target)
 
 
 def load_npz(filename: Any, obj: Any) -> None:

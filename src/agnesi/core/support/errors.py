@@ -261,6 +261,14 @@ def at(message: str, where: Where = None) -> str:
     return f"{message}\n  at {place}"
 
 
+def retold(error: Exception, text: str) -> Any:
+    """The error with another text; one of the system keeps its number, by which programs ask."""
+    found: Any = type(error)(text)
+    if isinstance(error, OSError):
+        found.errno = error.errno
+    return found
+
+
 def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: str = "",
               form: str = "") -> Any:
     """Return the result of a user's function; if it does not accept the arguments, raise at the
