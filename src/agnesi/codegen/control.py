@@ -127,9 +127,9 @@ def _is_small(buffer: Buffer) -> bool:
 class _Loop:
     """Writes one loop.
 
-    A carry whose next value goes over the present one has one place.  So has a small one, which
-    is copied at the end of a turn and so comes to lie in a register.  The others are read
-    where they were written: in a row of a result, or in one of two places that take turns.
+    A carry that is updated in place has one buffer.  So has a small one, which is copied at the end
+    of an iteration, so that LLVM keeps it in a register.  Others are read where the last iteration
+    wrote them: in a row of a result, or in one of two buffers (double buffering).
     """
 
     def __init__(self, emit: _Emitter, loop: Loop, steps: Sequence[Sequence[Step | None]]) -> None:
@@ -163,7 +163,7 @@ class _Loop:
 
     # -- places -----------------------------------------------------------------------------
     def _settle(self) -> None:
-        """Give every entry of the table its place, or a way to find it in a turn."""
+        """Set the address of every table entry, or how each iteration computes it."""
         for i, carry in enumerate(self.loop.carries):
             if self._stays(carry):
                 self._start(carry, self.places[2][i])
@@ -253,7 +253,7 @@ class _Loop:
         return self.b.intrinsic("smax", self.b.intrinsic("smin", count, most), i64(0))
 
     def _pair(self, slot: int) -> tuple[Value, Value]:
-        """The two places that a value takes turns in."""
+        """The two addresses of a double-buffered carry."""
         carry = self.takers[slot][0]
         index = self.loop.carries.index(carry)
         offset, end = self.places[2][index : index + 2]

@@ -11,9 +11,9 @@ from agnesi.core.ir.loops import Affine, Axis, Expr
 
 
 def structure(kernel: Kernel) -> Hashable:
-    """The kernel without nodes and order, with buffers and expressions numbered as they come.
+    """A key of a kernel's structure: buffers and expressions are numbered in order of appearance.
 
-    Where a buffer lies does not count, only which buffers lie in the same place.
+    Nodes and addresses do not count, only which buffers share an address.
     """
     return _Key().of(kernel)
 

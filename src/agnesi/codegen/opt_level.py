@@ -27,9 +27,9 @@ _MAX_TOTAL_WORK_SHARE = 1 / 32
 
 
 def work(kernels: Sequence[Kernel], size: Callable[[Kernel], Any] | None = None) -> Any:
-    """About how many elements kernels compute, those inside of loops in every turn.
+    """Estimate how many elements kernels compute, counting bodies of loops in every iteration.
 
-    ``size`` is what counts of a kernel besides sums of products; by default what it stores.
+    ``size`` is the work of a kernel besides products; by default the elements that it stores.
     """
     size = size or _stored
     total: Any = 0

@@ -181,7 +181,7 @@ class _Program:
         return replace(self._known[key], places=_places(kernel))
 
     def _first(self, kernel: Kernel, like: Instance, key: Hashable) -> Step:
-        """The same for the first kernel of its kind: of others only the places are asked."""
+        """The step of the first kernel of a template; other instances differ in addresses."""
         moves = moves_of(kernel)
         step = self._own(anchored(kernel, moves))
         spots = [spot(b) for b in like.buffers]
@@ -322,7 +322,7 @@ class _Program:
         return Step(self._added(b), 1, False, buffers, control=True)
 
     def _added(self, b: Builder) -> str:
-        """The name of a function in the module; others are told of it, and of what it calls."""
+        """Add a function to the module and its declaration to other parts; return its name."""
         name = self.module.shared(b)
         for function in self.module.new():
             self._written(function, self.module.outside)

@@ -40,7 +40,7 @@ def counts(function: Any) -> Counts:
     """Parameters that are declared as integers: name, place, whether they may be None, and the
     least that they may be.
 
-    Axes are not among them: who uses them checks them.
+    Axes are left out; the functions that use them check them.
     """
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -54,8 +54,8 @@ def counts(function: Any) -> Counts:
 
 
 def ranged(function: Any, early: bool = False) -> Ranged:
-    """Parameters that are declared as numbers of a range, or as one of some words; ``early`` those
-    of functions that take functions, and integers, which :func:`counts` has."""
+    """Parameters declared as a number in a range or one of several words.  ``early`` is for
+    functions that take functions; it adds integers, otherwise left to :func:`counts`."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     rules = options.checked(function, early)
@@ -69,8 +69,7 @@ class Ranges:
     """The numbers of a range and words that a function declares: they are read from its annotations
     when it is first called, for an import calls none and would take a fifth longer.
 
-    Calls for which there is nothing to look at are told by ``some`` and ``first``: so many
-    arguments by place are none of these.
+    ``some`` is false if there are none; the first ``first`` positional arguments have no range.
     """
 
     def __init__(self, function: Any, early: bool = False) -> None:
@@ -84,8 +83,8 @@ class Ranges:
         return found
 
     def check(self, args: tuple[Any, ...], keywords: dict[str, Any], owner: str = "") -> None:
-        """Refuse what is out of the range that is declared, at the user's line where ``owner``
-        tells whom the user called."""
+        """Raise an error for an argument outside of its declared range.  With ``owner``, the name
+        of the called function, the message begins with it and ends with the user's line."""
         for name, place, rules in self.entries:
             if place < len(args) or name in keywords:
                 error = options.refusal(name, rules, args[place] if place < len(args)
@@ -146,8 +145,8 @@ def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> s
 
 
 def of_keyword(error: Exception, function: Any, keywords: dict[str, Any]) -> Exception:
-    """The error where no tensor can be made of what was given by name, with that name: the texts
-    of errors show what was given by place."""
+    """Return the error with the name of the keyword argument that cannot become a tensor; any other
+    error is returned as it is."""
     reason = getattr(error, "reason", str(error))
     if not isinstance(reason, str) or not reason.startswith("cannot make a tensor from"):
         return error
@@ -162,8 +161,8 @@ def of_keyword(error: Exception, function: Any, keywords: dict[str, Any]) -> Exc
 
 
 def of_text(error: Exception, function: Any, args: tuple[Any, ...], name: str) -> Exception:
-    """The error where a text stands at the place of an operand of a function that takes a text
-    elsewhere, with the order of its arguments."""
+    """Return the error with the order of the arguments, if a string was passed as an operand of a
+    function that has a string parameter; any other error is returned as it is."""
     reason = getattr(error, "reason", str(error))
     if not isinstance(reason, str) or not reason.startswith("cannot make a tensor from"):
         return error
@@ -188,7 +187,7 @@ def no_number(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) ->
 
 
 def nested(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
-    """Which argument has containers too deep in each other for Python's stack, or nothing."""
+    """Return a reason if an argument is nested too deep for Python's stack, else an empty text."""
     for name, _, _, value in _given(function, args, keywords):
         if nested_beyond(value, _MAX_SHALLOW_NESTING):
             return f"containers lie in each other more than {_MAX_SHALLOW_NESTING} deep in {name}"
@@ -197,7 +196,7 @@ def nested(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> st
 
 def stranger(error: Exception, function: Any, args: tuple[Any, ...],
              keywords: dict[str, Any]) -> str:
-    """Which argument an error of Python's or NumPy's is about, by the types that it names."""
+    """Return which argument caused an error of Python or NumPy, by the types in its message."""
     text = str(error)
     given = [entry for entry in _given(function, args, keywords) if entry[3] is not entry[2]]
     if any(words in text for words in _OF_ARRAYS):

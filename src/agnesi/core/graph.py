@@ -184,9 +184,9 @@ def _closed_leaf(node: Node) -> Node:
 class FunctionGraph:
     """A closed graph: inputs, and outputs that depend on no other unknown value.
 
-    The user's nodes are cloned, those that nobody else has taken as they are; equal computations,
-    equal constants and leaves of one tensor are merged.  Graphs do not change: every operation on
-    one gives a new one.
+    The user's nodes are cloned, unless no one else holds them (``since``); equal computations,
+    equal constants and leaves of one tensor are merged.  Graphs are immutable: every operation
+    on one returns a new one.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class FunctionGraph:
     givens : mapping of Node to Node, optional
         Replacements made first.
     since : int, optional
-        Nodes numbered from here on nobody else has: they are changed rather than cloned.
+        Nodes with this serial number or a later one have no other owner: they are not cloned.
 
     Attributes
     ----------
@@ -296,7 +296,7 @@ class FunctionGraph:
 
     @cached_property
     def clients(self) -> dict[Node, list[tuple[Node | None, int]]]:
-        """Who reads each node, and at which place; None stands for the results."""
+        """The users of each node with their operand index; a graph output is the user None."""
         found: dict[Node, list[tuple[Node | None, int]]] = {n: [] for n in self.nodes}
         for node in self.nodes:
             for place, read in enumerate(node.inputs):

@@ -14,8 +14,8 @@ from agnesi.core.support.foreign import attribute_of
 
 
 def integer(value: Any, name: str, least: int | None = None) -> Any:
-    """A whole number that the user gave, as an int; sizes that are not known yet as they are, and
-    integer scalars of a program as the sizes that they tell."""
+    """Convert an integer argument to an int.  Symbolic sizes are returned unchanged, and symbolic
+    integer scalars as the size that equals their value."""
     if isinstance(value, Dim):
         return value
     if not attribute_of(value, "ndim", 0) and _is_symbol(value):
@@ -27,8 +27,8 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
 
 
 def known_integer(value: Any, name: str, least: int | None = None) -> int:
-    """A whole number that tells more than a size does, such as an axis: an int, which Python asks
-    for where an integer scalar of a program tells it."""
+    """Convert an integer argument that must be known while tracing, such as an axis, to an int; of
+    a symbolic scalar the trace is asked for its value."""
     check_integer(value, name, least)
     return operator.index(value)
 

@@ -75,8 +75,9 @@ def with_out(function: F) -> F:
 
 
 def shown_as(*names: str) -> Callable[[F], F]:
-    """A decorator for functions whose first parameters have PyTorch's names, which cost nothing:
-    signatures show ours, which are given by place, as the array API's."""
+    """A decorator for functions whose first parameters are declared under PyTorch's names, so that
+    keywords by these need no translation: the signature shows ``names``, positional-only as in the
+    array API."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
@@ -154,8 +155,8 @@ def strict(function: F, owner: type | None = None) -> F:
 
 
 def _unbound(name: str, rest: str, function: Any, method: bool) -> str:
-    """Python's words for a call that does not fit, with how it is called; a method's own object is
-    none of what the user gives."""
+    """Return Python's message for arguments that do not fit, with the signature; the count of
+    arguments of a method leaves out ``self``."""
     if "keyword argument" in rest:
         return f"{name}() {rest}"
     if method and function.__code__.co_varnames[:1] in (("self",), ("cls",)):
@@ -183,14 +184,14 @@ def _caller(depth: int = 3) -> str:
 
 def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
              keywords: dict[str, Any]) -> Exception | None:
-    """Return the error with who was called, and the user's line, where it tells neither.
+    """Return the error with the called function and the user's line added.
 
-    None where it tells them, or is one of a function of the user's or another library's.
+    None if it has both already, or was raised by code of the user or of another library.
     """
     if in_user_code(error):
         return None
     if "\n  at " in str(error):
-        return _of_the_outer(error, function, name)
+        return _of_the_outer(error, name)
     if not is_accident(error):
         found = retold(error, at(f"{name}: {error}"))
     elif not _of_library(error, "sklearn") and (reason := options.culprit(
@@ -228,7 +229,7 @@ def _of_library(error: Exception, library: str = "") -> bool:
     return found and type(error) in (TypeError, ValueError)
 
 
-def _of_the_outer(error: Any, function: Any, name: str) -> Exception | None:
+def _of_the_outer(error: Any, name: str) -> Exception | None:
     """Return an error that a method of ours told as its own as that of the method that the user
     called, and one of an operation as that of the object that was to be made."""
     inner, text = getattr(error, "owner", None), str(error)

@@ -150,7 +150,7 @@ def _is_flag(value: Any) -> bool:
 
 
 def _sizes(value: Any) -> str:
-    """What a size of a shape must be, where one is none; None and names stand for some."""
+    """Return what is wrong with the first entry that is no size; None and names are accepted."""
     for entry in value if _is_several(value) else ():
         if not (entry is None or isinstance(entry, (str, Dim)) or _is_whole(entry)):
             return f"an integer in the place of {_told(entry)}"
@@ -158,7 +158,7 @@ def _sizes(value: Any) -> str:
 
 
 def _is_data(value: Any) -> bool:
-    """Whether something becomes a tensor, as far as its first entries tell."""
+    """Return whether a value converts to a tensor, judged by the first four entries of a list."""
     dtype = attribute_of(value, "dtype")
     if dtype is not None:
         return getattr(dtype, "kind", "b") in "biufcV"
@@ -336,7 +336,7 @@ def _meant(name: str, names: Mapping[str, Any]) -> Rule | None:
 
 @functools.cache
 def declared(function: Any) -> dict[str, tuple[Rule, ...]]:
-    """The rules of the parameters of a function of ours, as far as there are any."""
+    """Return the rules of those parameters of a library function that have any."""
     if not str(function.__module__).startswith(PACKAGE):
         return {}
     found = {name: _alternatives(text, function.__globals__)
@@ -350,8 +350,8 @@ def declared(function: Any) -> dict[str, tuple[Rule, ...]]:
 
 @functools.cache
 def checked(function: Any, early: bool = False) -> dict[str, tuple[Rule, ...]]:
-    """Those that are checked before a call: all of a constructor's, else those about numbers, flags
-    and words, and of functions ``early`` ones; others say what is wrong where a call fails."""
+    """Return the rules that are checked before a call: all of a constructor, else those about
+    numbers, flags and words, and with ``early`` those marked so.  Others explain failed calls."""
     found = declared(function)
     if function.__name__ == "__init__":
         return found
@@ -378,8 +378,8 @@ def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exce
 
 def check(owner: Callable[[], str], function: Any, given: Iterable[tuple[str, Any]],
           early: bool = False) -> None:
-    """Refuse the first argument that is nothing of what its annotation says; ``owner`` tells of
-    what it is one, in the user's words, which takes time.
+    """Raise an error for the first argument that does not match its annotation; ``owner`` returns
+    the name of the called function, and is called for an error only, as it is slow.
 
     :raises TypeError, ValueError: If there is one; of another kind, or of the kind and out of
         range.
@@ -395,15 +395,15 @@ def check(owner: Callable[[], str], function: Any, given: Iterable[tuple[str, An
 
 
 def culprit(function: Any, given: Iterable[tuple[str, Any]]) -> str:
-    """What is wrong with the first argument that is nothing of what its annotation says, or "": why
-    a call may have failed."""
+    """Return what is wrong with the first argument that does not match its annotation, or "": the
+    probable reason why a call failed."""
     rules = declared(function)
     found = (refusal(name, rules[name], value) for name, value in given if name in rules)
     return next((str(error) for error in found if error is not None), "")
 
 
 def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
-    """The error, without who was called, where an option is nothing of what it may be."""
+    """Return the error if a value matches none of its rules, without the name of the function."""
     found = _refusal(rules, value)
     return None if found is None else found[1](f"{name} must be {found[0]}, not {_told(value)}")
 
@@ -445,8 +445,8 @@ _ATTRIBUTES: WeakKeyDictionary[type, dict[str, tuple[Rule, ...]]] = WeakKeyDicti
 
 
 def check_written(owner: Any, name: str, held: Any, value: Any) -> None:
-    """Refuse a value for an attribute that is nothing of what the constructor's parameter of that
-    name may be, where what is held is: an attribute may be made of something else.
+    """Raise an error if a new value of an attribute breaks the rules of the constructor's parameter
+    of that name, but the present value does not: attributes may be of other types than parameters.
 
     :raises TypeError, ValueError: As the constructor would.
     """
@@ -496,8 +496,8 @@ _CALLED = frozenset("""children eval forward load_state_dict modules named_param
 
 
 def _check_hidden(owner: Any, name: str, method: FunctionType, value: Any) -> None:
-    """Refuse a value where a method of an object of ours is; warn of a user's class that hides one
-    of ours."""
+    """Raise an error for a value assigned over a method of a library object; for an object of a
+    user's subclass only warn."""
     kind = type(owner)
     if name != "forward" and (name[0] == "_" or not method.__module__.startswith(PACKAGE)):
         return

@@ -43,7 +43,7 @@ _DEVICES = (DEVICE, "cuda", "gpu", "meta", "mps", "tpu", "xpu")
 def explain_errors(function: F) -> F:
     """Errors of a public function tell its name, the operands' types and the user's line.
 
-    Where public functions call each other, the one that the user called is told.
+    Where public functions call each other, it names the one that the user called.
     """
     name, declared = _shown(function), arguments.counts(function)
     form = Form(function, name)
@@ -125,7 +125,7 @@ def _called_by_us() -> bool:
 
 
 def _again(form: Form, args: tuple[Any, ...], keywords: dict[str, Any], function: Any) -> Any:
-    """The call in PyTorch's meaning, or NotImplemented; what that refuses is told as any error."""
+    """Repeat the call with PyTorch's argument order, or return NotImplemented; explain errors."""
     try:
         return form.again(args, keywords)
     except EXPLAINED as error:
@@ -136,8 +136,8 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
             keywords: dict[str, Any]) -> NoReturn:
     """Raise an error as that of the function that the user called, with the argument at fault.
 
-    What a function of the user's raised, warnings, and what ours raise that is about no operand,
-    passes.
+    Warnings, errors raised by the user's functions, and errors that concern no operand are raised
+    unchanged.
     """
     if isinstance(error, Warning):
         raise error
@@ -182,7 +182,7 @@ def _listed(function: Any, args: tuple[Any, ...]) -> str:
 
 
 def _renamed(call: Any, name: str) -> Any:
-    """A wrapper whose code bears a name, by which nodes know who made them."""
+    """Return the wrapper with a code object of this name, which nodes record as their maker."""
     call.__code__ = call.__code__.replace(co_name=name)
     return call
 

@@ -125,7 +125,7 @@ def _reduction(keywords: dict[str, Any]) -> dict[str, Any]:
 
 
 def _meant(word: str, names: Sequence[str], given: dict[str, Any], keywords: dict[str, Any]) -> str:
-    """The parameter that a foreign word means, which must not be given in our words, too."""
+    """The parameter that another library's keyword means, which must not be given a second time."""
     meant = [name for name in FOREIGN[word] if name in names]
     for name in meant:
         if name in keywords:
@@ -328,7 +328,7 @@ class Form:
 
     def _check(self, args: tuple[Any, ...], given: dict[str, Any], keywords: dict[str, Any]
                ) -> None:
-        """Refuse what is nothing of what is declared of a parameter, by the name that was given."""
+        """Raise an error for a value that its declaration excludes, naming the user's keyword."""
         try:
             arguments.check_counts(self.counts, args, given)
             self.ranges.check(args, given)

@@ -20,7 +20,7 @@ from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import GradientError, at, no_attribute, typed, warn
-from agnesi.core.support.tracing import refuse_change, told_of
+from agnesi.core.support.tracing import refuse_new_name, told_of
 
 
 class Absent:
@@ -172,7 +172,7 @@ class Tensor(metaclass=_Listed):
         if name is not None and not isinstance(name, str):
             raise TypeError(at(f"the name of {typed(self)} must be a string or None, not "
                                f"{typed(name)}"))
-        refuse_change(self, "the name")
+        refuse_new_name(self)
         self._name = name
         if self.node is not None and self.node.op is None:
             self.node.name = name

@@ -109,9 +109,9 @@ class Library:
 
 
 def differing(declared: Any) -> list[str]:
-    """Functions whose arguments llvmlite, in the library that its binding has, gives other sizes.
+    """Names of functions that llvmlite declares with arguments of other sizes than ours.
 
-    What it declares nothing of takes nothing, or, like DisposeString, what was given.
+    Functions without a declaration in llvmlite are skipped.
     """
     return [
         name

@@ -113,8 +113,8 @@ class Wrapper:
 class State:
     """An array that the body reads or writes; ``owner.slot`` must still hold it at every call.
 
-    If it is ``written``, the change is numbered where the owner is an instance of the wrapper.
-    ``lies`` tells where it lay in memory, and as what, when code was made for it.
+    If it is ``written``, a call increments the version of an owner that is a Tensor.  ``lies``
+    is its address and type when code was made for it.
     """
 
     array: np.ndarray

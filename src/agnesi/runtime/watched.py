@@ -35,10 +35,10 @@ _CLASS_TAG_BITS = (1 << 32) - 1
 
 @record
 class Word:
-    """Eight bytes at ``base + offset``, as far as ``mask`` goes; ``keep`` owns that memory.
+    """Eight bytes at ``base + offset`` that are compared under ``mask``; ``keep`` owns the memory.
 
-    ``extent`` bytes from the base may be read, if it is told.  What is ``late`` lies where other
-    words say.
+    If set, ``extent`` bytes from the base may be read.  The address of a ``late`` word is valid
+    only if the words before it hold.
     """
 
     base: int
@@ -93,7 +93,7 @@ def lying(array: np.ndarray) -> Any:
 
 
 def array_words(array: np.ndarray, lies: Any) -> list[Word]:
-    """An array lies as it did: words of it, and those of its sizes, where the former tell."""
+    """Words that show a change of an array's memory, dtype or shape, those of sizes included."""
     data, dtype, sizes, shape, _, flags = lies
     known = ((DATA_AT, data, ALL_BITS), (RANK_AT, len(shape), _LOW), (SIZES_AT, sizes, ALL_BITS),
              (DTYPE_AT, id(dtype), ALL_BITS), (FLAGS_AT, flags, LASTING_FLAGS))

@@ -46,9 +46,7 @@ from agnesi.schedule.transforms.split_reductions import split_reductions
 
 @record
 class Pass:
-    """A step of scheduling: its name, what it does to a program, what it counts, and whether there
-    is no program without it.
-    """
+    """A scheduling pass: its name, its function, what it counts, and whether it is required."""
 
     name: str
     run: Callable[[Program], Program]

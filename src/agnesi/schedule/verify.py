@@ -75,7 +75,7 @@ class Verifier:
 
 
 def _parts(kernel: Kernel) -> list[Any]:
-    """A kernel and all that tells what it reads and writes; of loops, their stores do."""
+    """A kernel with its stores, and unless it is a loop nest its buffers read and written."""
     if isinstance(kernel, Nest) and kernel.like is None:
         return [kernel, *kernel.stores()]
     return [kernel, *kernel.stores(), *kernel.reads(), *kernel.writes()]

@@ -62,18 +62,6 @@ def _divided(b: Builder, signed: bool, x: Value, y: Value, floor: bool) -> tuple
     return b.select(zero, none, q), b.select(zero, none, r)
 
 
-def _floor_divide(b: Builder, signed: bool, x: Value, y: Value) -> Value:
-    return _divided(b, signed, x, y, True)[0]
-
-
-def _remainder(b: Builder, signed: bool, x: Value, y: Value) -> Value:
-    return _divided(b, signed, x, y, True)[1]
-
-
-def _fmod(b: Builder, signed: bool, x: Value, y: Value) -> Value:
-    return _divided(b, signed, x, y, False)[1]
-
-
 def _shift_left(b: Builder, signed: bool, x: Value, y: Value) -> Value:
     bits = const(x.type, _bits(x.type))
     inside = b.icmp("ult", y, bits)
@@ -134,9 +122,9 @@ _BINARY: dict[str, _Binary] = {
     "add": _plain("add"),
     "subtract": _plain("sub"),
     "multiply": _plain("mul"),
-    "floor_divide": _floor_divide,
-    "remainder": _remainder,
-    "fmod": _fmod,
+    "floor_divide": lambda b, signed, x, y: _divided(b, signed, x, y, True)[0],
+    "remainder": lambda b, signed, x, y: _divided(b, signed, x, y, True)[1],
+    "fmod": lambda b, signed, x, y: _divided(b, signed, x, y, False)[1],
     "power": _power,
     "maximum": _extreme("max"),
     "minimum": _extreme("min"),

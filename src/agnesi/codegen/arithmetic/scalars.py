@@ -135,30 +135,6 @@ def _sign(x: Lane) -> Lane:
     return select((x < 0.0) | (x > 0.0), one, select(x.isnan(), x, 0.0))
 
 
-def _maximum(x: Lane, y: Lane) -> Lane:
-    return select(x.isnan(), x, select(x > y, x, y))
-
-
-def _minimum(x: Lane, y: Lane) -> Lane:
-    return select(x.isnan(), x, select(x < y, x, y))
-
-
-def _fmax(x: Lane, y: Lane) -> Lane:
-    return select(x.isnan(), y, select(y > x, y, x))
-
-
-def _fmin(x: Lane, y: Lane) -> Lane:
-    return select(x.isnan(), y, select(y < x, y, x))
-
-
-def _signbit(x: Lane) -> Lane:
-    return x.bits() < 0
-
-
-def _isinf(x: Lane) -> Lane:
-    return x.abs().eq(math.inf)
-
-
 def _split(x: Lane) -> tuple[Lane, Lane]:
     """Return the upper half of a number's digits, and the rest (Veltkamp 1968)."""
     scaled = x * (2.0 ** ((x.mantissa + 2) // 2) + 1)
@@ -190,14 +166,14 @@ _FLOAT: dict[str, _Function] = {
     "sqrt": Lane.sqrt,
     "reciprocal": lambda x: 1.0 / x,
     "isnan": Lane.isnan,
-    "isinf": _isinf,
+    "isinf": lambda x: x.abs().eq(math.inf),
     "isfinite": lambda x: x.abs() < math.inf,
-    "signbit": _signbit,
+    "signbit": lambda x: x.bits() < 0,
     "copysign": Lane.copysign,
-    "maximum": _maximum,
-    "minimum": _minimum,
-    "fmax": _fmax,
-    "fmin": _fmin,
+    "maximum": lambda x, y: select(x.isnan(), x, select(x > y, x, y)),
+    "minimum": lambda x, y: select(x.isnan(), x, select(x < y, x, y)),
+    "fmax": lambda x, y: select(x.isnan(), y, select(y > x, y, x)),
+    "fmin": lambda x, y: select(x.isnan(), y, select(y < x, y, x)),
     "equal": Lane.eq,
     "not_equal": Lane.ne,
     "less": Lane.__lt__,

@@ -9,10 +9,10 @@ from agnesi.codegen.llvm.builder import HOT, Builder, Module, Value
 
 def apart(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
           *given: Value, hot: bool = True) -> None:
-    """Call a function of what is given; ``body`` writes it unless one of its key is there.
+    """Outline code: call a function on ``given``, which ``body`` emits once for each key.
 
-    ``body`` takes the function's builder and parameters; the key tells all else that it reads.
-    Such functions are worth better code at LLVM's quickest level, if not ``hot`` says otherwise.
+    ``body`` takes the function's builder and parameters; the key holds all else that it reads.
+    A ``hot`` function is optimized even at LLVM's quickest level.
     """
     types = tuple([v.type for v in given])
     b.call("void", function(b.module, prefix, key, body, types, hot=hot), *given)

@@ -15,7 +15,7 @@ def task(module: Module, name: str = "run") -> Builder:
 
 
 def share(b: Builder, count: Value, units: Value) -> tuple[Value, Value]:
-    """The part of ``count`` turns that belongs to the units of this call, of so many."""
+    """The range of ``count`` iterations for the units of this call, of ``units`` in all."""
     _, begin, end, _ = b.parameters
     first, last = (b.op("udiv", b.mul(count, x), units) for x in (begin, end))
     return first, last

@@ -416,7 +416,7 @@ class Scope:
         return Substitution(new)(value)
 
     def _call_ahead(self, bodies: list[Expr], axis: Axis) -> None:
-        """Call what the next turns over ``axis`` load near where turns lie far apart in memory."""
+        """Prefetch the loads of the next iterations over ``axis`` where their stride is large."""
         for value in walk(bodies):
             if value.op != "load" or not self.varies(value):
                 continue

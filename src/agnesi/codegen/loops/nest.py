@@ -259,9 +259,9 @@ class _Nest:
     def lanes_for(self, values: Sequence[Expr], axis: Axis, carries: bool = False) -> int:
         """Lanes of a loop: several registers wide for cheap bodies, to hide latencies.
 
-        Wider still where each lane is a sum: its turns may lie far apart in memory.  One register,
-        or two, where the policy has no wide turns.  Over a run-time length, few enough for several
-        turns: what is left goes through as many.
+        Twice as wide for reductions, whose iterations may be far apart in memory.  One register, or
+        two, if the policy has no wide iterations.  Over a dynamic length, few enough for several
+        iterations, as the remainder is computed at the same width under a mask.
         """
         native = self._native(values)
         if not self.target.has_vectors:
@@ -453,10 +453,10 @@ class _Nest:
 
     # -- stores on the way ------------------------------------------------------------------
     def _early(self, scope: Scope, group: list[Expr], axis: Axis) -> list[Store]:
-        """The stores along the lanes that this sweep can make, because it has what they need.
+        """The stores along the lanes that this loop can do, because it has all their operands.
 
-        They read what it reads, and nothing that is made later reads what they may be written
-        over: a buffer of their size.
+        They share a load with it, and no later computation reads a buffer that they may overwrite
+        (one of their size).
         """
         shape = self.shape
         if axis is not shape.along or len(group[0].param[1]) > 1 or shape.ordered or (

@@ -68,24 +68,24 @@ class _Turns:
         self.whole = divides(narrow, axis.extent)
 
     def prepare(self, count: int, values: Sequence[Expr]) -> None:
-        """Evaluate what does not change, before any turns of so many lanes."""
+        """Evaluate loop invariants before the iterations with ``count`` lanes."""
         around = self.scope.inside({}, along=self.axis, lanes=count, mask=None, active=None, unit=1)
         self.scope.hoist(values, {self.axis}, around)
         self.around[count] = around
 
     def run(self, count: int, totals: list[Value]) -> list[Value]:
-        """All turns of so many lanes, but for what fewer lanes make up."""
+        """Emit all iterations with ``count`` lanes, the masked one too unless ``whole``."""
         totals = self.full(self.start, self.stop(count), count, totals)
         return totals if self.whole else self.masked(count, totals)
 
     def joined(self, group: Sequence[Expr], wide: int, carried: list[Value]) -> list[Value]:
-        """All turns that so many lanes take, and what was carried before."""
+        """Emit all iterations with ``wide`` lanes; combine the totals with ``carried``."""
         totals = self.run(wide, [_neutral(r, wide) for r in group])
         return [_joined(self.b, r, total, one) for r, total, one
                 in zip(group, totals, carried, strict=True)]
 
     def stop(self, count: int) -> Value:
-        """Where the full turns of so many lanes end."""
+        """The end of the full iterations with ``count`` lanes."""
         end = self._end(count)
         return end if self.beyond is self.size else self.b.intrinsic("smin", self.beyond, end)
 
@@ -97,7 +97,7 @@ class _Turns:
         return loop.results
 
     def masked(self, count: int, totals: list[Value]) -> list[Value]:
-        """The turn for what is left behind full ones."""
+        """Emit the masked iteration over the remainder."""
         b, end = self.b, self._end(count)
         with b.beginning():
             left = b.sub(self.size, end)

@@ -105,8 +105,7 @@ def _can_compile() -> bool:
 
 
 def _own_rules() -> bool:
-    """Return whether the user has rewrite rules; where nobody loaded ``agnesi.rewrite`` there are
-    none."""
+    """Return whether the user registered rewrite rules, which needs ``agnesi.rewrite`` loaded."""
     custom_rules = getattr(sys.modules.get("agnesi.rewrite"), "custom_rules", None)
     return custom_rules is not None and custom_rules()
 
@@ -137,10 +136,10 @@ class Known:
 class Compiled:
     """A function for one set of types and sizes.
 
-    ``run(*values)`` gives what the function returns; ``values`` are the arguments that the entry
-    was told about, static ones included.  ``updates`` pairs what is changed, a live tensor or the
-    place of an input, with the place of its new value among the outputs.  ``anew`` leaves the disk
-    cache aside.
+    ``run(*values)`` returns the function's result; ``values`` are the arguments that the entry
+    describes, static ones included.  ``updates`` pairs a live tensor or the index of an input that
+    is changed in place with the index of its new value among the outputs.  ``anew`` bypasses the
+    disk cache.
     """
 
     arguments: Sequence[Any]

@@ -175,7 +175,7 @@ class Growing(Generic[V]):
         return made
 
     def learn(self, sizes: Sizes) -> str:
-        """Note that a version for these sizes was made; tells why there is none for others too."""
+        """Record a specialization for these sizes; return why it does not cover other sizes."""
         if sizes not in self._seen:
             self._seen = [*self._seen[1 - _MAX_PATTERNS :], sizes]
         if self._error is None:
@@ -276,7 +276,7 @@ class Family(Generic[V]):
         return self._far.add(pattern, made)
 
     def learn(self, shapes: Shapes) -> str:
-        """Note that a version for these shapes was made; tells why there is none for others too."""
+        """Record a specialization for these shapes; return why it does not cover other shapes."""
         sizes: Any = sizes_of(shapes)
         near, far = self._of(shapes).learn(sizes), self._far.learn(sizes)
         return near or far
@@ -351,7 +351,7 @@ def describe_pattern(pattern: Pattern) -> str:
 
 
 def check(graph: FunctionGraph) -> FunctionGraph:
-    """The graph, if inferring it with numbers gives what it says; an error if not."""
+    """Return the graph; raise an error if shape inference on samples contradicts its shapes."""
     names = graph.extents
     for sample in _SAMPLES:
         known: dict[Any, Any] = {

@@ -76,10 +76,10 @@ class Told:
         self.asked: list[tuple[Node, Any]] = []
 
     def next(self, node: Node, most: Any, given: Node | None, token: Node | None) -> Any:
-        """The size that a scalar tells; the same for scalars that are computed alike.
+        """The size with the value of a scalar; equal computations share one size.
 
-        ``given`` is the data that decides it; ``token`` exists where Python decides as it did so
-        far (``Decisions.token``).
+        ``given`` is the data that determines it; ``token`` is a value that exists only if earlier
+        decisions hold (``Decisions.token``).
         """
         for asked, size in self.asked:
             if alike(asked, node):
@@ -94,7 +94,7 @@ class Told:
         raise SizeWanted(outputs, handed, place, most)
 
     def _hand_on(self, node: Node, place: int) -> None:
-        """Make an argument, by its place from the end, stand for a node."""
+        """Bind the argument at ``place``, counted from the end, to a node."""
         self.symbols[place], self.inputs[place] = symbol(node), node
         self.arguments[place] = replace(
             self.arguments[place], dtype=node.dtype.name, shape=node.shape)

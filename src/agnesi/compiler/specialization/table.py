@@ -102,9 +102,9 @@ class Versions:
 
     def of(self, leaves: Sequence[Any], tree: Tree,
            left: Sequence[Version] = ()) -> tuple[Version, Sequence[Any]]:
-        """The version for arguments, made now if there is none, and all that it takes.
+        """The specialization for arguments, made if missing, and all values that it takes.
 
-        It is none of those that were ``left`` in this call, where Python would decide otherwise.
+        Those in ``left`` are skipped: a decision in them already failed in this call.
         """
         chosen: dict[int, Computed] = {}
         before: Any = None

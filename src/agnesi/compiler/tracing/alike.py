@@ -26,8 +26,8 @@ MIN_OPERATIONS = 1000
 
 
 def may_repeat() -> bool:
-    """Return whether the trace under way is one of a run on values that takes down every node as
-    it is made, so that nobody tells a repeated body from another run of the function."""
+    """Return whether the present trace records every node and has no other observer, so that one
+    run of a body may be repeated in place of further runs of the function."""
     return type(current_trace()) is Trace
 
 
@@ -45,8 +45,8 @@ def kind_of(tensors: Sequence[Tensor]) -> Any:
 class Alike:
     """What a function changes of some tensors, and how.
 
-    The function takes tensors of certain types and changes some of them in place; it must not do
-    anything else, and read nothing else but what is the same at each call.
+    The function takes tensors of certain types and changes some of them in place; it must have no
+    other effect, and read nothing else that differs between calls.
     """
 
     def __init__(self, function: Callable[..., Any], like: Sequence[Tensor]) -> None:

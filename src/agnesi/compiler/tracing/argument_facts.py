@@ -105,8 +105,8 @@ class Assumptions:
             yield from (f"id({a}) not in {known}" for a in names)
 
     def breaks(self, leaves: Sequence[Any]) -> bool:
-        """Return whether no trace fits a call: a gradient lies at an argument, that does not lie
-        in row-major order, or a tensor comes twice or is known otherwise, too."""
+        """Return whether an assumption of all traces fails: an argument has a gradient, is not
+        row-major, or is passed twice or also read in another way."""
         if GRAD in self.asked and any(
                 isinstance(v, Tensor) and v._grad is not None for v in leaves):
             return True

@@ -110,7 +110,7 @@ def attributes_of(code: CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=4096)
 def assigned_in(code: CodeType) -> frozenset[str]:
-    """Names of attributes that code may give to things: those that it assigns, and texts."""
+    """Names of attributes that code may set: those it assigns, and its string constants."""
     found: set[str] = set()
     for inner in codes(code):
         found.update(i.argval for i in instructions(inner) if i.opname == "STORE_ATTR")

@@ -119,7 +119,7 @@ class Decisions:
         self._turns: Counter[str] = Counter()
 
     def decide(self, node: Node, weak: bool, use: str) -> np.ndarray | None:
-        """The value that Python is told; None where this call alone does not tell it."""
+        """The value that Python gets for a use of a node; None if this call cannot tell it."""
         kind = "truth" if use == "bool()" else "whole" if use in _WHOLE else "value"
         if (node, kind) in self._known:
             return self._known[node, kind]
@@ -147,7 +147,7 @@ class Decisions:
             raise LookedAtError(symbol(node))
 
     def defer(self, x: Tensor, use: str) -> Number | None:
-        """The number that stands for what a use gives; None where Python gets the value."""
+        """A symbolic number for the value that a use returns; None if Python needs the value."""
         dtype = _NUMBERS[use](x.dtype)
         if not self.numbers.allowed or dtype is None or not _is_one(x) or not asked_by_user():
             return None
@@ -188,8 +188,8 @@ class Decisions:
 
 
 def token_of(tests: Sequence[tuple[Node, str, Any]], sizes: bool = False) -> Node:
-    """A value that exists where each node tells Python what it told before; ``sizes`` of what is
-    computed may depend on that."""
+    """A value that exists only if each node has the value of the earlier decision; with ``sizes``,
+    sizes of later results may depend on it."""
     with switched(recording=False):
         token = constant(0, np.dtype(np.int8))
         for i, test in enumerate(tests):

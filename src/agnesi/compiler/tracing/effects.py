@@ -166,8 +166,8 @@ class Effects:
         self._take_results(values)
 
     def _hand_on(self, own: dict[int, int], reads: Reads) -> None:
-        """Let what is put somewhere be what each call is given, where it is that: by identity of
-        symbols, their places among the leaves of arguments."""
+        """Mark written leaves that are arguments, to write each call's own: ``own`` maps ids of
+        symbols to their positions among the argument leaves."""
         for w in self.written:
             w.leaves = list(map(reads.parts.lent.array_of, w.leaves))
             w.leaves = [_Given(own[id(v)]) if id(v) in own else v for v in w.leaves]
@@ -191,7 +191,7 @@ class Effects:
                 array.undo(array.value)
 
     def _take_results(self, values: Iterable[Any]) -> None:
-        """Let results of calls stand for computed tensors: one for each, in whatever places."""
+        """Replace computed tensors in written containers and arguments by results of the call."""
         made = {id(v): v for v in values if _is_symbol(v)}
         self.tensors = [] if self.obstacle else list(made.values())
         results = {key: _Result(v, i) for i, (key, v) in enumerate(made.items())}
@@ -307,8 +307,8 @@ def _written(places: Iterable[Place], knows: Callable[[Any], bool]) -> Iterator[
 
 
 def _of_hidden(hidden: Iterable[Hidden], knows: Callable[[Any], bool]) -> Iterator[Written]:
-    """What was put into places whose values are arguments; into whole nests where parts of them
-    became others, or where there is another nest."""
+    """Yield the writes to places whose values are hidden arguments: single parts, or the whole nest
+    where a part of it no longer exists."""
     places = [h.place for h in hidden if h.is_written()]
     wholes = {id(p.whole): p.whole for p in places if isinstance(p, Part) and p.now() is MISSING}
     single = [p for p in places if not (isinstance(p, Part) and id(p.whole) in wholes)]

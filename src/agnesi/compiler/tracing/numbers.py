@@ -381,18 +381,11 @@ def _to_whole(function: Callable[[Any], Any]) -> Callable[[Number], Number]:
     return method
 
 
-def _divmod(self: Number, other: Any) -> Any:
-    return self // other, self % other
-
-
-def _divmod_of(self: Number, other: Any) -> Any:
-    return other // self, other % self
-
-
 for _name, _method in (
         ("pow", _powered), ("rpow", _powered_by), ("ipow", _powered), ("round", _rounded),
         ("floor", _to_whole(floor)), ("ceil", _to_whole(ceil)), ("trunc", _to_whole(trunc)),
-        ("divmod", _divmod), ("rdivmod", _divmod_of)):
+        ("divmod", lambda self, other: (self // other, self % other)),
+        ("rdivmod", lambda self, other: (other // self, other % self))):
     setattr(Number, f"__{_name}__", _method)
 
 

@@ -33,7 +33,7 @@ from agnesi.runtime.watched import (
 
 
 class _Missing:
-    """Stands for what is not there."""
+    """The value of a place that does not exist."""
 
     def __repr__(self) -> str:
         return "missing"
@@ -125,8 +125,8 @@ class Place:
         return ()
 
     def condition(self, name: Callable[[Any], str]) -> str:
-        """Return what the text of a call asks where native code cannot see the place, or nothing
-        if each text asks that; ``name`` gives things names."""
+        """Return the condition in the source of a call, for places that native code cannot check;
+        empty if every call checks it.  ``name`` returns a variable for an object."""
         return f"{name(self.holds)}()"
 
     def change(self) -> str:
@@ -205,8 +205,8 @@ class Alive(Place):
 
 
 def weakly(places: dict[Any, Place], owner: Any) -> None:
-    """Let none of the places hold an object that weak references refer to; nothing where it has
-    attributes that lie in the object itself."""
+    """Replace the places of ``owner`` by ones that refer to it weakly, if all its attributes are in
+    its ``__dict__``."""
     own = {key: p for key, p in places.items() if getattr(p, "owner", None) is owner}
     held = attributes(owner)
     if type(held) is not dict or not all(isinstance(p, (Attribute, Kind)) for p in own.values()):

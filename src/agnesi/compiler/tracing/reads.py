@@ -96,7 +96,7 @@ _ALL_ATTRIBUTES = frozenset(("__dict__", "__getstate__", "__reduce__", "__reduce
 
 
 class Reads(OwnedReads):
-    """The places that a trace reads, of which objects tell within ``taking``."""
+    """The places that a trace reads; objects report their reads in a ``taking`` block."""
 
     def __init__(self, hidden: Iterable[Any] = (), lending: Any = None) -> None:
         super().__init__(hidden)

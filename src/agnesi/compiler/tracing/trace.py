@@ -257,7 +257,7 @@ class Trace:
         return self.born[id(x)][1] if id(x) in self.born else self.node_of(x)
 
     def decisive(self, arguments: Sequence[Tensor]) -> list[bool]:
-        """Return whether what is changed in place depends on how the memory of arguments lies."""
+        """Return for each argument whether its layout decides which memory is changed in place."""
         families, sources = [], []
         for family, then, result, count, node in self.asked:
             if family[0] > then or result[0] > count:
@@ -328,7 +328,7 @@ def _begins(node: Node) -> bool:
 
 
 def _lies_anyhow(node: Node) -> bool:
-    """Return whether a value lies in memory as it does wherever its operands lie."""
+    """Return whether the layout of a value does not depend on the memory of its operands."""
     op = node.op
     return op is None or not (op.view or op.changes or op.lie is not None)
 

@@ -88,8 +88,8 @@ class Store:
 class KernelTemplate:
     """The common part of kernels that differ only in their buffers.
 
-    ``reads`` and ``writes`` are places among the buffers that ``Instance`` lists; ``answers`` are
-    what was found out about one kernel, for the others.
+    ``reads`` and ``writes`` are indices into the buffers of an ``Instance``; ``answers`` caches
+    results of analyses of one kernel for all others of the template.
     """
 
     reads: tuple[int, ...]
@@ -105,7 +105,7 @@ class Instance:
     buffers: list[Buffer]
 
     def key(self) -> Hashable:
-        """Equal for kernels of equal code: the model, and which buffers lie in one place."""
+        """A key of kernels of equal code: the template, and which buffers share an address."""
         spots: dict[tuple[int, int], int] = {}
         places = [(spots.setdefault((b.slot, b.offset), len(spots)), b.role) for b in self.buffers]
         return self.model, *places
@@ -314,7 +314,7 @@ class Check(Kernel):
 
 @struct
 class Source:
-    """Where a buffer of a :class:`Block` lies: in one outside, ``step`` further each turn.
+    """The part of an outer buffer that a :class:`Block` sees; it moves by ``step`` per iteration.
 
     ``offset`` and ``step`` count elements.
     """
@@ -328,8 +328,8 @@ class Source:
 class Block:
     """Kernels with a table of addresses of their own: the body of a loop, or one side of a branch.
 
-    ``table`` lists the buffers that own an entry, in order; behind them comes the arena.
-    ``sources`` tells where entries lie outside; whatever runs the block gives it the others.
+    ``table`` lists the buffers that own an entry, in order; the arena is the entry after them.
+    ``sources`` maps buffers to memory outside of the block; its caller fills the other entries.
     """
 
     kernels: list[Kernel]
@@ -353,7 +353,7 @@ class Carry:
     """A value carried from one iteration to the next: the body reads ``inside`` and fills
     ``following``.
 
-    ``first`` and ``last`` lie outside; nobody may want the last one.
+    ``first`` and ``last`` are memory outside; ``last`` is None where the final value is unused.
     """
 
     inside: Buffer
@@ -487,7 +487,7 @@ def reductions(values: Iterable[Expr]) -> Iterator[Expr]:
 
 
 def axes_in(stores: Iterable[Store]) -> set[Axis]:
-    """All axes in stores: those that they run over, and those that reductions there bind."""
+    """Return all axes of stores: loop axes, and the axes that their reductions bind."""
     free = [part.free for s in stores for part in (s.value, s.offset)]
     return set().union(*free, bound_in([v for s in stores for v in (s.value, *s.offset.atoms)]))
 

@@ -67,10 +67,10 @@ _SLOT_STEP = 16
 
 
 def fresh_axis(extent: int, taken: Collection[Axis], slot: int = _FIRST_FRESH_SLOT) -> Axis:
-    """An axis that is none of ``taken``: the one of this slot, or else another one.
+    """Return an axis that is not in ``taken``: the one of this slot if free, else of a later slot.
 
-    The same axes for the same ones taken, so that kernels which are alike stay so.  Who replaces
-    axes in stores says which there are (``kernels.axes_in``): a reduction there would bind its own.
+    The choice depends on ``taken`` alone, so that equal kernels stay equal.  When axes of stores
+    are replaced, ``taken`` must hold their bound axes too (``kernels.axes_in``).
     """
     while (axis := Axis(slot, extent)) in taken:
         slot += _SLOT_STEP
@@ -86,8 +86,8 @@ def fresh_axes(extents: Sequence[int], taken: Iterable[Axis]) -> tuple[Axis, ...
 class Expr:
     """A scalar value: operation name, arguments, dtype name, parameter, free axes.
 
-    ``buffers`` are what it loads from, once somebody asked (``kernels.buffers_of``); ``loads`` and
-    ``reduces`` tell whether there is a load, a reduction in it.
+    ``buffers`` are those it loads from, set by the first call of ``kernels.buffers_of``;
+    ``loads`` and ``reduces`` are true if it contains a load, a reduction.
     """
 
     __slots__ = ("args", "buffers", "dtype", "free", "loads", "op", "param", "reduces")
@@ -354,10 +354,10 @@ def reduce_(kind: str, sizes: Sequence[int], body: Callable[..., Expr], avoid: I
 
 def in_steps(at: At, most: int, wanted: Expr, starts: Sequence[Expr],
              step: Callable[[Expr, list[Expr]], tuple[Sequence[Expr], Expr]]) -> Expr:
-    """The first of some values behind steps of which an element takes as many as it needs.
+    """A per-element convergence loop: return the first of its values after the last iteration.
 
-    ``step(t, values)`` gives the values behind step ``t`` and whether there is another one, of
-    ``most``.  Where ``wanted`` does not hold there is none.
+    ``step(t, values)`` returns the values after iteration ``t`` and whether the element goes on,
+    for at most ``most`` iterations.  Elements where ``wanted`` is false have none.
     """
     around = frozenset().union(*(i.free for i in at), *(v.free for v in (wanted, *starts)))
     axis = fresh_axis(most, around)
@@ -410,12 +410,12 @@ class Part:
 
 @record
 class Turns:
-    """Elements of a result written in order: a place may come up several times, or be read again.
+    """A result written in order: an element may be written several times, or read again later.
 
-    ``place(at)`` is where the point ``at`` of ``shape`` writes ``value(own, at)``; ``own`` reads
-    the result as it is then.  Points follow each other row by row along the axes in ``order`` and
-    those that places depend on through values; points that differ along the others never write the
-    same element.
+    Point ``at`` of ``shape`` writes ``value(own, at)`` to element ``place(at)``; ``own`` reads the
+    result as written so far.  Points run in row-major order along the axes in ``order`` and those
+    that ``place`` depends on through loaded values; points that differ only along other axes never
+    write the same element.
     """
 
     shape: tuple[int, ...]

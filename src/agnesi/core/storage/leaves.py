@@ -76,8 +76,8 @@ def argument(x: Tensor) -> None:
 def is_followed(x: Tensor) -> bool:
     """Return whether a gradient would miss what is computed from the value alone.
 
-    That goes for arguments of transformations and for what was recorded; a parameter itself has
-    done nothing yet.
+    True for arguments of transformations and for results of recorded operations, not for a
+    parameter itself.
     """
     if not x._requires_grad or not MODE.get().recording:
         return False
@@ -128,7 +128,7 @@ def _leaf(x: Tensor, old: Node | None) -> Node:
 
 
 def left_over(x: Tensor) -> str:
-    """Whose trace a tensor without a value was kept from, though that is over; else nothing."""
+    """The function whose finished trace leaked this tensor without a value, or an empty text."""
     node, mode = x.node, MODE.get()
     if node is None or mode.trace is not None or mode.examples is not None or not finished():
         return ""

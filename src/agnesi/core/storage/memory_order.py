@@ -22,10 +22,10 @@ from agnesi.core.tensor import Tensor
 
 
 def laid_out(x: Tensor) -> np.ndarray | None:
-    """An array that lies as ``x`` does when the same Python runs on values, or None.
+    """Return an array with the layout that ``x`` has when the same Python runs on values, or None.
 
-    Its elements must not be touched.  Arguments lie in row-major order, and what was computed,
-    unless the operation says otherwise (``Op.lie``).
+    Its elements must not be accessed.  Arguments and results are row-major, unless the operation
+    declares another layout (``Op.lie``).
     """
     if x.array is not None:
         return x.array
@@ -50,7 +50,7 @@ def axes_in_memory(array: np.ndarray) -> tuple[int, ...]:
 
 
 def _laid() -> dict[int, Any]:
-    """Tensors of the trace under way that do not lie in row-major order, and how they lie."""
+    """The layouts of tensors of the present trace that are not row-major, by id."""
     return getattr(MODE.get().trace, "laid", {})
 
 
@@ -65,9 +65,9 @@ def _in_order(dtype: np.dtype, shape: tuple[int, ...], axes: tuple[int, ...]) ->
 
 
 def as_operands(op: Op, *arrays: np.ndarray) -> np.ndarray:
-    """How the result of an elementwise operation lies: NumPy asks how its operands do.
+    """Return an array with the layout of an elementwise result, which follows that of the operands.
 
-    It is asked with as few elements as show the order of axes.
+    NumPy computes it of arrays with as few elements as show the order of axes.
     """
     if all(x.flags.c_contiguous for x in arrays):
         return arrays[0]
@@ -94,7 +94,7 @@ def _small(array: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=1024)
 def _lie(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.ndarray | None:
-    """How the result of an operation lies whose operands lie so; None in row-major order."""
+    """Return the layout of a result for these layouts of the operands; None if it is row-major."""
     arrays = [np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
               for dtype, shape, strides in layouts]
     found: np.ndarray = op.lie(*arrays)  # type: ignore[misc]

@@ -15,9 +15,9 @@ from agnesi.core.tensor import Tensor, register
 
 
 class View:
-    """How a tensor looks into another: its base, the operation, and the base's version it saw.
+    """How a tensor is a view of another: the base, the operation, and the base's version it has.
 
-    Where it must look again in any case, ``seen`` is None.
+    ``seen`` is None if the view must be recomputed at its next use.
     """
 
     __slots__ = ("base", "op", "seen")
@@ -41,8 +41,8 @@ def share(t: Tensor, op: Op, base: Tensor) -> None:
 
 
 def taken(t: Tensor) -> Tensor:
-    """A view of one element as a number of its own: what is written to its base later does not show
-    in it, as in NumPy. It knows its place, for methods that write there."""
+    """Detach a view of one element from its base, as NumPy does with scalars: later writes to the
+    base do not change it.  It keeps its position, for methods that write to the base."""
     view = t._view
     if view is not None:
         family: Any = t._version

@@ -24,8 +24,8 @@ def need_place(target: Tensor, value: Tensor) -> None:
 
 
 def read_only(target: Any) -> str:
-    """The text of the error where something cannot be changed in place: of the first of what it
-    looks into that cannot."""
+    """Return the message for a tensor in read-only memory; it describes the outermost base that is
+    read-only."""
     while (view := getattr(target, "_view", None)) is not None and (
             base := view.base).array is not None and not base.array.flags.writeable:
         target = base

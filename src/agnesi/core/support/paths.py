@@ -42,7 +42,7 @@ class Hints:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Raise where there is something to tell; it is asked last of all finders."""
+        """Raise an error with a hint if this name has one; it is the last finder asked."""
         if name.startswith("agnesi."):
             parent, _, last = name.rpartition(".")
             told = hint(f"module {parent!r}", last)
@@ -51,9 +51,8 @@ class Hints:
 
 
 def lend(lender: str, paths: str) -> None:
-    """Let imports through paths below a module find the module's names; those that are longer come
-    behind the shorter ones that they begin with.  Modules that are there tell that they are none to
-    call."""
+    """Add modules at ``paths`` below the module ``lender`` that export the lender's names.  A path
+    comes after its prefixes.  An existing module only gets an error for attempts to call it."""
     module = sys.modules[lender]
     for path in paths.split():
         name = f"{lender}.{path}"

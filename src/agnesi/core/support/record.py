@@ -57,7 +57,7 @@ class _Made:
 
 
 def put_off(owner: Any, name: str, make: Callable[[], Any]) -> None:
-    """Let a field with a ``default_factory`` be what ``make`` gives when it is first asked for."""
+    """Compute a field that has a ``default_factory`` lazily: ``make()`` runs at the first read."""
     del owner.__dict__[name]
     owner.__dict__[_PUT_OFF + name] = make
 

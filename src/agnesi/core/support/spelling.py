@@ -13,10 +13,9 @@ _READS = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME")
 
 
 def spelt(name: str, where: Any, package: str) -> str:
-    """The name by which the call at a place calls a function; the function's own if it is none of
-    its others.
+    """Return the alias of a function that the call at ``where`` uses, or the function's own name.
 
-    ``where`` is a code object and an instruction first, as errors keep them.
+    ``where`` begins with a code object and an instruction, as errors store it.
     """
     if where is None or not isinstance(where[0], CodeType):
         return name

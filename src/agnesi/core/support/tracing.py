@@ -49,11 +49,11 @@ def told_of(x: Any, fact: str, of_computed: bool = False) -> Any:
     return facts
 
 
-def refuse_change(x: Any, what: str) -> None:
-    """Refuse to trace a function that changes an argument otherwise than by its elements."""
+def refuse_new_name(x: Any) -> None:
+    """Refuse to trace a function that renames an argument."""
     trace = outermost()
     if id(x) in getattr(trace, "facts", ()):
-        trace.refuse(f"it changes {what} of an argument")
+        trace.refuse("it changes the name of an argument")
 
 
 def refuse_to_compile(why: str, instead: str) -> None:
@@ -95,8 +95,8 @@ def within(trace: Any) -> switched:
 
 @contextmanager
 def around(trace: Any) -> Iterator[None]:
-    """A block in which operations go into ``trace`` if only bodies of loops and branches lie
-    between it and the present one; these take what is made for values from outside."""
+    """A block in which operations are added to ``trace``, if only traces of loop and branch bodies
+    are inside of it; the bodies see the results as values from outside."""
     left, inner = [], current_trace()
     while inner is not trace and hasattr(inner, "leave"):
         left.append(inner)

@@ -96,13 +96,11 @@ def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
              out: Tensor | None = None) -> Tensor:
     """A row of indices for each element that is not zero.
 
-    :param x: Of any shape; NaN is not zero.
+    :like: flatnonzero
     :param size: How many rows to give; see :func:`nonzero`.
     :param fill_value: Indices of rows that are missing to ``size``.
     :type fill_value: int or sequence of int
     :returns: int64, of shape (elements, axes), in row-major order.
-    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, unless what is made
-        of it is reduced there (``sum``, ``max``): sizes cannot change.
     :see: nonzero, flatnonzero, where
 
     >>> ag.argwhere(ag.tensor([[0, 3], [4, 0]]))

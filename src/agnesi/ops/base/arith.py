@@ -271,9 +271,7 @@ def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def imag(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Imaginary part, a copy of it; zeros for real tensors.
 
-    :param x: Of any shape and dtype.
-    :returns: Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the
-        dtype of ``x``.
+    :like: real
     :see: real, conj, view_as_real, iscomplex
 
     >>> ag.imag(ag.tensor([1 + 2j]))

@@ -10,7 +10,6 @@ from typing import Any
 
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node
-from agnesi.core.op import Op
 from agnesi.core.storage.memory_order import note_memory_order
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE, Mode
@@ -34,7 +33,7 @@ def node_at_once(op: Any, xs: tuple[Any, ...]) -> Tensor | None:
     if mode.examples is not None or op.whole or "raises" in op.traits or (
             trace is not None and not (trace.keeps_nodes and trace.of_values)):
         return None
-    operands = xs if type(xs[0]) is type(xs[-1]) is Tensor else _with_number(op, xs, trace)
+    operands = xs if type(xs[0]) is type(xs[-1]) is Tensor else _with_number(xs, trace)
     if operands is None:
         return None
     nodes: list[Node] = []
@@ -64,7 +63,7 @@ def _held(x: Tensor) -> Node | None:
     return node
 
 
-def _with_number(op: Op, xs: tuple[Any, ...], trace: Any) -> tuple[Tensor, ...] | None:
+def _with_number(xs: tuple[Any, ...], trace: Any) -> tuple[Tensor, ...] | None:
     """A tensor and a number of Python's that takes its dtype, as tensors; None for all else."""
     if trace is None or len(xs) != 2:
         return None

@@ -378,10 +378,8 @@ def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None,
               ) -> Tensor:
     """One number in the shape and dtype of ``x``.
 
-    :param x: A tensor or array; only its shape and dtype are read.
+    :like: zeros_like
     :param fill_value: A number, or a tensor that is broadcast to the shape.
-    :param dtype: Type of the elements; by default that of ``x``.
-    :returns: Of the shape of ``x``.
     :raises DTypeError: If the number does not fit into the dtype, or ``requires_grad`` is set for a
         dtype that is neither floating nor complex.
     :raises ShapeError: If ``fill_value`` does not broadcast to the shape.

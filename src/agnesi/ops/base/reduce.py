@@ -564,9 +564,7 @@ def any(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Return whether some element along axes is true (not 0); of no elements it is False.
 
-    :param x: Of any shape and dtype; what is not 0 counts as true, NaN too.
-    :returns: bool, the shape of ``x`` without the axes.
-    :raises ValueError: If an axis is named twice.
+    :like: all
     :see: all, logical_or, count_nonzero
 
     >>> ag.any(ag.tensor([[True, False], [False, False]]), axis=1)

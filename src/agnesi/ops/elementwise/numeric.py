@@ -66,9 +66,7 @@ def deg2rad(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def rad2deg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees.
 
-    :param x: Real numbers; integers become the default float dtype.
-    :returns: Of the shape of ``x``.
-    :raises DTypeError: For complex numbers.
+    :like: deg2rad
     :see: deg2rad, angle
 
     >>> ag.rad2deg(ag.tensor([0.0, ag.pi]))
@@ -248,11 +246,9 @@ fix = trunc
 def heaviside(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """0 for negative numbers, 1 for positive ones, ``x2`` for zero.
 
-    :param x1: Real numbers.
+    :like: ldexp
     :param x2: The value at 0; they broadcast.
     :returns: Of the broadcast shape; NaN stays.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: sign, where, relu
 
     >>> ag.heaviside(ag.tensor([-2.0, 0.0, 3.0]), 0.5)
@@ -345,9 +341,7 @@ def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether each element is negative infinity.
 
-    :param x: Real numbers.
-    :returns: bool, of the shape of ``x``.
-    :raises DTypeError: For complex numbers.
+    :like: isposinf
     :see: isposinf, isinf
 
     >>> ag.isneginf(ag.tensor([ag.inf, -ag.inf]))

@@ -313,9 +313,7 @@ def cosm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def sinm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The sine of matrices, by the exponential.
 
-    :param x: Of shape (..., n, n).
-    :returns: Of the shape of ``x``, floating or complex.
-    :raises ShapeError: If the matrices are not square.
+    :like: cosm
     :see: linalg.cosm, linalg.tanm, linalg.expm
 
     >>> ag.linalg.sinm(ag.zeros((1, 1)))
@@ -331,9 +329,7 @@ def sinm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def tanm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The tangent of matrices.
 
-    :param x: Of shape (..., n, n).
-    :returns: Of the shape of ``x``, floating or complex.
-    :raises ShapeError: If the matrices are not square.
+    :like: signm
     :raises LinAlgError: If the cosine is singular.
     :see: linalg.cosm, linalg.sinm, linalg.expm
 
@@ -347,9 +343,7 @@ def tanm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def coshm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of matrices, by the exponential.
 
-    :param x: Of shape (..., n, n).
-    :returns: Of the shape of ``x``, floating or complex.
-    :raises ShapeError: If the matrices are not square.
+    :like: cosm
     :see: linalg.sinhm, linalg.tanhm, linalg.expm
 
     >>> ag.linalg.coshm(ag.zeros((1, 1)))
@@ -363,9 +357,7 @@ def coshm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def sinhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine of matrices, by the exponential.
 
-    :param x: Of shape (..., n, n).
-    :returns: Of the shape of ``x``, floating or complex.
-    :raises ShapeError: If the matrices are not square.
+    :like: cosm
     :see: linalg.coshm, linalg.tanhm, linalg.expm
 
     >>> ag.linalg.sinhm(ag.zeros((1, 1)))
@@ -379,7 +371,8 @@ def sinhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def tanhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of matrices.
 
-    :like: tanm
+    :like: signm
+    :raises LinAlgError: If the cosine is singular.
     :see: linalg.coshm, linalg.sinhm, linalg.expm
 
     >>> ag.linalg.tanhm(ag.zeros((1, 1)))

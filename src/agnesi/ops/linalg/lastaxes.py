@@ -30,11 +30,9 @@ def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None,
              out: Tensor | None = None) -> Tensor:
     """The sum of a diagonal of matrices on the last two axes.
 
-    :param x: Of shape (..., m, n).
-    :param offset: Which diagonal: 0 the main one, positive ones above it.
+    :like: diagonal
     :param dtype: What to compute in and to give; small integers are summed in 64 bits by default.
     :returns: Of shape (...).
-    :raises ShapeError: If ``x`` has fewer than 2 axes.
     :see: agnesi.trace, linalg.diagonal
 
     >>> ag.linalg.trace(ag.tensor([[1, 2], [3, 4]])).item()

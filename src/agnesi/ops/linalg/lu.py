@@ -213,7 +213,7 @@ class Getrs(MatrixOp):
 
     def foreign(self, factors: Any, pivots: Any, b: Any) -> Any:
         if many_columns(b):
-            return factored_call(factors, b, self.transposed)
+            return factored_call(b, self.transposed)
         k, n = map(library.size, b.shape[-2:])
         return foreign.Call(
             library.symbol("getrs", b.dtype),

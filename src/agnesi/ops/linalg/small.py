@@ -58,7 +58,7 @@ def many_columns(b: Any) -> bool:
     return isinstance(n, int) and n <= _MAX_ORDER and surely(lambda: k >= _MIN_LANE_COLUMNS)
 
 
-def factored_call(factors: Any, b: Any, transposed: bool) -> foreign.Call:
+def factored_call(b: Any, transposed: bool) -> foreign.Call:
     """The call that solves with factors of small matrices."""
     options = "t" * transposed + "w" * (library.index_type() == "int64")
     k, n = b.shape[-2:]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from agnesi.core.ir import loops
@@ -13,24 +11,16 @@ from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.elementwise.hyperbolic import tanh
 
 
-def _softsign(x: Any) -> Any:
-    return x / (1 + np.abs(x))
-
-
 def _softsign_code(x: loops.Expr) -> loops.Expr:
     one = loops.const(1, x.dtype)
     return loops.call("divide", x, loops.call("add", one, loops.call("abs", x)))
 
 
-def _tanhshrink_code(x: loops.Expr) -> loops.Expr:
-    return loops.call("subtract", x, loops.call("tanh", x))
-
-
 SOFTSIGN = Elementwise(
-    "softsign", _softsign, (lambda g, x: g / square(1 + magnitude(x)),), kinds="f",
-    expand=_softsign_code, home=__name__,
+    "softsign", lambda x: x / (1 + np.abs(x)), (lambda g, x: g / square(1 + magnitude(x)),),
+    kinds="f", expand=_softsign_code, home=__name__,
 )
 TANHSHRINK = Elementwise(
     "tanhshrink", lambda x: x - np.tanh(x), (lambda g, x: g * square(tanh(x)),), kinds="f",
-    expand=_tanhshrink_code, home=__name__,
+    expand=lambda x: loops.call("subtract", x, loops.call("tanh", x)), home=__name__,
 )

@@ -88,9 +88,7 @@ def polyadd(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
 def polysub(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Difference of two polynomials.
 
-    :param p, q: Coefficients, the highest power first.
-    :returns: Coefficients, the highest power first.
-    :raises ShapeError: If one is no vector.
+    :like: polyadd
     :see: polyadd, polymul
 
     >>> ag.polysub([1, 2], [3, 4, 5])
@@ -104,9 +102,7 @@ def polysub(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
 def polymul(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Product of two polynomials.
 
-    :param p, q: Coefficients, the highest power first.
-    :returns: Coefficients, the highest power first.
-    :raises ShapeError: If one is no vector.
+    :like: polyadd
     :see: polydiv, polyadd, convolve
 
     >>> ag.polymul([1, 2], [1, -2])
@@ -184,13 +180,11 @@ def polyder(p: TensorLike, m: int = 1, *, out: Tensor | None = None) -> Tensor:
 def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th integral of a polynomial, with the constants ``k``.
 
-    :param p: Coefficients, the highest power first.
-    :param m: How many times; not negative.
+    :like: polyder
     :param k: Constants of integration, one for all or one for each integral.
     :type k: number or array_like
     :returns: Coefficients, ``m`` more.
     :raises ShapeError: If ``p`` is no vector, or there are fewer constants than integrals.
-    :raises ValueError: If ``m`` is negative.
     :see: polyder, polyval, trapezoid
 
     >>> ag.polyint([2.0, 2.0], k=3)

@@ -87,9 +87,7 @@ def nancumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = 
                out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flat elements by default); NaN counts as 1.
 
-    :param x: Of any shape.
-    :param dtype: What to compute in and to give.
-    :returns: Of the shape of ``x``; a vector without an axis.
+    :like: nancumsum
     :see: cumprod, nanprod
 
     >>> ag.nancumprod(ag.tensor([3.0, ag.nan, 2.0]))
@@ -166,9 +164,7 @@ def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = Fal
               out: Tensor | None = None) -> Tensor:
     """Index of the first least element that is not NaN.
 
-    :param x: Real numbers.
-    :returns: int64, the shape of ``x`` without the axis.
-    :raises ValueError: Where there is nothing but NaN; in compiled code too.
+    :like: nanargmax
     :see: argmin, nanmin
 
     >>> ag.nanargmin(ag.tensor([3.0, ag.nan, 2.0]))

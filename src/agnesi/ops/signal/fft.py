@@ -267,7 +267,6 @@ def fftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = N
     :type s: int or sequence of int, optional
     :param axes: All by default, or the last ``len(s)``.
     :type axes: int or sequence of int, optional
-    :param out: Takes the result.
     :returns: Complex, of the shape of ``x`` but for given sizes.
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
     :raises IndexError: If an axis is out of range.
@@ -285,14 +284,7 @@ def ifftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftn`.
 
-    :param x: Real or complex; single precision stays single.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    :type s: int or sequence of int, optional
-    :param axes: All by default, or the last ``len(s)``.
-    :type axes: int or sequence of int, optional
-    :returns: Complex, of the shape of ``x`` but for given sizes.
-    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
-    :raises IndexError: If an axis is out of range.
+    :like: fftn
     :see: fft.fftn, fft.ifft
 
     >>> ag.fft.ifftn(ag.fft.fftn(ag.ones((1, 2)))).real
@@ -306,7 +298,7 @@ def rfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
           out: Tensor | None = None) -> Tensor:
     """Fourier transform of real numbers over several axes; the last one is halved.
 
-    :like: ifftn
+    :like: fftn
     :param x: Real; single precision stays single.
     :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
     :raises DTypeError: For complex numbers.
@@ -323,7 +315,7 @@ def irfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None =
            out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfftn`.
 
-    :like: ifftn
+    :like: fftn
     :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
         the last for even ``n``, do not count.
     :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
@@ -342,7 +334,7 @@ def fft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None
          out: Tensor | None = None) -> Tensor:
     """:func:`fftn` over the last two axes.
 
-    :like: ifftn
+    :like: fftn
     :param axes: The axes of the transform.
     :type axes: int or sequence of int
     :see: fft.ifft2, fft.fftn, fft.rfft2
@@ -358,7 +350,7 @@ def ifft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
           out: Tensor | None = None) -> Tensor:
     """:func:`ifftn` over the last two axes.
 
-    :like: ifftn
+    :like: fftn
     :param axes: The axes of the transform.
     :type axes: int or sequence of int
     :see: fft.fft2, fft.ifftn
@@ -374,7 +366,7 @@ def rfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
           out: Tensor | None = None) -> Tensor:
     """:func:`rfftn` over the last two axes.
 
-    :like: ifftn
+    :like: fftn
     :param x: Real; single precision stays single.
     :param axes: The axes of the transform.
     :type axes: int or sequence of int
@@ -393,7 +385,7 @@ def irfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | No
            out: Tensor | None = None) -> Tensor:
     """:func:`irfftn` over the last two axes.
 
-    :like: ifftn
+    :like: fftn
     :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
         the last for even ``n``, do not count.
     :param axes: The axes of the transform.

@@ -125,9 +125,7 @@ def cummin(x: TensorLike, axis: int | None = None) -> Ordered:
 
     The values alone are ``ag.minimum.accumulate(x, axis)``.  Gradients go to the latest.
 
-    :param x: Of any shape; of a dtype with an order.
-    :returns values, indices: Of the shape of ``x``; the indices are int64.
-    :raises DTypeError: For complex numbers.
+    :like: cummax
     :see: cummax, cumsum, min, minimum
 
     >>> ag.cummin(ag.tensor([3, 1, 2])).values

@@ -135,9 +135,7 @@ def modfresnelp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 def modfresnelm(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Modified Fresnel integrals F- and K- of real numbers, as complex numbers.
 
-    :param x: Real numbers; integers become the default float dtype.
-    :returns F, K: Complex, of the shape of ``x``.
-    :raises DTypeError: For complex numbers.
+    :like: modfresnelp
     :see: special.modfresnelp, special.fresnel
 
     >>> ag.special.modfresnelm(ag.tensor([0.0]))[0].imag

@@ -43,14 +43,6 @@ def _means(m: Any, x: Any) -> tuple[Any, Any]:
     return first, m.where(one, 1.0, m.where(low, math.inf, second))
 
 
-def _ellipk(m: Any, x: Any) -> Any:
-    return _means(m, x)[0]
-
-
-def _ellipe(m: Any, x: Any) -> Any:
-    return _means(m, x)[1]
-
-
 _SQUARES = [(math.comb(2 * n, n) / 4**n) ** 2 for n in range(22)]
 #: Derivatives of both at small parameters, as power series (17.3.11 and 17.3.12).
 _SLOPE_K = [math.pi / 2 * n * c for n, c in enumerate(_SQUARES)][1:]
@@ -68,8 +60,9 @@ def slope_of_k(x: Tensor) -> Tensor:
     return _slope(x, _SLOPE_K, lambda m: (ellipe(m) - (1 - m) * ellipk(m)) / (2 * m * (1 - m)))
 
 
-ELLIPK = row("ellipk", _ellipk, (lambda g, x: g * slope_of_k(x),), __name__, scipy="ellipk")
-ELLIPE = row("ellipe", _ellipe, (
+ELLIPK = row("ellipk", lambda m, x: _means(m, x)[0], (lambda g, x: g * slope_of_k(x),), __name__,
+             scipy="ellipk")
+ELLIPE = row("ellipe", lambda m, x: _means(m, x)[1], (
     lambda g, x: g * _slope(x, _SLOPE_E, lambda m: (ellipe(m) - ellipk(m)) / (2 * m)),
 ), __name__, scipy="ellipe")
 

@@ -77,7 +77,7 @@ def _ratio(t: Any, pair: Any) -> Any:
     return horner(t, pair[0]) / horner(t, pair[1])
 
 
-def _ndtri_by(m: Any, p: Any, rest: Any) -> Any:
+def _ndtri(m: Any, p: Any, rest: Any) -> Any:
     """The quantile of p; ``rest`` is 1 - p."""
     q = p - 0.5
     tail = m.minimum(p, rest)
@@ -88,14 +88,6 @@ def _ndtri_by(m: Any, p: Any, rest: Any) -> Any:
     centre = q * _ratio(0.180625 - q * q, _CENTRE)
     found = m.where(m.abs(q) <= 0.425, centre, found)
     return m.where(m.logical_or(p < 0.0, p > 1.0), math.nan, found)
-
-
-def _ndtri(m: Any, p: Any) -> Any:
-    return _ndtri_by(m, p, 1.0 - p)
-
-
-def _erfcinv(m: Any, y: Any) -> Any:
-    return _ndtri_by(m, 0.5 * y, 1.0 - 0.5 * y) * (-1 / _ROOT_TWO)
 
 
 def _density(x: Tensor) -> Tensor:
@@ -115,9 +107,11 @@ NDTR = row(
     "ndtr", _ndtr, (lambda g, x: g * _density(x),), __name__, scipy="ndtr", above=-4.0
 )
 LOG_NDTR = row("log_ndtr", _log_ndtr, (lambda g, x: g * _mills(x),), __name__, scipy="log_ndtr")
-NDTRI = row("ndtri", _ndtri, (lambda g, y: safe_divide(g, _density(y)),), __name__, scipy="ndtri")
+NDTRI = row("ndtri", lambda m, p: _ndtri(m, p, 1.0 - p),
+            (lambda g, y: safe_divide(g, _density(y)),), __name__, scipy="ndtri")
 ERFCINV = row(
-    "erfcinv", _erfcinv, (lambda g, y: -safe_divide(g, exp(-square(y)) * (2 / _ROOT_PI)),),
+    "erfcinv", lambda m, y: _ndtri(m, 0.5 * y, 1.0 - 0.5 * y) * (-1 / _ROOT_TWO),
+    (lambda g, y: -safe_divide(g, exp(-square(y)) * (2 / _ROOT_PI)),),
     __name__, scipy="erfcinv",
 )
 

@@ -180,9 +180,7 @@ def bernoulli(n: int, /) -> Tensor:
 def euler(n: int, /) -> Tensor:
     """Euler's numbers E0 to En.
 
-    :param n: The last index; not negative.
-    :returns: A vector of n + 1 numbers.
-    :raises TypeError: If ``n`` is no integer.
+    :like: bernoulli
     :see: special.bernoulli
 
     >>> ag.special.euler(4)

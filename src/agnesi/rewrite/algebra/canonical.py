@@ -46,7 +46,7 @@ def fold(node: Node) -> Node | None:
 
 @rewriter("canonicalize", ops=[*HEAVY, *REDUCTIONS, SumTo, Size], tags=("fold",))
 def fold_costly(node: Node) -> Node | None:
-    """So is what is worth memory not to be computed in every call, if it depends on nothing."""
+    """Fold a constant of many operations, if it is worth its memory to save them in every call."""
     return _folded(node, _KNOWN_DEPTH)
 
 

@@ -57,7 +57,7 @@ def outer_product(node: Node) -> Tensor | None:
 
 @rewriter("specialize", ops=[MatMul])
 def thin_product(node: Node) -> Tensor | None:
-    """A product with one row or column of what is computed anyway adds up where that is done."""
+    """A product of a computed matrix and a vector becomes a sum, fused with that computation."""
     a, b = node.inputs
     if node.dtype.kind != "f" or not is_static((*a.shape, *b.shape)):
         return None

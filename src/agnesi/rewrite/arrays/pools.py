@@ -129,10 +129,10 @@ def _met(node: Node) -> bool:
 
 
 def pools_first(graph: FunctionGraph) -> FunctionGraph:
-    """The greatest of what grows is that of the greatest: functions are left to the windows.
+    """Move a monotonic function behind a max pool: max(f(x)) is f(max(x)).
 
-    Arguments tell apart what values do not.  So where a function is flat, nothing may depend on
-    which of its values is the first greatest.
+    Where f is flat, max(x) chooses between arguments that give equal values.  So nothing may depend
+    on the position of the first greatest value.
     """
     users: dict[Node, list[Node]] = defaultdict(list)
     for node in graph.nodes:

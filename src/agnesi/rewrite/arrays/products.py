@@ -39,7 +39,7 @@ def _transposed(node: Node) -> Tensor:
 
 
 def transposed_products(graph: FunctionGraph) -> FunctionGraph:
-    """A product that is used transposed only is made so: then what uses it can finish it."""
+    """Compute a product transposed if all uses transpose it, so that a use can be its epilogue."""
     if MatMul.name not in graph.names:
         return graph
     uses = graph.uses

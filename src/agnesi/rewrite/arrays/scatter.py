@@ -62,7 +62,7 @@ class _Sum:
 
 
 def _has_scattered(node: Node) -> bool:
-    """Return whether a sum has scattered terms, as far as a look tells that takes no time."""
+    """Return whether a sum has scattered terms, by a search of bounded depth."""
     stack, left = [node], _MAX_SEARCHED_TERMS
     while stack and left:
         node, left = stack.pop(), left - 1
@@ -145,7 +145,7 @@ def added_to_scattered(node: Node) -> Tensor | None:
 
 @rewriter("specialize", ops=[WHERE], tags=("scatter", "memory"))
 def chosen_rows(node: Node) -> Tensor | None:
-    """What is scattered into zeros is scaled and chosen before, in the places that it names."""
+    """Scale and select the values of a scatter into zeros before it, at its indices only."""
     terms = _parts(node, _MAX_SUM_DEPTH) if _has_scattered(node.inputs[1]) else None
     if terms is None or not terms.scattered or terms.dense:
         return None

@@ -104,7 +104,7 @@ class Model:
         self.carries = list(carries.values())
 
     def _split(self, classes: Mapping[Any, int]) -> dict[Any, int]:
-        """Classes of carries: those are apart whose next values are not the same."""
+        """Partition carries into classes of equal next values."""
         numbers: dict[tuple[Node, int, Node], int] = {}
         found = {}
         for key, carry in self._members:

@@ -155,8 +155,7 @@ class Order:
         return False
 
     def below(self, users: Iterable[Cluster], maker: Cluster) -> bool:
-        """Return whether others may come to use ``maker``; their ranks are less than its own then.
-        """
+        """Return whether ``users`` may depend on ``maker``; their ranks become less than its."""
         for user in users:
             if user is maker or user.rank < maker.rank:
                 continue
@@ -171,7 +170,7 @@ class Order:
         return True
 
     def unite(self, clusters: Sequence[Cluster]) -> Cluster:
-        """Make one cluster of some that do not need each other: the first of them is all."""
+        """Merge independent clusters into the first of them."""
         first, *others = clusters
         for other in others:
             low, high = sorted((first, other), key=lambda c: c.rank)
@@ -183,9 +182,9 @@ class Order:
 
     def _users_above(self, starts: Sequence[Cluster], rank: int, goals: Iterable[Cluster],
                      always: bool = False) -> list[Cluster] | None:
-        """``starts`` and what needs them, of those with a greater rank; None if that is a goal.
+        """``starts`` and their transitive users of a greater rank; None if one of them is a goal.
 
-        None, too, where that takes too long, unless it is asked for ``always``.
+        None also if the search takes too long, unless ``always``.
         """
         self._search = search = self._search + 1
         for cluster in goals:

@@ -24,7 +24,7 @@ _ONCE: tuple[dict[Axes, float], float] = {(): 1.0}, 0.0
 
 
 class Evaluations:
-    """The counts of values, which users tell before makers are visited."""
+    """Evaluation counts of values, collected by visiting users before producers."""
 
     def __init__(self, facts: dict[int, NodeFacts]) -> None:
         self._facts = facts
@@ -35,9 +35,8 @@ class Evaluations:
         self._places: dict[int, tuple[float, float]] = {}
 
     def visit(self, node: Node, kept: bool) -> None:
-        """Tell the operands of a node how often they are read, of which all users have been
-        visited; ``kept`` says that it has memory.
-        """
+        """Add a node's reads to the counts of its operands, after its users were visited.  A
+        ``kept`` node is materialized."""
         reads, places = self._reads.pop(id(node), _ONCE), self._places.pop(id(node), ())
         times = 1.0 if kept else max(_total(reads), 1.0)
         around: dict[Axes, float] = reads[0] if not (kept or reads[1]) else {(): times}

@@ -89,8 +89,8 @@ def _grouped(clusters: Iterable[Cluster], keys: Callable[[Cluster], Iterable[Any
 
 def _unite(group: Sequence[Cluster], stored: Callable[[Node], bool],
            merge: Callable[[list[Cluster]], bool], least: int) -> None:
-    """Merge those that read a value of ``least`` elements in common; ``merge`` does so unless they
-    do not fit or one needs the other."""
+    """Merge clusters that share an operand of ``least`` elements or more; ``merge`` refuses those
+    that do not match or depend on each other."""
     reads = [_reads(c, stored, least) for c in group]
     readers: dict[int, list[int]] = {}
     for i, values in enumerate(reads):

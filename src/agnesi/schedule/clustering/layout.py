@@ -105,10 +105,10 @@ def _is_gradient(convolution: Node) -> bool:
 
 
 def _reaches(node: Node, users: dict[int, list[Node]], strided: set[int]) -> bool:
-    """Whether only what is computed element by element lies between a value and a result that lies
-    in another order than that of its axes: the kernel of the value can give that result.
+    """Return whether only elementwise operations separate a value from a result with given strides,
+    so that the kernel of the value can store that result.
 
-    A gradient for which it is not so gets memory of its own, which is written without gaps.
+    A gradient for which this is false is stored densely in memory of its own.
     """
     while id(node) not in strided:
         user, *others = users[id(node)]

@@ -140,10 +140,9 @@ def is_size_scalar(node: Node, steps: int = 4) -> bool:
 
 
 def repeats_reductions(gather: Node, facts: Mapping[int, NodeFacts], most: int) -> bool:
-    """Return whether a gather has more places, by far, than what it reads takes from a reduction.
+    """Return whether a gather reads elements of a reduction more than ``most`` times each.
 
-    The reduction would be computed anew for each place, more than ``most`` times for each of its
-    elements.
+    Fused into the gather, the reduction would be computed again for each index.
     """
     base = gather.inputs[0]
     rest = product([n for a, n in enumerate(base.shape) if a not in gather.op.axes])

@@ -24,10 +24,10 @@ from agnesi.core.support.record import put_off, struct
 
 @struct
 class Pattern:
-    """Kernels that can be made again.
+    """Kernels that can be instantiated on other buffers.
 
-    ``fresh`` buffers are their own, all others are given; ``bodies`` is what they store, and
-    ``exprs`` what that consists of, arguments first.
+    ``fresh`` buffers are internal, all others are parameters; ``bodies`` are their stores, and
+    ``exprs`` the expressions of these, operands first.
     """
 
     kernels: list[Any]
@@ -83,10 +83,10 @@ class TemplateCache:
 
 
 def again(made: Pattern, swap: dict[Buffer, Buffer], nodes: Mapping[int, Node]) -> list[Kernel]:
-    """The same kernels on other buffers, and for other nodes; what they store is made when asked.
+    """Instantiate the kernels on other buffers and nodes; their stores are built when first read.
 
-    ``swap`` tells for given buffers which ones stand in their place, and learns it of fresh ones.
-    Nodes of which nothing is told stay as they are.
+    ``swap`` maps parameter buffers to their replacements, and new internal buffers are added to
+    it.  Nodes that ``nodes`` does not map are kept.
     """
     for old in made.fresh:
         node = None if old.node is None else nodes.get(id(old.node), old.node)

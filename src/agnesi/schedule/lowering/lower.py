@@ -220,7 +220,7 @@ class _Lowering:
                 self._waits[self._buffer(node)] = None
 
     def _let_wait(self, first: int) -> None:
-        """Give the kernels from ``first`` on what they were found to wait for."""
+        """Add the pending dependences to the kernels from ``first`` on."""
         for kernel in self.program.kernels[first:]:
             kernel.waits += self._waits
         self._waits.clear()

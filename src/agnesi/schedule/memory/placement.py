@@ -32,9 +32,9 @@ _ROLES = ("argument", "state", "constant", "output")
 
 
 def update_in_place(program: Program) -> Program:
-    """Write results over the states that they replace, as far as that can be.
+    """Store results in the memory of the states that they replace, where dependences allow it.
 
-    Results that a loop carries take the place of what they follow only so.
+    The same is done for values that a loop carries.
     """
     request, dependence = program.request, program.dependence
     failing = {k for k, kernel in enumerate(program.kernels) if may_fail(kernel)}
@@ -322,7 +322,7 @@ def _lifetimes(kernels: Sequence[Kernel], traffic: Traffic,
 
 def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: list[Buffer],
                    shared: dict[Buffer, Buffer], spans: dict[Buffer, tuple[int, int]]) -> None:
-    """Place a result over one of the ``donated`` arguments, which then is none any more."""
+    """Store a result in the memory of a ``donated`` argument, and remove that from the list."""
     if result.role != "output" or result not in spans:
         return
     for argument in donated:

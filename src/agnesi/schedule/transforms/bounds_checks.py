@@ -12,9 +12,9 @@ from agnesi.schedule.program import Program
 
 
 def fuse_bounds_checks(program: Program) -> Program:
-    """Fill the flags of checks in the functions that index, instead of by sweeps of their own.
+    """Let functions that index set the flags of bounds checks, instead of separate loops.
 
-    The check comes later then, which harms nobody: places out of range touch no other memory.
+    The check then runs after the access, which is safe: invalid indices are never accessed.
     """
     found = program.kernels
     for kernel in [*found]:

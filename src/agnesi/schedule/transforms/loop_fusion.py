@@ -22,10 +22,10 @@ def fuse_indexed(program: Program) -> Program:
 
 
 def _together(kernels: Sequence[Kernel]) -> list[Kernel]:
-    """Kernels in an order that respects what they need, with ordered nests side by side as one.
+    """Fuse ordered nests, and return the kernels in an order that respects dependences.
 
-    Two of them become one where their places depend on a value in common, and neither needs the
-    other.
+    Two nests are fused if their indices depend on a common loaded value, and neither depends on
+    the other.
     """
     result = list(kernels)
     last: dict[object, Nest] = {}

@@ -67,7 +67,7 @@ def lead(b: Builder, dense: Dense, blocks: Size,
 
 
 def packed_layout(dense: Dense, lines: int, places: Size, itemsize: int) -> Layout:
-    """Return the layout of a packed block of so many lines of so many places."""
+    """Return the layout of a packed block of ``lines`` lines with ``places`` pixels each."""
     _, h, w = dense.spans
     pixel = dense.channels
     if w.taps == 1 and pixel * itemsize % 1024 == 0:  # else pixels share few sets of the cache

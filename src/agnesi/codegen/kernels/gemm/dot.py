@@ -47,7 +47,7 @@ class DotUnit(Unit):
         b, plan, j = self.b, self.plan, self._column(index)
         piece = panel.pieces[0]
         self.beside = self._beside(panel, i, j)
-        sums = self._sum(size, piece.active, self._a_lines(i, size), self._b_lines(j))
+        sums = self._sum(size, piece.active, self._a_lines(i), self._b_lines(j))
         if b.module.policy.short_epilogues and size > 1:
             self._row_by_row(panel, sums, i, j)
             return
@@ -91,7 +91,7 @@ class DotUnit(Unit):
         columns = (b.add(first, i64(n)) for n in range(share))
         return [self.operands.b.address(b, self.batch, i64(0), column) for column in columns]
 
-    def _a_lines(self, i: Value, size: int) -> _Lines:
+    def _a_lines(self, i: Value) -> _Lines:
         plan = self.plan
         if plan.pack_a:
             at = self.b.mul(i, i64(plan.k_pitch))

@@ -79,7 +79,7 @@ def _fits(spec: GemmSpec, machine: Machine) -> bool:
 
 
 def _chunks(rows: int, room: int) -> int:
-    """In how many equal parts so many rows go whose sums are near; 0 if there are none."""
+    """The number of equal chunks of at most ``room`` rows, whose sums stay in cache; 0 if none."""
     least = -(-rows // room)
     return next((c for c in range(least, 2 * least + 1) if rows % c == 0), 0)
 

@@ -64,8 +64,8 @@ class Parts:
 
     def use(self, value: Any, path: str, uses: Callable[[], Uses], place: Place | None = None
             ) -> Any:
-        """Look into something as far as code uses it, which ``uses`` tells; return what code is
-        given, which is put into the ``place`` that it reads."""
+        """Trace the parts of a value that code uses (``uses()``); return the value that
+        code gets instead, which is also stored in the ``place`` it was read from."""
         if type(value) is np.ndarray:
             by_code = as_reads(uses())
             self._reads.note_uses(value, by_code)
@@ -205,7 +205,7 @@ class Parts:
 
 
 def _leads_through(use: Use) -> bool:
-    """Return whether a list is only asked for what it holds, to do something with that."""
+    """Return whether code reads an entry of a list only to use its parts or append to it."""
     keys, what = use
     return bool(keys) and (keys[0] is ANY or type(keys[0]) is int) and (
         len(keys) > 1 or what is What.APPEND)

@@ -88,10 +88,8 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None =
 def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The matrix with first column ``c`` and last row ``r``, constant along antidiagonals.
 
-    :param c: A vector.
+    :like: toeplitz
     :param r: A vector, whose first element does not count; zeros by default.
-    :returns: Of shape (len(c), len(r)).
-    :raises ShapeError: If one is no vector.
     :see: linalg.toeplitz, linalg.circulant
 
     >>> ag.linalg.hankel([1, 2], [9, 5, 6])
@@ -218,11 +216,8 @@ def orth(a: TensorLike, rcond: float | None = None) -> Tensor:
 def null_space(a: TensorLike, rcond: float | None = None) -> Tensor:
     """An orthonormal basis of the vectors that a matrix takes to 0.
 
-    :param a: Of shape (..., m, n).
-    :param rcond: Singular values up to this share of the greatest are taken for 0.
+    :like: orth
     :returns: Of shape (..., n, n - rank).
-    :raises ShapeError: If the matrices of a stack have different ranks.
-    :raises TraceError: While a graph is written: the rank decides the shape.
     :see: linalg.orth, linalg.svd
 
     >>> ag.linalg.null_space(ag.ones((4, 3))).shape

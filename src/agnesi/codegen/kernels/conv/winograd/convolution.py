@@ -475,7 +475,7 @@ class Winograd(Both):
 
     def _finish_squares(self, kind: int, where: tuple[Value, ...], top: Value,
                      steps: tuple[Value, Value]) -> None:
-        """The same square by square, place by place."""
+        """The same for one tile after the other, pixel by pixel."""
         b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
         with b.loop(i64(0), plan.wide.squares, nonempty=True) as across:
             left = self._corner(plan.wide, across.index)

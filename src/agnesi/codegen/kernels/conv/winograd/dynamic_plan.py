@@ -46,7 +46,7 @@ class _Open(WinogradPlan):
         return self._apart(squares, self.channel_pitch)
 
     def _area(self, squares: int, down: int, across: int) -> int:
-        """Squares of so many, and of so many lines below them and columns beside them."""
+        """Bound the squares of a block with ``down`` more lines and ``across`` more columns."""
         lines, line = _most(self.high.squares), _most(self.wide.squares)
         return squares + min(lines, squares) * across + line * down + down * across
 
