@@ -10,6 +10,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi import distributed as dist
+from agnesi.distributed.processes import memory
 
 #: Collectives of a tensor with 2 rows and more, and the same of the stack of all processes'.
 KINDS = {
@@ -52,7 +53,8 @@ def values(dtype, shape, names):
 
 
 def gradients(shape, names):
-    """Gradients of a weighted sum: eager, compiled, in a declared graph, forwards, batched.
+    """Gradients of a weighted sum: eager, compiled, in a declared graph, forwards, batched; values
+    batched.
 
     Those that are compiled are all in one function.
     """
@@ -72,7 +74,9 @@ def gradients(shape, names):
         tangent = ag.jvp(loss(name), (x,), (ag.ones(shape, dtype="float64"),))[1]
         batched = ag.vmap(f)(ag.stack([x, x + 1]))
         eager = ag.grad(loss(name))(x)
-        found[name] = [np.asarray(y) for y in (eager, compiled[i], declared[i], tangent, batched)]
+        inside = ag.vmap(ag.grad(loss(name)))(ag.stack([x, x + 1]))
+        found[name] = [np.asarray(y) for y in (
+            eager, compiled[i], declared[i], tangent, batched, inside)]
     return found
 
 
@@ -171,6 +175,57 @@ def other_letter(group=None):
             dist.recv(ag.ones(6), source=0, group=group)
     except dist.CollectiveError as error:
         return str(error)
+
+
+def blocked_beside():
+    """One process in a step that reduces beside it, the other one elsewhere."""
+    net = ag.nn.Linear(3, 1)
+    optimizer = ag.optim.SGD(net.parameters(), lr=0.1)
+    parallel = dist.data_parallel(net, optimizer, dist.new_group([0, 1]))
+
+    @ag.jit
+    def step(x):
+        net(x).mean().backward()
+        optimizer.step()
+
+    step(ag.ones((2, 3)))
+    began = time.monotonic()
+    try:
+        if dist.rank() == 0:
+            dist.barrier(parallel.group)
+        else:
+            step(ag.ones((2, 3)))
+    except dist.CollectiveError as error:
+        return str(error), time.monotonic() - began
+
+
+def forked():
+    """What a process is told that is forked from a rank, and uses its group."""
+    inward, outward = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            dist.all_reduce(ag.ones(3))
+        except dist.CollectiveError as error:
+            os.write(outward, str(error).encode())
+        os._exit(0)
+    os.close(outward)
+    os.waitpid(child, 0)
+    with os.fdopen(inward) as file:
+        return file.read(), dist.all_reduce(ag.ones(3)).tolist()
+
+
+def not_made():
+    """Whether memory of a group is left that the others do not make."""
+    made = []
+    own_name = memory.own_name
+    memory.own_name = lambda kind: made.append(own_name(kind)) or made[-1]
+    try:
+        dist.new_group([0, 1]) if dist.rank() == 0 else dist.barrier()
+    except dist.CollectiveError as error:
+        return str(error), [os.path.exists(path) for path in made]
+    finally:
+        memory.own_name = own_name
 
 
 def blocked(how):

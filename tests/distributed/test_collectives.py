@@ -50,9 +50,11 @@ def test_derivatives_are_those_of_the_stack_of_all_processes(workers):
         total = ag.jvp(lambda s, name=name: programs.weighted(name, s), (stack,),
                        (ag.ones(stack.shape, dtype="float64"),))[1]
         for rank in range(2):
-            eager, compiled, declared, _, batched = found[rank][name]
+            eager, compiled, declared, _, batched, inside = found[rank][name]
             for y in (eager, compiled, declared):
                 np.testing.assert_allclose(y, wanted[rank], rtol=1e-12, err_msg=name)
+            both = ag.grad(lambda s, name=name: programs.weighted(name, s))(stack + 1).numpy()
+            np.testing.assert_allclose(inside, [wanted[rank], both[rank]], rtol=1e-12, err_msg=name)
             rows = [KINDS[name][1](s, rank).numpy() for s in (stack, stack + 1)]
             np.testing.assert_allclose(batched, np.stack(rows), rtol=1e-12, err_msg=name)
         np.testing.assert_allclose(sum(found[r][name][3] for r in range(2)), total, rtol=1e-12)
@@ -109,6 +111,30 @@ def test_processes_that_wait_for_each_other_are_told(workers, how, first, second
         assert "ranks 0, 1 wait for each other" in text and seconds < 8
         assert f"rank 0: {first} at" in text and f"rank 1: {second}" in text
         assert text.count("programs.py:") >= 3
+
+
+def test_one_that_reduces_beside_its_step_and_one_elsewhere_are_told(workers):
+    for text, seconds in workers.run(programs.blocked_beside):
+        assert "ranks 0, 1 wait for each other" in text and seconds < 8
+        assert "rank 0: barrier" in text and "rank 1: all_reduce[sum] float32[4] at" in text
+
+
+def test_a_forked_process_is_told_that_it_is_no_rank(workers):
+    for text, values in workers.run(programs.forked):
+        assert "all_reduce: this process was forked from one of the group" in text
+        assert values == [2.0] * 3
+
+
+def test_memory_of_a_group_that_is_not_made_is_given_back(workers):
+    (text, left), (_, none) = workers.run(programs.not_made)
+    assert "do not agree" in text and left == [False] and none == []
+
+
+def test_what_is_no_axis_is_told_by_its_type():
+    with pytest.raises(ag.ShapeError, match=r"there is no axis float32\[3\] among 2"):
+        dist.all_gather([ag.zeros(3)] * 2, ag.ones(3))  # as in PyTorch
+    with pytest.raises(ValueError, match="timeout must be a number of seconds"):
+        dist.init(timeout=-1)
 
 
 def test_a_missing_process_is_named_with_both_lines(workers):

@@ -27,6 +27,45 @@ def test_zero_is_equal_to_one_process(workers, stage, compiled):
         assert found[2] <= one[2] / 2 + 100 or found is one
 
 
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_zero_leaves_frozen_parameters_and_forgets_gradients(stage):
+    net = ag.nn.Linear(3, 2)
+    net.bias.requires_grad = False
+    before = {name: value.numpy().copy() for name, value in net.state_dict().items()}
+    zero = dist.Zero(net, lambda ps: ag.optim.SGD(ps, lr=0.1), stage)
+    (zero.module()(ag.ones((2, 3))) ** 2).mean().backward()
+    zero.zero_grad()
+    with pytest.warns(UserWarning, match="changes nothing"):
+        zero.step()
+    for name, value in before.items():
+        np.testing.assert_array_equal(zero.state_dict()[f"model.{name}"], value)
+    (zero.module()(ag.ones((2, 3))) ** 2).mean().backward()
+    zero.step()
+    after = zero.state_dict()
+    np.testing.assert_array_equal(after["model.bias"], before["bias"])
+    assert not np.array_equal(after["model.weight"], before["weight"])
+
+
+@pytest.mark.parametrize("make, name, told", [
+    (lambda net: dist.Zero(net, lambda ps: ag.optim.SGD(ps, lr=0.1)), "backward", "loss.backward"),
+    (lambda net: dist.Pipeline(ag.nn.Sequential(net)), "parameters", "stage"),
+    (lambda net: dist.Mesh((-1,), ("data",)), "get_group", "group"),
+    (lambda net: dist.Central(net, dist.ASGD()), "sync_params", "sync"),
+    (lambda net: dist.ShardedBatches([1, 2], 1), "set_epoch", "an order of its own"),
+])
+def test_names_of_other_libraries_are_told(make, name, told):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; use .*{told}"):
+        getattr(make(ag.nn.Linear(2, 2)), name)
+
+
+def test_what_cannot_be_pickled_is_told(workers):
+    with pytest.raises(TypeError, match="is pickled, so a function must be one of a module"):
+        workers.map(_NO_NAME, [1.0])
+
+
+_NO_NAME = lambda x: x  # noqa: E731
+
+
 def test_shards_are_read_by_another_number_of_processes(workers, tmp_path):
     folder = tmp_path / "step1"
     wanted = workers.run(sharded.saved, folder)[0]
@@ -224,6 +263,10 @@ def test_blocks_are_mapped(workers):
                                              r"Dask expects 2 axes: .* by drop_axis="):
             dist.map_blocks(sums, collection)
     assert len(dist.map_blocks(lambda x: x[:, None, None], Blocks(), new_axis=[1, 2])) == 5
+    named = Blocks()
+    named.map_blocks = lambda call, **keywords: [call(b, **keywords) for b in blocks]
+    found = dist.map_blocks(lambda x, power: x ** power, named, power=2)  # as Dask hands them on
+    np.testing.assert_array_equal(found[2], blocks[2] ** 2)
     with pytest.raises(TypeError, match="drop_axis are options of collections of Dask or Ray"):
         dist.map_blocks(sums, blocks, drop_axis=1)
     with pytest.raises(TypeError, match="blocks must be arrays"):

@@ -101,7 +101,7 @@ NOT_SAVED = {
     "they run the user's Python": "Callback _Printed _Applied _Linear _Pull _Push _Custom Op"
     " Pullback _Called _Later NumpyDraw",
     "parts of programs that run eagerly, are traced or compiled": "After CompiledCall Decided"
-    " Deferred Example Recompute RegionCall Rerun Segment SetValue",
+    " Deferred Done Example Recompute RegionCall Rerun Segment SetValue",
     "they belong to a group of processes": "Begin Collective Finish",
     "what others are made of when they are compiled": "Gather ScatterAdd ScatterPut HalfProduct"
     " Direct Fourier Reference Unfolded Potrf OfTriangle Getrf Getrs Gees Geev Geqrf Gesdd Laswp"

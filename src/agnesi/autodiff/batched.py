@@ -58,6 +58,29 @@ class Example(Op):
         return x.shape[1:], x.dtype
 
 
+class Done(Op):
+    """A result, the first operand, of an effect that has been done for all examples; derivatives
+    are those of one example's operands, which follow.
+
+    ``op`` takes and gives what keeps the order of effects, then all else.
+    """
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.__dict__.update(name=op.name, no_rule=op.no_rule, differentiable=op.differentiable)
+        if op.vjp is not None:
+            self.__dict__.update(vjp=self._vjp, jvp=self._jvp)
+
+    def infer(self, y: Any, *xs: Any) -> Any:
+        return y.shape, y.dtype
+
+    def _vjp(self, g: Tensor, y: Tensor, done: Tensor, *xs: Tensor) -> tuple[Any, ...]:
+        return self.op.vjp((None, g), (None, y), None, *xs)  # type: ignore[misc]
+
+    def _jvp(self, ts: Any, y: Tensor, done: Tensor, *xs: Tensor) -> Any:
+        return self.op.jvp((None, *ts[1:]), (None, y), None, *xs)[1]  # type: ignore[misc]
+
+
 def _of_example(error: Exception, node: Node) -> Exception:
     """The error of an operation on all examples as that of the line that the user wrote for one."""
     reason, where = getattr(error, "reason", None), node.where
@@ -109,6 +132,8 @@ class Batch:
             parent = node.inputs[0]  # rules that run inside may read results from outside
             return (symbol(node), False) if self.outer(parent) is not None else values[0][op.index]
         xs, rows = [v for v, _ in values], [r for _, r in values]
+        if type(op) is Done:
+            return values[0]
         if type(op) is Example:
             return (xs[0], True) if op.call is self.call else (symbolic(op, tuple(xs)), False)
         off = not node.requires_grad and op.differentiable and any(

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.batched import Batch, Example
+from agnesi.autodiff.batched import Batch, Done, Example
 from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core.arguments import missing_key
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
-from agnesi.core.op import typed
+from agnesi.core.op import Op, typed
 from agnesi.core.programs import begins_program
 from agnesi.core.public import higher, keyworded, renamed
 from agnesi.core.shapes import fits
@@ -267,13 +267,21 @@ class _Call:
             ((found, differs),) = self._found([graph_node(x)])
             return None if differs else size_of(found)
 
-    def outside(self, act: Callable[..., list[Tensor]], xs: Sequence[Tensor]) -> list[Tensor]:
-        """Results of ``act(rows, *tensors)``, which gets what ``xs`` are for all examples."""
+    def outside(self, act: Callable[..., list[Tensor]], op: Op, xs: Sequence[Tensor],
+                each: bool) -> list[Tensor]:
+        """Results of ``act(rows, *tensors)``, which gets what ``xs`` are for all examples and does
+        the effect ``op``, whose derivatives they have.
+
+        They have an axis for examples where an operand has one, or always, with ``each``.
+        """
         nodes = [graph_node(x) for x in xs]
         with self._paused():
             found = self._found(nodes)
-            results = act([differs for _, differs in found], *[x for x, _ in found])
-        return [symbolic(Example(self), (y,)) for y in results]
+            rows = [differs for _, differs in found]
+            results = act(rows, *[x for x, _ in found])
+        if each or any(rows):
+            results = [symbolic(Example(self), (y,)) for y in results]
+        return [symbolic(Done(op), (y, *xs)) for y in results]
 
     def drawing(self, draw: Callable[..., list[Tensor]], xs: Sequence[Tensor]) -> list[Tensor]:
         """Results of ``draw(rows, length, *tensors)`` with an axis for examples, or for a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.support.errors import Explained
 from agnesi.data.orders import Each, is_sequence
 from agnesi.data.samplers import BatchSampler, Sampler, ordered
 from agnesi.distributed.processes.group import Group
@@ -11,7 +12,7 @@ from agnesi.distributed.processes.world import world
 from agnesi.random import Generator
 
 
-class ShardedBatches(Sampler):
+class ShardedBatches(Sampler, Explained):
     """This process's part of every batch, as ``parallel.split`` would cut it.
 
     All processes go through the same batches, so their loaders need the same seed.  The last batch

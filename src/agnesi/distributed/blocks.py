@@ -29,7 +29,8 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
     :param workers: Processes that share the blocks of an iterable; without them this process has
         them all.
     :param **options: What the collection's own method takes: ``drop_axis=1`` where a function of
-        Dask's blocks leaves out an axis, ``new_axis``, ``chunks``; ``batch_size`` of Ray.
+        Dask's blocks leaves out an axis, ``new_axis``, ``chunks``, arguments of the function by
+        their names; ``batch_size`` of Ray.
     :returns: Results as NumPy arrays, in order; of Dask and Ray what ``map_blocks`` and
         ``map_batches`` give, which is computed when it is wanted.
     :rtype: list, or a collection
@@ -55,8 +56,9 @@ def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | 
         return blocks.map_batches(call, **options)
     if isinstance(blocks, (str, bytes)) or hasattr(blocks, "columns") or not isinstance(
             blocks, Iterable):
+        told = "a frame; give its values" if hasattr(blocks, "columns") else typed(blocks)
         raise TypeError(at("map_blocks: blocks must be arrays, or a collection of Dask or Ray, "
-                           f"not {typed(blocks)}"))
+                           f"not {told}"))
     if options:
         raise TypeError(at(f"map_blocks: {', '.join(sorted(options))} are options of collections "
                            f"of Dask or Ray, not of {typed(blocks)}"))
@@ -72,9 +74,9 @@ def _of_axes(call: Callable[..., Any], blocks: Any, options: dict[str, Any]) -> 
     return functools.partial(_checked, call, blocks.ndim - left + more)
 
 
-def _checked(call: Callable[..., Any], ndim: int, block: Any) -> Any:
+def _checked(call: Callable[..., Any], ndim: int, block: Any, **keywords: Any) -> Any:
     """The function's result, which has so many axes."""
-    found = call(block)
+    found = call(block, **keywords)
     if np.ndim(found) != ndim:
         raise ValueError(at(f"map_blocks: the function makes {typed(found)} of a block "
                             f"{typed(block)}, and Dask expects {ndim} axes: say which ones it "
@@ -82,10 +84,10 @@ def _checked(call: Callable[..., Any], ndim: int, block: Any) -> Any:
     return found
 
 
-def _block(function: Callable[..., Any], block: Any) -> Any:
+def _block(function: Callable[..., Any], block: Any, **keywords: Any) -> Any:
     """The function on arrays, with arrays as result."""
     def entered(x: Any) -> Any:
         return wrap(x) if isinstance(x, np.ndarray) else x
 
-    found = function(tree.map_leaves(entered, block))
+    found = function(tree.map_leaves(entered, block), **keywords)
     return tree.map_leaves(lambda y: y.numpy() if isinstance(y, Tensor) else y, found)

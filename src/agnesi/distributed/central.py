@@ -15,7 +15,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
-from agnesi.core.support.errors import CollectiveError, at, typed
+from agnesi.core.support.errors import CollectiveError, Explained, at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.flat import Flat, checked
@@ -167,7 +167,7 @@ class EASGD(_Elementwise):
         return local - d, centre + d
 
 
-class Central:
+class Central(Explained):
     """The centre, as a worker sees it: parameters in shared memory, and notes for all.
 
     Processes that train at their own pace call :meth:`sync` after each batch.  A worker that is

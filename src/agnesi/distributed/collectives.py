@@ -16,7 +16,7 @@ from agnesi.compiler.library import collectives as native
 from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import is_integer
 from agnesi.core.public import explain_errors
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.operations import collective
 from agnesi.distributed.processes.group import Group
@@ -45,7 +45,7 @@ def _checked(name: str, x: Tensor, op: str) -> None:
 
 def _axis(x: Tensor, axis: int) -> int:
     if not is_integer(axis) or not -x.ndim <= axis < x.ndim:
-        raise ShapeError(f"there is no axis {axis!r} among {x.ndim}")
+        raise ShapeError(f"there is no axis {typed(axis)} among {x.ndim}")
     return axis % x.ndim
 
 
@@ -117,10 +117,10 @@ def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) 
     tensor([[1., 2.]])
     """
     x, group = as_tensor(x), world(group)
+    along = None if axis is None or x.ndim == 0 else _axis(x, axis)
     rows = collective("all_gather", x, group)
-    if axis is None or x.ndim == 0:
+    if along is None:
         return rows
-    along = _axis(x, axis)
     shape = [*x.shape]
     shape[along] = shape[along] * group.size
     return reshape(moveaxis(rows, 0, along) if along else rows, tuple(shape))
@@ -130,7 +130,8 @@ def _split(x: Tensor, axis: int, size: int, name: str) -> Tensor:
     """A row for each process: the parts of an axis."""
     along, n = _axis(x, axis), x.shape[axis]
     if isinstance(n, int) and n % size:
-        raise ShapeError(f"{name}: axis {axis} of {n} elements is no multiple of {size} processes")
+        raise ShapeError(f"{name}: axis {axis} of {n} elements is no multiple of {size} processes: "
+                         "fill it up (nn.functional.pad), or all_reduce and take a part")
     shape = (*x.shape[:along], size, n // size, *x.shape[along + 1:])
     return moveaxis(reshape(x, shape), along, 0)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import Explained, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_gather
 from agnesi.distributed.processes.group import Group
@@ -17,7 +17,7 @@ from agnesi.distributed.processes.world import world
 from agnesi.ops.base.convert import as_tensor
 
 
-class Mesh:
+class Mesh(Explained):
     """A grid of all processes, the last axis being that of neighbours.
 
     Parameters

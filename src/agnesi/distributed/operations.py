@@ -16,7 +16,7 @@ from agnesi.core.support.errors import CollectiveError, ShapeError, at, location
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.distributed.processes.group import GROUPS, KINDS, Group
+from agnesi.distributed.processes.group import GROUPS, KINDS, Group, closed
 from agnesi.distributed.processes.signatures import shown_text
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import zeros_like
@@ -97,7 +97,7 @@ class Collective(Op):
     def perform(self, token: np.ndarray, x: np.ndarray) -> Any:
         group = GROUPS.get(self.group)
         if group is None:
-            raise CollectiveError(at(f"{self.kind}: the group of processes is closed"))
+            raise CollectiveError(at(f"{self.kind}: {closed()}"))
         _, (shape, dtype) = self.infer(token, x)
         result, sizes = pooled_empty()(shape, dtype), x.shape
         x = np.ascontiguousarray(x)  # of which a number has an axis
@@ -180,7 +180,7 @@ def issue(op: Collective, x: Tensor) -> Tensor:
         return cast(issue(op, cast(x, np.dtype("float32"))), x.dtype)
     if STATE.examples is not None and x.array is None:
         found: list[Tensor] = STATE.examples.outside(
-            lambda rows, whole: [_for_all(op, rows[0], whole)], [x])
+            lambda rows, whole: [_for_all(op, rows[0], whole)], op, [x], each=False)
         return found[0]
     if not is_tracing() and not is_known(x):  # a declared graph: its results are asked for
         return applied(op, wrap(np.zeros((), np.int8)), x)[1]

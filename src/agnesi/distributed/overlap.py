@@ -23,7 +23,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.operations import collective
-from agnesi.distributed.processes.group import GROUPS, KINDS, Group
+from agnesi.distributed.processes.group import GROUPS, KINDS, Group, closed
 from agnesi.distributed.processes.signatures import shown_text
 
 
@@ -62,7 +62,7 @@ class Begin(Op):
     def perform(self, token: np.ndarray, x: np.ndarray) -> Any:
         group = GROUPS.get(self.group)
         if group is None:
-            raise CollectiveError(at(f"{self.name}: the group of processes is closed"))
+            raise CollectiveError(at(f"{self.name}: {closed()}"))
         _, (shape, dtype), _ = self.infer(token, x)
         x, found = np.ascontiguousarray(x), pooled_empty()(shape, dtype)
         kind, how, code, item, nbytes, _ = self._numbers(x)

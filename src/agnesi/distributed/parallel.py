@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from agnesi.api.functions import sum as _sum
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.storage.memory_order import axes_in_memory
-from agnesi.core.support.errors import at, no_attribute, typed
+from agnesi.core.support.errors import at, typed
 from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.agreement import compare_tensors
@@ -36,11 +36,6 @@ _HALF = np.dtype("float16")
 
 class DataParallel(Shares):
     """The result of :func:`data_parallel`."""
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("DataParallel", name, self)
 
     def __init__(self, model: Module, optimizer: Optimizer, group: Group, bucket_bytes: int,
                  compress: bool, share_batch_norm: bool, overlap: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.integers import is_integer
 from agnesi.core.support.dtypes import as_dtype, name_of
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import Explained, at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import broadcast, recv, send
 from agnesi.distributed.processes.group import Group
@@ -23,7 +23,7 @@ from agnesi.ops.base.convert import as_tensor
 _AXES, _NAME = 8, 16
 
 
-class Pipeline:
+class Pipeline(Explained):
     """A ``Sequential`` whose layers are shared out; each process computes with its own.
 
     A batch is cut into pieces.  They go forward through all processes one after the other, so that

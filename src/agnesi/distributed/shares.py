@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.autodiff.custom import custom_vjp
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.support.errors import ShapeError, at, typed
+from agnesi.core.support.errors import Explained, ShapeError, at, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import all_reduce
@@ -18,7 +18,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.select import where
 
 
-class Shares:
+class Shares(Explained):
     """The examples of each process; base of what trains with them.
 
     Attributes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.support.errors import ShapeError, StateError, at, no_attribute, typed
+from agnesi.core.support.errors import Explained, ShapeError, StateError, at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.processes.group import Group
@@ -17,7 +17,7 @@ from agnesi.ops.base.convert import as_tensor
 Update = Callable[[Any, Tensor, Tensor], Any]
 
 
-class KVStore:
+class KVStore(Explained):
     """Values by key that all processes have; what they push is added up.
 
     :param update: ``update(key, total, value)`` changes the value in place, or returns the new one,
@@ -34,11 +34,6 @@ class KVStore:
     >>> store.pull("w")
     tensor([0.5, 0. ])
     """
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("KVStore", name, self)
 
     def __init__(self, update: Update | None = None, group: Group | None = None) -> None:
         self.update, self.group = update, world(group)

@@ -88,8 +88,8 @@ class Zero(Shares):
         same_state(model, found)
         self.shards: dict[str, Any] = {
             name: wrap(_part(p.array, found)) for name, p in self._owners.items()}
-        for shard in self.shards.values():
-            shard._requires_grad = True
+        for name, p in self._owners.items():
+            self.shards[name]._requires_grad = p._requires_grad
         # gradients of stage 3 are weighted while they come
         super().__init__(found, [] if stage == 3 else list(self._owners.values()))
         self.optimizer = optimizer(list(self.shards.values()))
@@ -128,6 +128,16 @@ class Zero(Shares):
         room = (n + more) // size
         start = room * self.group.rank
         return all_reduce(flat, "sum", self.group)[start: start + room]
+
+    def zero_grad(self) -> None:
+        """Forget gradients, as :meth:`step` does, where they are not stepped with.
+
+        Examples
+        --------
+        See :class:`Zero`.
+        """
+        for p in (*self._owners.values(), *self.shards.values()):
+            p.grad = None
 
     @no_grad()
     def step(self) -> None:

@@ -86,6 +86,15 @@ def test_for_each_example_of_a_batch(wrap):
     assert log == [[1.0, 3.0], [2.0, 4.0]]
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit])
+def test_derivatives_inside_a_batch_find_no_rule(wrap):
+    def f(x):
+        return ag.callback(np.sort, x, x, effect=True).sum()
+
+    with pytest.raises(ag.GradientError, match=r"callback has no .*ag.custom_vjp"):
+        wrap(ag.vmap(ag.grad(f)))(ag.ones((2, 3)))
+
+
 def test_in_what_is_differentiated():
     log = []
 

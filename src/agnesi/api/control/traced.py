@@ -242,7 +242,8 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
             test = [checked(ends[0], tests.raising, ends)]
         if tests.states() or [t.node for t in given] != symbols:
             raise TraceError(
-                at(f"{owner}: the condition changes tensors in place; let the body do that")
+                at(f"{owner}: the condition changes tensors in place, or prints, calls back or "
+                   "communicates; let the body do that, and carry what the condition reads")
             )
         with tracing(*carry.tensors) as trace:
             inner = variables(trace, carry)

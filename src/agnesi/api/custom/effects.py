@@ -106,6 +106,7 @@ class _Rows:
 
 def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) -> list[Tensor]:
     """Results of a function that is called whenever, and in the order in which, this runs."""
+    op = Callback(function, types, True)
     if STATE.examples is not None and any(x.array is None for x in xs):
         length = STATE.examples.length
 
@@ -113,9 +114,9 @@ def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) ->
             many = tuple(((length, *s), d) for s, d in types)
             return _effect(_Rows(function, rows, length), many, whole)
 
-        found: list[Tensor] = STATE.examples.outside(act, xs)
+        found: list[Tensor] = STATE.examples.outside(act, op, xs, each=True)
         return found
-    return ordered(Callback(function, types, True), xs)
+    return ordered(op, xs)
 
 
 def ordered(op: Op, xs: Sequence[Tensor]) -> list[Tensor]:

@@ -14,7 +14,7 @@ import sys
 import warnings
 from itertools import islice
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -306,6 +306,16 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
         return AttributeError(text, name=name, obj=None)
     return AttributeError(text) if instance is None else AttributeError(
         text, name=name, obj=instance)
+
+
+class Explained:
+    """Base of classes of which names that other libraries have are told with what stands for them.
+    """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(type(self).__name__, name, self)
 
 
 def _imports(frame: Any) -> bool:

@@ -20,7 +20,7 @@ from agnesi.core.support.forks import at_fork
 from agnesi.core.support.host import cores
 from agnesi.distributed.processes import locks, memory
 from agnesi.distributed.processes.memory import Segment
-from agnesi.distributed.processes.signatures import circle, doing, shown_text, signature
+from agnesi.distributed.processes.signatures import circle, doing, shown_text, signature, waits_for
 
 #: Seconds that a process waits for another one, unless ``init`` says otherwise.
 TIMEOUT = 300.0
@@ -41,6 +41,8 @@ KINDS = ("barrier", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "
 GROUPS: dict[int, Group] = {}
 _failure: list[Any] = []
 _numbers = iter(range(native.MOST_GROUPS))
+#: Whether this process was forked from one that was in groups.
+_forked: list[bool] = []
 
 
 class Group:
@@ -164,21 +166,23 @@ class Group:
     def part(self, ranks: Sequence[int]) -> Group | None:
         """A group of some of the processes; all of this one make it together."""
         root = ranks[0]
-        path = ""
+        made = ""
         if self.rank == root:
             segment = memory.make_segment(memory.own_name("group"), len(ranks))
-            path, segment.path = segment.path, ""
-            segment.close()
-        path = self.share(path.encode(), root).decode()
-        found = None
-        if self.rank in ranks:
-            segment = memory.open_segment(path, len(ranks))
-            found = Group(list(ranks).index(self.rank), len(ranks), segment, self.timeout)
-        else:
-            skip_number()  # numbers are the same in all processes, as compiled code has them
-        self.barrier("new_group")
-        if found is not None and found.rank == 0:
-            found.segment.unlink()
+            made, segment.path = segment.path, ""
+            segment.close()  # before it holds locks, which any closing of the file gives back
+        try:
+            path = self.share(made.encode(), root).decode()
+            found = None
+            if self.rank in ranks:
+                segment = memory.open_segment(path, len(ranks))
+                found = Group(list(ranks).index(self.rank), len(ranks), segment, self.timeout)
+            else:
+                skip_number()  # numbers are the same in all processes, as compiled code has them
+            self.barrier("new_group")
+        finally:  # all have opened it, or nobody will
+            if made:
+                os.unlink(made)
         return found
 
     # -- waiting ----------------------------------------------------------------------------
@@ -232,11 +236,26 @@ class Group:
             pid = s.word(s.control(peer) + memory.PID)
             return (f"rank {peer} (process {pid}) has ended, {self._last(peer)}, while "
                     f"{self._here()}")
-        if waiting := sorted(circle(s, self.rank, peer)):
-            sides = (f"\n  rank {q}: {doing(s, q)}" for q in waiting)
-            return (f"ranks {', '.join(map(str, waiting))} wait for each other, each for "
-                    f"what the next does not do before:{''.join(sides)}")
+        waiting = {q: s for q in circle(s, self.rank, peer)}
+        beside = self.beside if not waiting and self._is_ahead(peer) else None
+        if beside is not None:
+            waiting = {self.rank: s, peer: beside.segment}
+        if waiting:
+            sides = (f"\n  rank {q}: {doing(waiting[q], q)}" for q in sorted(waiting))
+            reason = (f"ranks {', '.join(map(str, sorted(waiting)))} wait for each other, each for "
+                      f"what the next does not do before:{''.join(sides)}")
+            if beside is not None:
+                beside.give_up(reason)
+            return reason
         return self._late(peer, f"rank {peer}", f", {self._last(peer)}")
+
+    def _is_ahead(self, peer: int) -> bool:
+        """Return whether the thread of a process waits for this one, whose thread has nothing to
+        do: the process has begun what is no part of the program here, or comes later.
+        """
+        b = self.beside
+        return (b is not None and b._native.begun == b._native.finished
+                and waits_for(b.segment, peer) == self.rank)
 
     def _late(self, peer: int, who: str, last: str = "") -> str:
         """The reason where a process is waited for too long."""
@@ -361,8 +380,8 @@ def _address(function: Any) -> int:
 def _why() -> str:
     """Return the last failure; errors of handlers of signals are raised again."""
     if not _failure:
-        return ("the group of processes is closed, or another thread is in one of its collectives, "
-                "which must have one order")
+        return (f"{closed()}, or another thread is in one of its collectives, which must have one "
+                "order")
     found = _failure.pop()
     if isinstance(found, BaseException):
         raise found
@@ -373,8 +392,18 @@ def _why() -> str:
 REASONS["CollectiveError"] = _why
 
 
+def closed() -> str:
+    """Why there is no such group."""
+    if _forked:
+        return ("this process was forked from one of the group, and is not in it itself (processes "
+                "of their own: dist.Workers, or multiprocessing's spawn)")
+    return "the group of processes is closed"
+
+
 def _in_child() -> None:
     """A forked process is no member: its parent is."""
+    if GROUPS:
+        _forked.append(True)
     for number, group in list(GROUPS.items()):
         native.install(number, None)
         group.segment.path, group._thread = "", None

@@ -40,15 +40,15 @@ def circle(s: Segment, rank: int, peer: int) -> list[int]:
     """
     found = [rank]
     while peer not in found:
-        following = _waits_for(s, peer)
+        following = waits_for(s, peer)
         if following is None:
             return []
         found.append(peer)
         peer = following
-    return found if peer == rank and _waits_for(s, rank) == found[1] else []
+    return found if peer == rank and waits_for(s, rank) == found[1] else []
 
 
-def _waits_for(s: Segment, rank: int) -> int | None:
+def waits_for(s: Segment, rank: int) -> int | None:
     """Whom a process waits for, if it does."""
     place = s.control(rank) + native.WAITED
     word, least, peer = (s.word(place + 8 * i) for i in range(3))

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 from agnesi.compiler.control import set_num_threads
 from agnesi.core.integers import is_integer
-from agnesi.core.support.errors import CollectiveError, at, no_attribute
+from agnesi.core.support.errors import CollectiveError, Explained, at
 from agnesi.distributed.processes import world
 from agnesi.distributed.processes.group import TIMEOUT
 from agnesi.distributed.processes.launch import ended
@@ -29,7 +29,7 @@ from agnesi.distributed.processes.memory import (
 _GRACE_SECONDS = 0.3
 
 
-class Workers:
+class Workers(Explained):
     """Some processes that run functions with different data, as ranks of one group.
 
     :param count: How many.
@@ -44,11 +44,6 @@ class Workers:
     ...     print(workers.map(math.sqrt, [1, 4, 9]), workers.run(dist.world_size))
     [1.0, 2.0, 3.0] [2, 2]
     """
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("Workers", name, self)
 
     def __init__(self, count: int, *, threads: int = 1, timeout: float = TIMEOUT) -> None:
         if not is_integer(count) or count < 1:
@@ -279,7 +274,7 @@ def _pickled(function: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
     """
     try:
         return bytes(ForkingPickler.dumps((function, args)))
-    except (AttributeError, TypeError) as error:
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
         raise TypeError(at(f"{error}: what goes to other processes is pickled, so a function must "
                            "be one of a module")) from error
 

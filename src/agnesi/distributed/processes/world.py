@@ -57,10 +57,10 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
     >>> group.rank, group.size
     (0, 1)
     """
-    if _world:
-        return _world[0]
     if not isinstance(timeout, (int, float)) or timeout <= 0:
         raise ValueError(at(f"init: timeout must be a number of seconds, not {timeout!r}"))
+    if _world:
+        return _world[0]
     if (rank, size, path) == (None, None, None):
         found = inherited()
         if found.get(MEMBER, str(os.getpid())) != str(os.getpid()):

@@ -122,6 +122,43 @@ join : nothing: a process without examples takes part by `split`
 step zero_grad backward allreduce_grads synchronize : `optimizer.step()`, which sums gradients first
 """
 
+ZERO = """
+forward train eval parameters named_parameters buffers : `module()`, which gives the model
+backward : `loss.backward()`
+no_sync reduce sync all_reduce_gradients require_backward_grad_sync : nothing: only `step()`
+    communicates
+consolidate_state_dict full_state_dict optim_state_dict full_optim_state_dict : `state_dict()`,
+    which is whole in all processes
+save_checkpoint load_checkpoint : `ag.distributed.save_sharded`, `ag.distributed.load_sharded`
+param_groups lr add_param_group : `optimizer`, that of the shards
+clip_grad_norm_ clip_grad_norm : nothing: each process has the gradients of its shards only
+summon_full_params gather unshard : `state_dict()`
+"""
+
+PIPELINE = """
+parameters named_parameters state_dict load_state_dict train eval modules : `stage`, the layers of
+    this process, has it
+forward step train_batch run schedule : `backward(x, target, loss)`
+zero_grad : `stage.zero_grad()`
+"""
+
+MESH = """
+get_group get_all_groups get_slice : `group("data")`
+get_rank get_local_rank get_coordinate coordinate local_rank : `at`
+size axis_sizes devices mesh ndim mesh_dim_names axis_names dim_names : `shape`
+"""
+
+CENTRAL = """
+sync_params push pull pushpull exchange update join : `sync()`
+send_req init_shared_params lock : `notes()`, a dict that all share
+worker_id rank : `ag.distributed.rank()`
+"""
+
+BATCHES = """
+set_epoch : nothing: each pass over the loader has an order of its own
+num_replicas num_samples total_size : `ag.distributed.world_size()`, `len`
+"""
+
 WORKERS = """
 submit apply apply_async call execute : `run`
 starmap imap imap_unordered map_async : `map`
