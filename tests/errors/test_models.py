@@ -108,8 +108,8 @@ CASES = [
     (lambda: optim.Adam([ag.ones(2, requires_grad=True)]).zero_grad(X), TypeError,
      "Adam.zero_grad: set_to_none must be True or False, not float32[2, 3]"),
     (lambda: optim.SGD([ag.ones(2, requires_grad=True)]).load_state_dict("s.npz"), TypeError,
-     "SGD.load_state_dict takes a mapping of names to values, not 's.npz'; read a file first, as "
-     "with numpy.load"),
+     "SGD.load_state_dict takes a mapping of names to values, not 's.npz'; read the file first, as "
+     "ag.load(path) does"),
 ]
 
 

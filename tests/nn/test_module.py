@@ -65,6 +65,16 @@ def test_state_goes_over_in_place():
     assert (saved["first.bias"].array != 7).all()  # the state is a copy
 
 
+def test_keys_are_told_in_the_order_of_the_module_and_of_the_state():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    told = net.load_state_dict({"z": 1.0, "1.weight": ag.ones(2, 2), "a": 2.0}, strict=False)
+    assert told.missing_keys == ["0.weight", "0.bias", "1.bias"]
+    assert told.unexpected_keys == ["z", "a"]
+    assert repr(net.load_state_dict(net.state_dict())) == "<All keys matched successfully>"
+    with pytest.raises(TypeError, match="ag.load"):
+        net.load_state_dict("net.pt")
+
+
 def test_state_that_does_not_fit_changes_nothing():
     model = Net()
     before = model.state_dict()

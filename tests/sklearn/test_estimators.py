@@ -95,6 +95,32 @@ def test_pipelines_searches_and_sparse_rows() -> None:
     np.testing.assert_array_equal(dense.predict(x), thin.predict(sparse.csc_matrix(x)))
 
 
+class Two(nn.Module):
+    """Two layers, with options that a search changes."""
+
+    def __init__(self, features: int, outputs: int, hidden: int = 3) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(features, hidden), nn.Linear(hidden, outputs)
+
+    def forward(self, x: Any) -> Any:
+        return self.last(ag.tanh(self.first(x)))
+
+
+def test_searches_tell_options_to_modules_and_optimizers() -> None:
+    x, y = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 2
+    search = GridSearchCV(Classifier(Two, max_epochs=2, random_state=0), {
+        "module__hidden": [2, 5], "optimizer": ["SGD"], "optimizer__momentum": [0.5]}, cv=2)
+    best = pickle.loads(pickle.dumps(search.fit(x, y).best_estimator_))
+    hidden = search.best_params_["module__hidden"]
+    assert best.module_.first.weight.shape == (hidden, 4)
+    assert best._loop.optimizer.param_groups[0]["momentum"] == 0.5
+    assert clone(best).set_params(module__hidden=7).fit(x, y).module_.last.weight.shape[1] == 7
+    with pytest.raises(ValueError, match="module__hidden is an argument of what makes the module"):
+        Classifier(nn.Linear(4, 2)).set_params(module__hidden=7)
+    with pytest.raises(TypeError, match="did you mean `hidden`"):
+        Classifier(Two).set_params(module__hiden=7).fit(x, y)
+
+
 def test_early_stopping_keeps_the_best_weights() -> None:
     x, y = digits()
     model = Classifier(lr=0.05, max_epochs=60, early_stopping=True, n_iter_no_change=3,

@@ -8,7 +8,8 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -248,6 +249,41 @@ class Estimator(BaseEstimator):
             if self.early_stopping and epochs > 1:
                 X, y, weights, held = self._held_out(X, y, weights, random)
             self._epochs(X, y, weights, weighted, held, size, epochs, random)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set options; ``module__x`` and ``optimizer__x`` are the module's and the optimizer's.
+
+        Parameters
+        ----------
+        **params : object
+            Options by name; what is called with those of a module or optimizer is its class, or the
+            function that makes it.
+
+        Returns
+        -------
+        Estimator
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such option, or a module was given that is there already.
+        """
+        given: dict[str, dict[str, Any]] = {"module": {}, "optimizer": {}}
+        for name in [n for n in params if n.partition("__")[0] in given and "__" in n]:
+            owner, _, option = name.partition("__")
+            given[owner][option] = params.pop(name)
+        super().set_params(**params)
+        for owner, own in given.items():
+            held = getattr(optim, self.optimizer, self.optimizer) if (
+                owner == "optimizer" and isinstance(self.optimizer, str)) else getattr(self, owner)
+            if own and (not callable(held) or isinstance(held, nn.Module)):
+                raise ValueError(at(f"{type(self).__name__}: {owner}__{next(iter(own))} is an "
+                                    f"argument of what makes the {owner}, which must be a class or "
+                                    f"a function, not {typed(held)}"))
+            if own:
+                setattr(self, owner, partial(held, **own))
+        return self
 
     def _check_options(self) -> None:
         options.check(lambda: type(self).__name__, inspect.unwrap(type(self).__init__),

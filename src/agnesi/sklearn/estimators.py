@@ -26,8 +26,9 @@ class Classifier(ClassifierMixin, Estimator):
     Parameters
     ----------
     module : Module or callable, optional
-        A module, of which a copy learns, or a function from the numbers of features and outputs to
-        one; by default linear layers with ReLU between them.
+        A module, of which a copy learns, or a class or function from the numbers of features and
+        outputs to one, which searches tell options as ``module__name``; by default linear layers
+        with ReLU between them.
     hidden_layer_sizes : int or sequence of int
         Of the default module.
     criterion : callable, optional
@@ -35,7 +36,8 @@ class Classifier(ClassifierMixin, Estimator):
         ``nn.CrossEntropyLoss``; by default the cross-entropy of the scores, for labels the binary
         one. Where all samples count the same, their mean is enough.
     optimizer : str or class
-        Of ``agnesi.optim``, by its name, or called with parameters, ``lr`` and ``weight_decay``.
+        Of ``agnesi.optim``, by its name, or called with parameters, ``lr`` and ``weight_decay``;
+        other options are set as ``optimizer__name``.
     lr : float
         Learning rate.
     weight_decay : float

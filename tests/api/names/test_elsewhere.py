@@ -33,7 +33,8 @@ OWNERS: dict[str, Any] = {
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
         "amp", "autograd", "cuda", "cuda.amp", "data", "distributed", "distributions",
         "distributions.constraints", "fft", "func", "image", "linalg",
-        "metrics", "nn.init", "nn.parallel", "nn.utils", "saving", "special", "testing", "tree",
+        "metrics", "nn.init", "nn.parallel", "nn.utils", "saving", "sklearn", "special", "testing",
+        "training", "tree",
         "utils", "utils.data")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),

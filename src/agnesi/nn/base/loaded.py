@@ -12,6 +12,11 @@ class LoadedKeys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
+    def __repr__(self) -> str:
+        if not any(self):
+            return "<All keys matched successfully>"
+        return f"LoadedKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
 
 def renaming(missing: Sequence[str], unknown: Sequence[str]) -> str:
     """How to rename a state all of whose names have a prefix too much or too few, or nothing."""

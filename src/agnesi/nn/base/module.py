@@ -397,9 +397,8 @@ class Module(Stated, Lookups):
         check_state(type(self).__name__, state)
         loading = Loading(self, state, strict)
         state, mine = loading.state, dict(self._named_tensors())
-        missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
-        missing = [name for name in missing if not name.endswith(_ONLY_COUNTED)]
-        unknown = [name for name in unknown if not name.endswith(_ONLY_COUNTED)]
+        missing = [n for n in mine if n not in state and not n.endswith(_ONLY_COUNTED)]
+        unknown = [n for n in state if n not in mine and not n.endswith(_ONLY_COUNTED)]
         keys = loading.report(LoadedKeys(loading.ours(missing), loading.ours(unknown)))
         if strict and not loading.has_hooks_behind:  # which may take names out
             self._refuse(keys)

@@ -39,7 +39,7 @@ def check_state(owner: str, state: Any) -> None:
     if hasattr(state, "state_dict"):
         told = "give its state, .state_dict()"
     else:
-        told = "read a file first, as with numpy.load" if isinstance(
+        told = "read the file first, as ag.load(path) does" if isinstance(
             state, (str, bytes)) or hasattr(state, "__fspath__") else "state_dict() gives one"
     raise TypeError(at(f"{owner}.load_state_dict takes a mapping of names to values, not "
                        f"{typed(state)}; {told}"))

@@ -36,6 +36,7 @@ _TEXTS = {
     "module 'agnesi.distributed'": "distributed.DISTRIBUTED",
     "module 'agnesi.metrics'": "modules.METRICS", "module 'agnesi.image'": "modules.IMAGE",
     "module 'agnesi.data'": "modules.DATASETS", "module 'agnesi.saving'": "modules.SAVING",
+    "module 'agnesi.sklearn'": "modules.SKLEARN", "module 'agnesi.training'": "modules.TRAINING",
     "Distribution": "modules.DISTRIBUTION",
     "Trainer": "modules.TRAINER", "KVStore": "distributed.STORE", "Group": "distributed.GROUP",
     "DataParallel": "distributed.PARALLEL", "Zero": "distributed.ZERO",

@@ -25,6 +25,19 @@ Conv2DTranspose : `nn.ConvTranspose2d`
 MaxPooling2D MaxPool2D AveragePooling2D : `nn.MaxPool2d`, `nn.AvgPool2d`
 BatchNormalization BatchNorm : `nn.BatchNorm1d`, `nn.BatchNorm2d`, with the number of channels
 LayerNormalization : `nn.LayerNorm`
+GroupNormalization : `nn.GroupNorm`
+GlobalAveragePooling1D GlobalAveragePooling2D GlobalAvgPool2D : `nn.AdaptiveAvgPool2d(1)`, and
+    `nn.Flatten()`
+GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPool2D : `nn.AdaptiveMaxPool2d(1)`, and
+    `nn.Flatten()`
+SimpleRNN : `nn.RNN`
+Bidirectional : `nn.LSTM(..., bidirectional=True)`
+TimeDistributed : nothing: `nn.Linear` takes any axes before the last
+Reshape : `nn.Unflatten`, or `x.reshape(...)`
+UpSampling2D : `nn.Upsample(scale_factor=2)`
+DepthwiseConv2D SeparableConv2D : `nn.Conv2d(n, n, 3, groups=n)`
+SpatialDropout1D SpatialDropout2D : `nn.Dropout1d`, `nn.Dropout2d`
+Concatenate : `ag.cat`
 Activation : `nn.ReLU()`, `nn.Tanh()` and others
 Input InputLayer Model : a subclass of `nn.Module` with a `forward`, or `nn.Sequential`
 LazyLinear : `nn.Linear(in_features, out_features)`
@@ -38,8 +51,7 @@ grouped_mm scaled_mm scaled_grouped_mm : `ag.matmul`
 """
 
 OPTIM = """
-clip_grad_norm_ : `norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then `p.grad =
-    p.grad * ag.minimum(1.0, limit / norm)`, which compiles with the step
+clip_grad_norm_ clip_by_norm clipnorm : `ag.nn.utils.clip_grad_norm_(parameters, limit)`
 swap_in_optimizer_params_and_state : `optimizer.load_state_dict(state)`
 """
 
@@ -54,7 +66,11 @@ share_memory to_empty : nothing: there is one device, the CPU
 compile : `ag.jit(model)`
 fit evaluate predict score : `ag.training.Trainer(model, optimizer, loss)`, whose methods these are
 predict_proba : `ag.softmax(model(x), -1)`
-summary : `print(model)`, or `ag.inspect.listing`
+save save_model save_pretrained : `ag.save(model.state_dict(), path)`, which
+    `model.load_state_dict(ag.load(path))` reads
+load load_model load_pretrained : `model.load_state_dict(ag.load(path))`
+count_params num_params num_parameters n_parameters : `sum(p.numel() for p in model.parameters())`
+summary : `ag.nn.summary(model, x)`, or `print(model)`
 get_weights weights trainable_variables trainable_weights variables params : `model.parameters()`,
     or `model.state_dict()`
 set_weights load_weights save_weights : `model.load_state_dict(state)`; `ag.save`, `ag.load`

@@ -167,6 +167,24 @@ save_safetensors : `ag.saving.save_file(tensors, path)`
 load_safetensors : `ag.saving.load_file(path)`
 """
 
+SKLEARN = """
+MLPClassifier NeuralNetClassifier NeuralNetBinaryClassifier KerasClassifier :
+    `Classifier(hidden_layer_sizes=(100,))`, or `Classifier(module)`
+MLPRegressor NeuralNetRegressor KerasRegressor : `Regressor(hidden_layer_sizes=(100,))`, or
+    `Regressor(module)`
+NeuralNet : `Classifier(module)`, `Regressor(module)`
+"""
+
+TRAINING = """
+TensorBoard TensorBoardCallback SummaryWriter : `ag.training.TensorBoardLogger(folder)`
+ReduceLROnPlateau LearningRateScheduler LearningRateMonitor LRScheduler : a schedule of
+    `ag.optim.lr_scheduler`, as `Trainer(..., schedule=...)`
+TQDMProgressBar ProgressBar ProgbarLogger ProgressBarLogger : `ag.training.Progress()`
+Checkpoint BackupAndRestore : `ag.training.ModelCheckpoint(folder)`
+LambdaCallback : a subclass of `ag.training.Callback`
+Timer : `ag.training.TimeBudget(seconds)`
+"""
+
 TRAINER = """
 train run fit_generator fit_transform training_step : `trainer.fit(data, epochs=1)`
 compile : `ag.training.Trainer(model, optimizer, loss)`, which takes them
