@@ -71,7 +71,7 @@ def test_keys_are_told_in_the_order_of_the_module_and_of_the_state():
     assert told.missing_keys == ["0.weight", "0.bias", "1.bias"]
     assert told.unexpected_keys == ["z", "a"]
     assert repr(net.load_state_dict(net.state_dict())) == "<All keys matched successfully>"
-    with pytest.raises(TypeError, match="ag.load"):
+    with pytest.raises(TypeError, match=r"ag\.load"):
         net.load_state_dict("net.pt")
 
 

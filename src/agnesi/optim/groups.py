@@ -155,7 +155,10 @@ def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None
 
 def all_groups(name: str, parameters: Any) -> list[dict[str, Any]]:
     """Return the groups of parameters that an optimizer is made with."""
-    if isinstance(parameters, (Tensor, Mapping, str)) or not isinstance(parameters, Iterable):
+    layers = hasattr(parameters, "named_parameters") and isinstance(parameters, Iterable) and (
+        not all(isinstance(p, Tensor) for p in parameters))
+    if layers or isinstance(parameters, (Tensor, Mapping, str)) or (
+            not isinstance(parameters, Iterable)):
         ways = f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"
         if isinstance(parameters, Mapping):
             ways = f"{name}(tensors.values(), ...) for a dict of tensors"

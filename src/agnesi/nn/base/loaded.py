@@ -15,7 +15,8 @@ class LoadedKeys(NamedTuple):
     def __repr__(self) -> str:
         if not any(self):
             return "<All keys matched successfully>"
-        return f"LoadedKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        told = (f"{name}={value}" for name, value in self._asdict().items())
+        return f"LoadedKeys({', '.join(told)})"
 
 
 def renaming(missing: Sequence[str], unknown: Sequence[str]) -> str:
