@@ -105,8 +105,8 @@ CASES = [
      "nothing, or a function that computes the gradients, not float32[2, 3]; call loss.backward() "
      "before it"),
     (lambda: optim.Adam(nn.Sequential(nn.Linear(2, 2))), TypeError,
-     "Adam optimises an iterable of tensors, not Sequential(): write Adam([w], ...) for one tensor, "
-     "Adam(model.parameters(), ...) for a module"),
+     "Adam optimises an iterable of tensors, not Sequential(): write Adam([w], ...) for one tensor"
+     ", Adam(model.parameters(), ...) for a module"),
     (lambda: optim.SGD([], 0.1), ValueError, "SGD: there are no parameters to optimise"),
     (lambda: optim.Adam([ag.ones(2, requires_grad=True)]).zero_grad(X), TypeError,
      "Adam.zero_grad: set_to_none must be True or False, not float32[2, 3]"),
