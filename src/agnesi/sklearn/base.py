@@ -275,8 +275,9 @@ class Estimator(BaseEstimator):
             given[owner][option] = params.pop(name)
         super().set_params(**params)
         for owner, own in given.items():
-            held = getattr(optim, self.optimizer, self.optimizer) if (
-                owner == "optimizer" and isinstance(self.optimizer, str)) else getattr(self, owner)
+            held: Any = getattr(self, owner)
+            if owner == "optimizer" and isinstance(held, str):
+                held = getattr(optim, held, held)
             if own and (not callable(held) or isinstance(held, nn.Module)):
                 raise ValueError(at(f"{type(self).__name__}: {owner}__{next(iter(own))} is an "
                                     f"argument of what makes the {owner}, which must be a class or "
