@@ -13,6 +13,8 @@ CASES: dict[str, Any] = {
     "sort": lambda q: ag.sort(ag.full((2**12, 2**50 + 16), 1.0) * q, axis=0)[0, 0],
     "cumsum": lambda q: ag.cumsum(ag.full((2**12, 2**50 + 16), 1.0) * q, axis=0)[0, 0],
     "fft": lambda q: ag.fft.fft(ag.full((2**12, 2**50 + 16), 1.0) * q, axis=0)[0, 0].real,
+    "long fft": lambda q: ag.fft.rfft(ag.full((2**61,), 1.0) * q)[0].real,
+    "fft of a prime": lambda q: ag.fft.fft(ag.full((2**61 - 1,), 1.0) * q)[0].real,
     "bytes that wrap to few": lambda q: ag.full((2**31, 2**31 + 1), 1.0) * q,
     "bytes that wrap to none": lambda q: ag.zeros((2**62,)) * q,
     "elements that wrap": lambda q: ag.cumsum(ag.full((2**32, 2**32), 1.0) * q, axis=0)[0, 0],

@@ -61,7 +61,9 @@ def factors(n: int, shape: Any) -> tuple[int, int] | None:
 
 def ready(*sizes: Any) -> bool:
     """Return whether transforms of such sizes, at least one each, can be generated."""
-    return LENT.compiles() and all(isinstance(n, int) and n > 0 for n in sizes)
+    return LENT.compiles() and all(
+        isinstance(n, int) and n > 0  # half of the length leaves room for a convolution
+        and (2 * n <= _MAX_LENGTH or _factors(n, False) is not None) for n in sizes)
 
 
 def _call(kind: str, x: Any, cut: tuple[int, int], inverse: bool, *numbers: float) -> foreign.Call:
@@ -198,8 +200,7 @@ def _convolved(x: Tensor, factor: float) -> Tensor:
 
 def _chirp(n: int) -> np.ndarray:
     """``exp(-1j pi k**2 / n)``."""
-    places = np.array([k * k % (2 * n) for k in range(n)])
-    return roots(2 * n, places)
+    return roots(2 * n, np.arange(n) ** 2 % (2 * n))
 
 
 def real_lines(x: Tensor, factor: float, inner: float) -> Tensor:
