@@ -86,6 +86,8 @@ class BodyTrace:
     """
 
     keeps_nodes = False
+    #: Whether each step may find sizes of its own: it is a graph by itself then.
+    finds_sizes = False
 
     def __init__(self, around: Any) -> None:
         self.around = around

@@ -13,7 +13,7 @@ from typing import Any
 from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.node import Node
 from agnesi.core.support.config import LENT, MODE
-from agnesi.core.support.errors import TraceError, typed
+from agnesi.core.support.errors import BodySizeError, TraceError, typed
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
 
@@ -70,6 +70,8 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
     while trace is not None:
         if trace.around is None and trace.of_values:
             return trace.size(node, most, None if given is None else given.node)
+        if trace.finds_sizes:
+            break
         node = trace.outward(node)
         trace, given = trace.around, None  # the body makes its data by itself
     return ValueDim(node, most)
@@ -89,9 +91,10 @@ def refuse(x: Any, name: str = "a size") -> None:
     why = refusal(x, name)
     if why is None:
         return
-    if MODE.get().examples is None:
-        refuse_to_compile(*why.split(": ", 1))
-    raise TraceError(why)
+    if MODE.get().examples is not None:
+        raise TraceError(why)
+    refuse_to_compile(*why.split(": ", 1))
+    raise BodySizeError(why)
 
 
 def refusal(x: Any, name: str = "a size") -> str | None:
@@ -114,6 +117,8 @@ def refusal(x: Any, name: str = "a size") -> str | None:
         ) if found is None else found or None
     trace = current_trace()
     while trace is not None and not (trace.around is None and trace.of_values):
+        if trace.finds_sizes:
+            return None
         node = trace.outward(node)
         if node is None:
             return _IN_A_BODY.format(name=name)

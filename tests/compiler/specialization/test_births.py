@@ -13,6 +13,7 @@ from agnesi import symbolic as T
 from tests.compiler.specialization.births import (
     BIRTHS,
     REDUCTIONS,
+    VALUES,
     WAYS,
     outcome,
     reduced_in_steps,
@@ -50,7 +51,7 @@ def test_steps_reduce_what_only_they_know_the_size_of(birth: str, reduction: str
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_a_size_without_a_bound_in_a_body_is_run_eagerly_by_jit_and_refused_in_graphs() -> None:
+def test_a_size_without_a_bound_in_a_body_is_run_eagerly_by_jit_and_by_steps_in_graphs() -> None:
     def steps(n: Any) -> Any:
         return ag.scan(lambda c, _: (c + ag.arange(c + n).sum(), c), n, ag.arange(3))[0]
     compiled, n = ag.jit(steps), T.lscalar("n")
@@ -61,8 +62,51 @@ def test_a_size_without_a_bound_in_a_body_is_run_eagerly_by_jit_and_refused_in_g
     assert len(caught) == 1
     with pytest.raises(ag.TraceError, match="cannot be compiled, for the size of arange"):
         ag.jit(steps).c_function(ag.tensor(3))
-    with pytest.raises(ag.TraceError, match=r"arange\(int64\[\]\): the size of arange is computed"):
-        ag.function([n], steps(n))
+    assert int(ag.function([n], steps(n))(3)) == int(steps(ag.tensor(3)))
+
+
+def _per_selected(x: Any, c: Any) -> Any:
+    chosen = x[x > c]
+    return (chosen * ag.arange(chosen.shape[0])).sum() / (chosen.shape[0] + 1)
+
+
+#: Loops of declared graphs whose steps read sizes that only they know.
+STEPPED: dict[str, Any] = {
+    "scan": lambda v: ag.scan(lambda c, r: (c * 0.5 + _per_selected(v, c), c * r), v[0], v)[1],
+    "reverse": lambda v: ag.scan(lambda c, r: (c * 0.1 + _per_selected(v, r), c + v[:2]),
+                                 v[:2], v, reverse=True)[1],
+    "while_loop": lambda v: ag.while_loop(
+        lambda s: s[1] < s[2], lambda s: (s[0] * 0.5 + _per_selected(v, s[0]), s[1] + 1, s[2]),
+        (v[0], ag.argmax(v) * 0, ag.argmax(v)))[0],
+    "fori_loop": lambda v: ag.fori_loop(
+        0, ag.argmax(v), lambda i, c: c * 0.1 + _per_selected(v, c) * i, v[0]),
+    "nested": lambda v: ag.scan(lambda c, r: (c + ag.scan(lambda d, q: (
+        d * 0.5 + _per_selected(v, d), d), c, v[:2])[0] * r, c), v[0], v[:3])[0],
+    "growing": lambda v: ag.while_loop(
+        lambda s: s[1] < 3, lambda s: (ag.concat([s[0], v[v > s[1]]]), s[1] + 1),
+        (ag.zeros(1, dtype="float64"), ag.tensor(0)))[0],
+    "born outside": lambda v: (lambda y: ag.scan(lambda c, r: (
+        c * 0.1 + _per_selected(y, c) / y.shape[0], c * r), y[0], y)[1])(v[v > 0]),
+}
+
+
+@pytest.mark.parametrize("loop", STEPPED)
+def test_steps_of_declared_loops_are_called_where_only_they_know_sizes(loop: str) -> None:
+    v, f = T.dvector("v"), STEPPED[loop]
+
+    def loss(v: Any) -> Any:
+        return (f(v) ** 2).sum()
+    compiled = ag.function([v], [f(v), T.grad(loss(v), v)])
+    for x in VALUES[::2]:
+        x = ag.tensor(x)
+        for found, expected in zip(compiled(x), (f(x), ag.grad(loss)(x)), strict=True):
+            np.testing.assert_allclose(found, expected.numpy(), rtol=1e-9)
+
+
+def test_steps_that_draw_numbers_of_sizes_that_only_they_know_are_refused_in_graphs() -> None:
+    v = T.dvector("v")
+    with pytest.raises(ag.TraceError, match="in the body of a loop"):
+        ag.scan(lambda c, r: (c + _per_selected(v, c) + ag.random.normal(size=()), c), v[0], v)
 
 
 def test_what_a_step_selects_and_reshapes_has_its_gradient_under_jit() -> None:

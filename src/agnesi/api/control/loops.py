@@ -24,7 +24,8 @@ from agnesi.api.control.nests import (
     whole,
 )
 from agnesi.api.control.steps import Loop, filled_up
-from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond, traced_while
+from agnesi.api.control.stepwise import whiled
+from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_open
 from agnesi.core.op import typed
@@ -64,9 +65,11 @@ def scan(
 
     Carries, rows and results may be nests (tuples, lists, dicts, dataclasses) of tensors; None is
     a nest without tensors.  On values this is a Python loop; inside ``jit`` and on symbolic tensors
-    ``f`` runs once, and the loop is compiled.  Gradients of any order flow through, also to tensors
-    that ``f`` uses without being given them.  Tensors that ``f`` changes in place, the state of
-    random numbers among them, are carried along.
+    ``f`` runs once, and the loop is compiled; where its steps need sizes that only they know, as of
+    ``v[v > carry]``, a :func:`function` calls a compiled step for each row instead.  Gradients of
+    any order flow through (of first order where steps are called), also to tensors that ``f`` uses
+    without being given them.  Tensors that ``f`` changes in place, the state of random numbers
+    among them, are carried along.
 
     :param f: ``f(carry, x, *non_sequences) -> (next carry, y)``; the next carry is of the carry's
         types.
@@ -221,7 +224,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
         if found is not None:
             return found
     try:
-        return traced_while("while_loop", test, step, carry)
+        return whiled("while_loop", test, step, carry)
     except ShapeError:
         found = growing_while(test, step, carry)
         if found is None:
@@ -266,7 +269,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
 
     start = cast(as_tensor(lower), int64)
     carry = Nest("fori_loop", "init", (start, init))
-    return traced_while("fori_loop", lambda state: state[0] < upper, step, carry)[1]
+    return whiled("fori_loop", lambda state: state[0] < upper, step, carry)[1]
 
 
 @higher

@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, last_change
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import Dim, Size
+from agnesi.core.ir.dims import Dim, Size, is_static
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.storage.leaves import COPY
@@ -156,7 +156,8 @@ def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False,
         dtypes.append(new.dtype if wider else None)
         rows = new.shape[:1] if grows and new.ndim == before.ndim else before.shape[:1]
         kept = (*rows, *before.shape[1:])
-        if not shapes_fit(new.shape, kept) or rows < before.shape[:1] or (
+        shorter = is_static((*rows, *before.shape[:1])) and rows < before.shape[:1]
+        if not shapes_fit(new.shape, kept) or shorter or (
                 new.dtype != before.dtype and not wider):
             raise _changed(owner, path, before, new)
         result.append(new)

@@ -19,13 +19,14 @@ from agnesi.api.control.nests import (
     snapshot,
     whole,
 )
-from agnesi.api.control.traced import TracedScan, again, pair_of, stores, traced_while
+from agnesi.api.control.stepwise import can_be_stepwise, stepwise, whiled
+from agnesi.api.control.traced import TracedScan, again, pair_of, stores
 from agnesi.autodiff.recording import detach
 from agnesi.core.ir.dims import Dim, combine, is_static
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import BodySizeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
@@ -147,7 +148,13 @@ class Loop:
 
     def traced(self) -> tuple[Any, Any, Any]:
         """One operation."""
-        made = self._traced()
+        try:
+            made = self._traced()
+        except BodySizeError:
+            found = self._stepwise()
+            if found is None:
+                raise
+            return *found, None
         carry, ys, steps = made.apply(self.updates or {})
         if self.updates is None:
             stores(self.owner, made.states, made.values)
@@ -157,6 +164,13 @@ class Loop:
         if self.reverse and self.until is not None:
             ys = tree.map_leaves(lambda y: reversed_rows(y, self.count), ys)
         return carry, ys, steps
+
+    def _stepwise(self) -> Any:
+        """In a declared graph, whose steps are compiled functions; None where that cannot be."""
+        if not can_be_stepwise() or self.until or self.strict or self.count is not None:
+            return None
+        return stepwise(self.called, self.carry, self.xs, self.given, self.length, self.reverse,
+                        self.owner)
 
     def _none(self) -> tuple[Any, Any, Any]:
         """No step: the body tells only of which types the results are."""
@@ -333,7 +347,7 @@ class Loop:
             return number + 1, stop, following
 
         init = as_tensor(0, int64), as_tensor(False), self.carry.build(self.carry.leaves)
-        steps, _, carry = traced_while("scan", proceed, body, Nest("scan", "init", init))
+        steps, _, carry = whiled("scan", proceed, body, Nest("scan", "init", init))
         return carry, shape[-1].build([]), steps
 
 

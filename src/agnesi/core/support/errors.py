@@ -60,6 +60,10 @@ class TraceError(TypeError):
     """A traced (symbolic) value was used where Python needs a number."""
 
 
+class BodySizeError(TraceError):
+    """The body of a loop or branch asks for a size that only its steps know."""
+
+
 class MissingKeyError(KeyError):
     """There is nothing of a name; the text tells what there is."""
 

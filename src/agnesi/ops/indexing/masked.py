@@ -158,9 +158,9 @@ def part_of(x: Tensor, key: Any) -> Part | None:
     return Part(x, view, mask, lying, before, after, before if side else 0, len(indices) == 1)
 
 
-def _refusal(text: str, where: Where) -> TraceError:
+def _refusal(text: str, where: Where, kind: type[TraceError] = TraceError) -> TraceError:
     """An error that nobody adds the operands' types to: these have none."""
-    error: Any = TraceError(at(text, where))
+    error: Any = kind(at(text, where))
     error.located = True
     found: TraceError = error
     return found
@@ -235,7 +235,7 @@ class Selection(Tensor):
                 operands = called("getitem", (part.view, part.mask)) if part.first is None else (
                     f"the rows of {called('scan', (part.view,))} before until() held")
                 raise _refusal(f"{operands}: {str(error).partition(chr(10))[0]}",
-                               self.written) from None
+                               self.written, type(error)) from None
         return self.taken
 
     @node.setter
