@@ -354,3 +354,11 @@ def test_arithmetic_of_bools_has_numpys_dtype(name: str) -> None:
     for found in (f(*map(ag.tensor, operands)), ag.jit(f)(*map(ag.tensor, operands))):
         assert found.dtype == want.dtype
         np.testing.assert_array_equal(found.numpy(), want)
+
+
+@pytest.mark.parametrize("spaced", [ag.linspace, ag.logspace])
+def test_numbers_beside_wide_ends_of_ranges_are_not_rounded(spaced):
+    x = ag.tensor(np.float64(1.0))
+    expected = getattr(np, spaced.__name__)(1.0, 2 / 3, 3)
+    for found in (spaced(x, 2 / 3, 3), ag.jit(lambda x: spaced(x, 2 / 3, 3))(x)):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)

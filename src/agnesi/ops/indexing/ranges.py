@@ -294,7 +294,8 @@ def _spaced(first: Tensor, last: Tensor, num: int, endpoint: bool) -> Tensor:
 
 def _end(x: Any) -> Tensor:
     """One end of a range as a double."""
-    x = as_tensor(x)
+    if not isinstance(x, Tensor):  # Python numbers are not rounded in between
+        x = as_tensor(np.float64(x) if type(x) in (int, float) else x)
     if x.dtype.kind == "c":
         raise TypeError(f"the ends are real numbers, not {typed(x)}")
     return cast(x, dtypes.float64)
