@@ -436,3 +436,17 @@ def test_a_graph_of_numbers_as_sizes_is_specialised_as_it_is():
     assert found is not open_ and found.outputs[0].shape == (3,) and open_.sizes
     with pytest.raises(ag.ShapeError, match="has shape"):
         settled.specialise({settled.inputs[0]: (2,)})
+
+
+def test_jit_refuses_masks_and_takes_memory_that_may_change():
+    """Also where code for such an array without a mask is there."""
+    double = ag.jit(lambda x: ag.asarray(x) * 2)
+    plain = np.ones(3)
+    for _ in range(2):
+        assert double(plain).tolist() == [2, 2, 2]
+        with pytest.raises(ag.DTypeError, match="jit: tensors have no masks"):
+            double(np.ma.array(plain, mask=[0, 1, 0]))
+    view = memoryview(plain)
+    for value in (1.0, 5.0):
+        plain[0] = value
+        assert double(view).tolist() == [2 * value, 2, 2]

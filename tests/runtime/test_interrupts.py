@@ -1,5 +1,6 @@
 """Signals reach compiled code that runs long, and what it changes is as it was, or complete."""
 
+import os
 import signal
 import sys
 import threading
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core.support.aside import aside
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signals")
 
@@ -196,3 +198,24 @@ def test_other_threads_run_meanwhile():
         done.set()
         counter.join()
     assert len(ticks) > 5
+
+
+def test_a_fork_waits_for_work_that_was_interrupted():
+    """A fork beside a product of NumPy's hangs in OpenBLAS, which waits for its threads."""
+    done = []
+
+    def slow():
+        time.sleep(0.3)
+        done.append(1)
+
+    timer = threading.Timer(0.05, lambda: signal.pthread_kill(
+        threading.main_thread().ident, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        aside(1 << 30, slow)
+    assert not done
+    child = os.fork()
+    if not child:
+        os._exit(len(done))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    timer.join()

@@ -9,8 +9,10 @@ import numpy as np
 
 from agnesi.compiler.tracing.leaves import Constant, Handed, is_small, requires_grad
 from agnesi.compiler.tracing.things import tells
+from agnesi.core.support.errors import DTypeError, at
 from agnesi.core.support.tree import exact
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import check_unmasked
 
 
 def kinds_of(leaves: Sequence[Any], count: int, dynamic: Collection[int]) -> Iterator[Any]:
@@ -25,6 +27,10 @@ def kind_of(value: Any) -> Any:
     static.
     """
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        try:
+            check_unmasked(value)
+        except DTypeError as error:
+            raise DTypeError(at(f"jit: {error}")) from None
         return ("array", value.dtype, value.shape, requires_grad(value))
     if type(value) is float:
         return ("float",)
@@ -34,7 +40,7 @@ def kind_of(value: Any) -> Any:
         return ("static", exact(value.value))
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # a memoryview that may be written to
         return ("object", id(value))
     if tells(type(value)):  # equal objects of the user's may hold different things
         return ("object", id(value))

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from agnesi.core.support.config import TRACES
-from agnesi.core.support.forks import at_fork
+from agnesi.core.support.forks import at_fork, unforked
 
 #: Nanoseconds of work from which the two ways to another thread count for nothing.
 MIN_ASIDE_NANOSECONDS = 1 << 22
@@ -86,11 +86,13 @@ class _Task:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Compute it."""
+        """Compute it; a fork waits for that, also where nobody else does any more: at one beside a
+        product, NumPy's library of products (OpenBLAS) waits for ever."""
         context, function, args = self.call
         self.call = None
         try:
-            self.result = context.run(function, *args)
+            with unforked():
+                self.result = context.run(function, *args)
         except BaseException as error:  # it belongs to whoever waits
             self.error = error
 
