@@ -256,6 +256,9 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":  # what ``import *`` asks for: functions and classes, not Python's print
+        return [n for n in __dir__()
+                if n != "print" and not n.startswith("_") and ":" in _LATE.get(n, ":")]
     if name not in _LATE:
         raise _no_attribute("module 'agnesi'", name)
     globals()[name] = found = _load(_LATE[name])

@@ -80,3 +80,11 @@ def test_namespaces_stand_in_import_statements():
         f"assert a is b is c is sys.modules['agnesi.{n}'], (a, b, c)\n" for n in names
     ))
     _run("import agnesi; kept = agnesi.fft\nfrom agnesi.fft import rfft; assert kept.rfft is rfft")
+
+
+def test_everything_is_imported_by_a_star():
+    _run("""
+from agnesi import *
+assert [callable(f) for f in (jit, grad, einsum, conv2d, scan, median, erf)] == [True] * 7
+assert print.__module__ == "builtins" and "Any" not in globals()
+""")

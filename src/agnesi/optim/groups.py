@@ -155,8 +155,8 @@ def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None
 
 def all_groups(name: str, parameters: Any) -> list[dict[str, Any]]:
     """Return the groups of parameters that an optimizer is made with."""
-    layers = hasattr(parameters, "named_parameters") and isinstance(parameters, Iterable) and (
-        not all(isinstance(p, Tensor) for p in parameters))
+    layers = (hasattr(type(parameters), "named_parameters") and isinstance(parameters, Iterable)
+              and not all(isinstance(p, Tensor) for p in parameters))
     if layers or isinstance(parameters, (Tensor, Mapping, str)) or (
             not isinstance(parameters, Iterable)):
         ways = f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"

@@ -38,7 +38,8 @@ OWNERS: dict[str, Any] = {
         "utils", "utils.data")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
-    "Workers": object.__new__(ag.distributed.Workers),
+    **{name: object.__new__(getattr(ag.distributed, name)) for name in (
+        "Central", "Mesh", "Pipeline", "ShardedBatches", "Workers", "Zero")},
     "KVStore": ag.distributed.KVStore(), "Group": ag.distributed.init(),
     **{f"module 'agnesi.compat.{name}'": importlib.import_module(f"agnesi.compat.{name}")
        for name in ("chainer.functions", "chainer.links", "torch7", "torch7.nn",
