@@ -202,10 +202,11 @@ def test_other_threads_run_meanwhile():
 
 def test_a_fork_waits_for_work_that_was_interrupted():
     """A fork beside a product of NumPy's hangs in OpenBLAS, which waits for its threads."""
-    done = []
+    done, interrupted = [], threading.Event()
 
     def slow():
-        time.sleep(0.3)
+        interrupted.wait(30)
+        time.sleep(0.2)
         done.append(1)
 
     timer = threading.Timer(0.05, lambda: signal.pthread_kill(
@@ -213,7 +214,7 @@ def test_a_fork_waits_for_work_that_was_interrupted():
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         aside(1 << 30, slow)
-    assert not done
+    interrupted.set()
     child = os.fork()
     if not child:
         os._exit(len(done))
