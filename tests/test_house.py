@@ -184,6 +184,14 @@ def test_no_fork_while_a_library_is_opened():
     assert opening == []
 
 
+def test_computed_attributes_take_no_lock_of_their_class():
+    """That of functools would be taken for ever in a child that another thread forked meanwhile."""
+    assert not [name_of(path) for path, tree in trees().items() for node in nodes(tree)
+                if (isinstance(node, ast.Attribute) and node.attr == "cached_property")
+                or (isinstance(node, ast.ImportFrom) and node.module == "functools"
+                    and "cached_property" in [a.name for a in node.names])]
+
+
 def test_who_asks_whether_a_trace_runs():
     """``core`` and what is written out flat, where a call more would show; all else asks there."""
     flat = {f"src/agnesi/{name}.py"

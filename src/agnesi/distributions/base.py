@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core import shapes
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import at, no_attribute
+from agnesi.core.support.errors import Explained, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.constraints import Constraint, unit_interval
 from agnesi.ops.base.convert import as_tensor
@@ -56,7 +56,7 @@ def _wrong(value: Any, held: np.ndarray) -> str:
     return f"{np.array2string(np.asarray(first), threshold=6)}{whole}"
 
 
-class Distribution:
+class Distribution(Explained):
     """A family of random variables: one for each place of ``batch_shape``.
 
     :param batch_shape: The shape of the parameters.
@@ -99,11 +99,6 @@ class Distribution:
             t = F.astype(t, kind)
             t = self._check(name, t, self.arg_constraints.get(name))
             setattr(self, name, F.broadcast_to(t, (*batch, *t.shape[t.ndim - inner[name]:])))
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("Distribution", name, self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._given and name in vars(self):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from agnesi.core.options import Written
 from agnesi.core.public import check_call
-from agnesi.core.support.errors import StateError, at, no_attribute, typed, warn
+from agnesi.core.support.errors import Explained, StateError, at, typed, warn
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import check_state, differing, write_all
 
 
-class Metric(Written):
+class Metric(Written, Explained):
     """Base of metrics: a subclass keeps sums in tensors, which :meth:`update` changes in place.
 
     Nothing is read while batches are added, so that a compiled step may add its own; only what
@@ -59,10 +59,6 @@ class Metric(Written):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
-    else:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("Metric", name, self)
 
     def add_state(self, name: str, first: Any) -> None:
         """Keep a tensor as an attribute, which :meth:`reset` sets back and ``state_dict`` has.

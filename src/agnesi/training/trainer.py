@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from agnesi.compiler.jit import jit as compiled
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegativeBound, Rule, Size, Written
-from agnesi.core.support.errors import StateError, at, call_user, no_attribute
+from agnesi.core.support.errors import Explained, StateError, at, call_user
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.loader import DataLoader
@@ -62,7 +62,7 @@ _Callbacks: TypeAlias = Annotated[Sequence[Callback], Rule(
     lambda c: _all_made(c, "on_fit_begin", "training.EarlyStopping()"))]
 
 
-class Trainer(Written):
+class Trainer(Written, Explained):
     """Trains a model: ``fit``, ``evaluate`` and ``predict``.
 
     One step, from the batch to the updated parameters, is one function compiled by
@@ -133,11 +133,6 @@ class Trainer(Written):
     >>> trainer.predict(x).shape
     (64, 2)
     """
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("Trainer", name, self)
 
     def __init__(self, model: _Model, optimizer: _Optimizer, loss: _Loss, *,
                  metrics: _Metrics | None = None, schedule: _Schedule | None = None,

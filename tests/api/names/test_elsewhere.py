@@ -120,6 +120,15 @@ def test_what_is_told_exists(owner: str) -> None:
         assert "Did you mean" not in "".join(traceback.format_exception(caught.value))
 
 
+def test_objects_of_subclasses_tell_the_same():
+    for kind in (ag.distributed.KVStore, ag.distributions.Normal, ag.training.Trainer):
+        mine = type("Mine", (kind,), {})
+        owner = next(k.__name__ for k in kind.__mro__ if k.__name__ in OWNERS)
+        name = next(iter(absent(owner)))
+        with pytest.raises(AttributeError, match=f"'Mine' object has no attribute {name!r}; use "):
+            getattr(object.__new__(mine), name)
+
+
 def test_forms_of_names_tell_what_exists() -> None:
     for forms in (torch.FORMS, jax.FORMS, theano.FORMS, layers.FORMS, jax_libraries.FORMS):
         for _, told in forms:

@@ -7,9 +7,8 @@ Python calls for each row; gradients call another one, from the last step to the
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op
 from agnesi.core.substitution import open_sizes
 from agnesi.core.support import tree
+from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import BodySizeError
 from agnesi.core.support.record import record, replace
@@ -44,13 +44,13 @@ class _Step:
     def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node]) -> None:
         self.inputs, self.outputs = inputs, outputs
 
-    @functools.cached_property
+    @cached_property
     def forward(self) -> Callable[..., Any]:
         """The next carries, and the rows of results."""
         return _compiled([*map(symbol, self.inputs)], [*map(symbol, self.outputs)],
                          "step of a loop")
 
-    @functools.cached_property
+    @cached_property
     def backward(self) -> Callable[..., Any]:
         """Cotangents of all inputs that have some, of those of the outputs behind these."""
         results = [symbol(n) for n in self.outputs]
@@ -95,31 +95,33 @@ class Stepwise(Op):
                  *(((self.length, *shape), dtype) for shape, dtype in self.rows)]
         return tuple(types) if len(types) > 1 else types[0]
 
-    def walked(self, xs: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-        """The last carries, the stacked results, and what each step was given, with its row."""
+    def steps(self, xs: Sequence[Any]) -> Iterator[tuple[int, list[Any], Sequence[Any]]]:
+        """Run the steps; each yields its row, its inputs, and its carries and results."""
         length: Any = self.length
         first, second = self.sequences, self.sequences + self.carries
         carries, constants = list(xs[first:second]), xs[second:]
-        stacks = [np.zeros((length, *shape), dtype) for shape, dtype in self.rows]
-        given = []
         if self.test is not None:
-            steps: Any = itertools.count()
+            rows: Any = itertools.count()
         else:
-            steps = reversed(range(length)) if self.reverse else range(length)
-        for t in steps:
+            rows = reversed(range(length)) if self.reverse else range(length)
+        for t in rows:
             if self.test is not None and not self.test.forward(*carries, *constants)[0]:
-                break
-            given.append((t, [*(x[t] for x in xs[:first]), *carries, *constants]))
-            found = self.step.forward(*given[-1][1])
+                return
+            given = [*(x[t] for x in xs[:first]), *carries, *constants]
+            found = self.step.forward(*given)
             carries = [np.array(c) for c in found[: self.carries]]
-            for stack, row in zip(stacks, found[self.carries:], strict=True):
-                stack[t] = row
-        return carries, stacks, given
+            yield t, given, [*carries, *found[self.carries:]]
 
     def perform(self, *xs: Any) -> Any:
-        carries, stacks, _ = self.walked(xs)
-        found = (*map(np.array, carries), *stacks)
-        return found if len(found) > 1 else found[0]
+        length: Any = self.length
+        last: Sequence[Any] = xs[self.sequences: self.sequences + self.carries]
+        stacks = [np.zeros((length, *shape), dtype) for shape, dtype in self.rows]
+        for t, _, found in self.steps(xs):
+            last = found[: self.carries]
+            for stack, row in zip(stacks, found[self.carries:], strict=True):
+                stack[t] = row
+        results = (*map(np.array, last), *stacks)
+        return results if len(results) > 1 else results[0]
 
     def resolve(self, known: Any) -> Op:
         rows = tuple([(tuple(map(known, shape)), dtype) for shape, dtype in self.rows])
@@ -156,7 +158,7 @@ class StepwiseVjp(Op):
         flowing = [k for k, n in enumerate(scan.step.inputs) if n.requires_grad]
         totals = {k: np.zeros_like(operands[k]) for k in flowing}
         first, second = scan.sequences, scan.sequences + scan.carries
-        for t, given in reversed(scan.walked(operands)[2]):
+        for t, given in reversed([(t, given) for t, given, _ in scan.steps(operands)]):
             found = scan.step.backward(*given, *carries, *(g[t] for g in rows))
             done = dict(zip(flowing, found, strict=True))
             carries = [np.array(done[k]) if k in done else c
@@ -227,9 +229,10 @@ def whiled(owner: str, condition: Callable[..., Any], body: Callable[..., Any], 
     try:
         return traced_while(owner, condition, body, carry)
     except BodySizeError:
+        if not can_be_stepwise():
+            raise
         found = stepwise(lambda c, _: (body(c), None), carry, Nest(owner, "xs", None),
-                         Nest(owner, "xs", ()), 0, False, owner, condition) if can_be_stepwise() \
-            else None
+                         Nest(owner, "xs", ()), 0, False, owner, condition)
         if found is None:
             raise
         return found[0]

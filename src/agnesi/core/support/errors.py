@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from agnesi.core.support.foreign import has
-from agnesi.core.support.migration_hints import elsewhere, hint, namesake
+from agnesi.core.support.migration_hints import elsewhere, has_hints, hint, namesake
 
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
@@ -313,13 +313,17 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
 
 
 class Explained:
-    """Base of classes of which names that other libraries have are told with what stands for them.
+    """Base of classes whose objects tell what stands for names that other libraries' have.
+
+    Subclasses tell what the class of ours does that they are of.
     """
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute(type(self).__name__, name, self)
+            names = [kind.__name__ for kind in type(self).__mro__
+                     if kind.__module__.startswith(f"{PACKAGE}.")]
+            raise no_attribute(next(filter(has_hints, names), names[0]), name, self)
 
 
 def _imports(frame: Any) -> bool:

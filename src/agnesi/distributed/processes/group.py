@@ -9,13 +9,13 @@ import os
 import threading
 import time
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from agnesi.compiler.library import collectives as native
 from agnesi.core.ir.foreign import REASONS
-from agnesi.core.support.errors import CollectiveError, at, location, no_attribute, user_where
+from agnesi.core.support.errors import CollectiveError, Explained, at, location, user_where
 from agnesi.core.support.forks import at_fork
 from agnesi.core.support.host import cores
 from agnesi.distributed.processes import locks, memory
@@ -45,7 +45,7 @@ _numbers = iter(range(native.MOST_GROUPS))
 _forked: list[bool] = []
 
 
-class Group:
+class Group(Explained):
     """Some processes, each with a rank, that take part in collectives together.
 
     ``mpi`` is the table of an MPI library that moves all data (``distributed/processes/mpi.py``).
@@ -59,11 +59,6 @@ class Group:
     timeout : float
         Seconds after which a wait for a process is an error.
     """
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("Group", name, self)
 
     def __init__(self, rank: int, size: int, segment: Segment | None, timeout: float,
                  mpi: Any = None) -> None:

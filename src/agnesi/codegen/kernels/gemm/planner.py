@@ -63,10 +63,11 @@ _STRIP_ROWS = 512
 #: Size of a result, in second-level caches, from which one row of tiles is finished at a time (one
 #: such cache where the third-level cache is as far as memory).
 _MIN_FLAT_L2 = 8
-#: There, size of a transposed A, in first-level caches, from which it is packed.
-_FAR_L3_L1 = 6
 #: Vectors of a line of such results.
 _MIN_FLAT_VECTORS = 8
+#: Size of a transposed A, in first-level caches, from which it is packed (where the third-level
+#: cache is as far as memory).
+_MIN_PACKED_L1 = 6
 _MIN_STRIP_K = 1024  # k from which A in whole lines goes in strips, although B would do
 _MAX_FEW_ROWS = 40  # rows, or columns, of a run-time number that have a plan of their own
 _MIN_UNITS = 4  # work units of a large product
@@ -386,7 +387,7 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
     if spec.a_strides[1] == 1:
         return False
     if machine.far_l3:
-        return _is_far(spec, machine, _FAR_L3_L1 * machine.l1)
+        return _is_far(spec, machine, _MIN_PACKED_L1 * machine.l1)
     return _is_far(spec, machine, (2 if _clashes_turned(spec) else 4) * machine.l2)
 
 

@@ -166,6 +166,11 @@ def nearest(name: str, known: Iterable[str], least: float = 0.75) -> str:
     return next(iter(difflib.get_close_matches(name, list(known), 1, least)), "")
 
 
+def has_hints(owner: str) -> bool:
+    """Return whether there are hints for a module or class."""
+    return owner in _TEXTS
+
+
 def hint(owner: str, name: str) -> str:
     """Return what to use for a name, as the end of a message, or "" where that is not known."""
     found = table(owner).get(name)
