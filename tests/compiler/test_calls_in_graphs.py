@@ -96,3 +96,36 @@ def test_wrong_operands_are_told():
         fma()(z)
     with pytest.raises(ag.ShapeError, match="fma: operand 0 must have 1 axes"):
         fma()(T.matrix("m"), z)
+
+
+@pytest.mark.parametrize("make", [ag.function, ag.OpFromGraph])
+@pytest.mark.parametrize("held", ["tensor", "shared", "parameter", "rows of a scan"])
+def test_tensors_in_a_graph_have_values_where_it_is_called_on_values(make, held):
+    v, given = T.vector("v", dtype="float32"), ag.tensor([1.0, 2.0, 3.0])
+    w = ag.shared(np.arange(3, dtype="float32")) if held == "shared" else ag.arange(
+        3.0, requires_grad=held == "parameter")
+
+    def computed(v, w):
+        if held == "rows of a scan":
+            return ag.scan(lambda c, x: (c + v.sum() * x * v[0], None), ag.tensor(0.0), w)[0]
+        return (v * v * w).sum()
+
+    f = make([v], computed(v, w))
+    calls = (lambda h: h(given), lambda h: ag.grad(lambda v: h(v))(given),
+             lambda h: ag.jvp(lambda v: h(v), (given,), (ag.ones(3),))[1],
+             lambda h: ag.vmap(lambda v: h(v))(ag.stack([given, -given])),
+             lambda h: ag.jit(ag.grad(lambda v: h(v)))(given))
+    for change in (0.0, 5.0, 7.0):
+        if held == "shared":
+            w.set_value(np.array([change, 1.0, 2.0], "float32"))
+        elif held != "parameter":
+            w[0] = change
+        now = ag.tensor(w.get_value() if held == "shared" else w.detach().numpy().copy())
+        for call in calls:
+            found, expected = call(f), call(lambda v, now=now: computed(v, now))
+            if isinstance(found, ag.Tensor):
+                found = found.detach()
+            np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-6)
+    if held == "parameter":
+        f(ag.tensor([1.0, 2.0, 3.0], requires_grad=True)).backward()
+        assert w.grad.tolist() == [1.0, 4.0, 9.0]

@@ -101,10 +101,10 @@ class GraphOp(Op):
         return done if self.outputs > 1 else done[0]
 
 
-def _outside(leaf: Node) -> Tensor:
+def _outside(leaf: Node, declaring: bool) -> Tensor:
     """The tensor that a leaf stands for; a shared one is a symbol of declared graphs."""
     t = live_tensor(leaf)
-    return t if t is not None and (t.node is leaf or not is_declaring()) else symbol(leaf)
+    return t if t is not None and (t.node is leaf or not declaring) else symbol(leaf)
 
 
 def _variable(leaf: Node) -> Any:
@@ -178,17 +178,19 @@ class OpFromGraph:
         operands = [self._operand(x, n, i) for i, (x, n) in
                     enumerate(zip(xs, self._inputs, strict=True))]
         states = {n: _variable(n).another() for n in self._states}
-        given = [*operands, *(states[n] if n in states else _outside(n) for n in self._live)]
-        found = self._computed(operands, given)
+        declaring = is_declaring() and any(x.array is None for x in operands)
+        given = [*operands, *(states[n] if n in states else _outside(n, declaring)
+                              for n in self._live)]
+        found = self._computed(given)
         for state, new in zip(states.values(), found[len(found) - len(states):], strict=True):
             state.advance(new)
         return found[0] if self._single else found[: len(found) - len(states)]
 
-    def _computed(self, operands: Sequence[Tensor], given: Sequence[Tensor]) -> list[Tensor]:
+    def _computed(self, given: Sequence[Tensor]) -> list[Tensor]:
         if self._replays:
             return replayed(self._outputs, dict(zip([*self._inputs, *self._live], given,
                                                     strict=True)))
-        op = self._op(operands)
+        op = self._op(given)
         return list(op.body(*given) if self.inline else applied(op, *given))
 
     def _operand(self, x: Any, wanted: Node, i: int) -> Tensor:
@@ -201,15 +203,17 @@ class OpFromGraph:
                 at(f"{self.name}: operand {i} must fit into {wanted.dtype}, not {typed(t)}"))
         return cast(t, wanted.dtype)
 
-    def _op(self, operands: Sequence[Tensor]) -> GraphOp:
-        """The operation for operands of these types."""
-        key = tuple(x.shape for x in operands)
+    def _op(self, given: Sequence[Tensor]) -> GraphOp:
+        """The operation for operands, and values of shared tensors, of these types."""
+        key = tuple(x.shape for x in given)
         if key not in self._known:
+            count = len(self._inputs)
             own = [Node(None, (), x.shape, x.dtype, False, x.dtype.kind in "fcV")
-                   for x in operands]
+                   for x in given[:count]]
             rest = [copied_leaf(n) for n in self._live]
-            for n in rest:
+            for n, x in zip(rest, given[count:], strict=True):
                 n.requires_grad = n.dtype.kind in "fcV"
+                n.shape = x.shape
             places = dict(zip([*self._inputs, *self._live], [*own, *rest], strict=True))
             body = enclosed([*own, *rest], substituted(self._outputs, places))
             self._known[key] = GraphOp(body, self.name, self._own)
