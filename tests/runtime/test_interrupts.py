@@ -209,14 +209,9 @@ def test_a_fork_waits_for_work_that_was_interrupted():
         time.sleep(0.2)
         done.append(1)
 
-    timer = threading.Timer(0.05, lambda: signal.pthread_kill(
-        threading.main_thread().ident, signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        aside(1 << 30, slow)
+    stop(aside, 1 << 30, slow, after=0.05)
     interrupted.set()
     child = os.fork()
     if not child:
         os._exit(len(done))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
-    timer.join()

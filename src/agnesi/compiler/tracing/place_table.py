@@ -154,7 +154,8 @@ class PlaceTable:
 
     def note_new(self, known: int) -> None:
         """Note that all but the first things that were met may have been made by the function."""
-        self._new.update(islice(self._paths, known, None))
+        last = reversed(self._paths)  # it is called for each read: all behind the first are few
+        self._new.update(islice(last, len(self._paths) - known))
 
     def _all_places(self) -> list[Place]:
         return [*self.places.values(), *self.given.values()]
