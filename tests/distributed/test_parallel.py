@@ -25,6 +25,7 @@ def test_weights_are_those_of_one_process(workers, name, compiled):
     check(found, training.train("mlp", name, UNEVEN, compiled))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kind, compiled", [("norm", True), ("conv", False), ("conv", True)])
 def test_statistics_of_the_whole_batch(workers, kind, compiled):
     sizes = [6, 5, 6]

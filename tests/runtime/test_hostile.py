@@ -8,7 +8,7 @@ import pytest
 
 from tests.hostile.users import may_switch
 
-ATTEMPTS = {"kills": 3, "crowd": 2, "mutations": 16, "interrupts": 10, "forks": 2, "ends": 4,
+ATTEMPTS = {"kills": 3, "crowd": 2, "mutations": 16, "interrupts": 4, "forks": 2, "ends": 4,
             "disks": 2}
 
 
