@@ -70,14 +70,25 @@ def _per_selected(x: Any, c: Any) -> Any:
     return (chosen * ag.arange(chosen.shape[0])).sum() / (chosen.shape[0] + 1)
 
 
+def _selecting(**options: Any) -> Any:
+    def f(v: Any) -> Any:
+        counted = options | ({"length": ag.argmax(v)} if "length" in options else {})
+        return ag.scan(lambda c, r: (c * 0.5 + _per_selected(v, c), c * r), v[0], v, **counted)[1]
+    return f
+
+
 #: Loops of declared graphs whose steps read sizes that only they know.
 STEPPED: dict[str, Any] = {
-    "scan": lambda v: ag.scan(lambda c, r: (c * 0.5 + _per_selected(v, c), c * r), v[0], v)[1],
+    "scan": _selecting(),
     "reverse": lambda v: ag.scan(lambda c, r: (c * 0.1 + _per_selected(v, r), c + v[:2]),
                                  v[:2], v, reverse=True)[1],
+    "until": _selecting(until=lambda c: c > 0.8),
+    "until, reverse": _selecting(until=lambda c: c > 0.8, reverse=True),
+    "counted, reverse": _selecting(length=None, reverse=True),
+    "counted, until": _selecting(length=None, until=lambda c: c > 0.8),
     "while_loop": lambda v: ag.while_loop(
-        lambda s: s[1] < s[2], lambda s: (s[0] * 0.5 + _per_selected(v, s[0]), s[1] + 1, s[2]),
-        (v[0], ag.argmax(v) * 0, ag.argmax(v)))[0],
+        lambda s: v[v < s[0]].shape[0] > s[1],
+        lambda s: (s[0] * 0.5 + _per_selected(v, s[0]), s[1] + 1), (v.max(), ag.argmax(v) * 0))[0],
     "fori_loop": lambda v: ag.fori_loop(
         0, ag.argmax(v), lambda i, c: c * 0.1 + _per_selected(v, c) * i, v[0]),
     "nested": lambda v: ag.scan(lambda c, r: (c + ag.scan(lambda d, q: (
@@ -90,23 +101,50 @@ STEPPED: dict[str, Any] = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("loop", STEPPED)
 def test_steps_of_declared_loops_are_called_where_only_they_know_sizes(loop: str) -> None:
     v, f = T.dvector("v"), STEPPED[loop]
 
     def loss(v: Any) -> Any:
         return (f(v) ** 2).sum()
-    compiled = ag.function([v], [f(v), T.grad(loss(v), v)])
+
+    def slope(v: Any, g: Any) -> Any:
+        return (g * ag.arange(v.shape[0])).sum()
+    y, g = f(v), T.grad(loss(v), v)
+    compiled = ag.function([v], [y, g, T.grad(slope(v, g), v), T.Rop(y, v, ag.cos(v))])
     for x in VALUES[::2]:
         x = ag.tensor(x)
-        for found, expected in zip(compiled(x), (f(x), ag.grad(loss)(x)), strict=True):
-            np.testing.assert_allclose(found, expected.numpy(), rtol=1e-9)
+        wanted = (f(x), ag.grad(loss)(x), ag.grad(lambda x: slope(x, ag.grad(loss)(x)))(x),
+                  ag.jvp(f, (x,), (ag.cos(x),))[1])
+        for found, expected in zip(compiled(x), wanted, strict=True):
+            np.testing.assert_allclose(found, expected.numpy(), rtol=1e-9, atol=1e-12)
 
 
-def test_steps_that_draw_numbers_of_sizes_that_only_they_know_are_refused_in_graphs() -> None:
+def test_steps_that_draw_numbers_carry_their_state() -> None:
+    def f(v: Any) -> Any:
+        stream = ag.random.Generator(3)
+        return T.scan(lambda r, c: c * 0.5 + _per_selected(v, c) + stream.normal(
+            size=(), dtype="float64") * r, v, v[0])
     v = T.dvector("v")
-    with pytest.raises(ag.TraceError, match="in the body of a loop"):
-        ag.scan(lambda c, r: (c + _per_selected(v, c) + ag.random.normal(size=()), c), v[0], v)
+    ys, updates = f(v)
+    compiled, x = ag.function([v], ys, updates=updates), ag.tensor(VALUES[0])
+    found = compiled(x)
+    np.testing.assert_allclose(found, f(x)[0].numpy(), rtol=1e-9)
+    assert not np.array_equal(compiled(x), found)
+
+
+def test_steps_that_change_tensors_in_place_carry_them() -> None:
+    def f(v: Any) -> Any:
+        total = v * 1
+
+        def step(c: Any, r: Any) -> Any:
+            total[0] += r * v[v > c].shape[0]
+            return c * 0.5 + total[v > c].sum(), total.sum()
+        return *ag.scan(step, v[0], v), total
+    v, x = T.dvector("v"), ag.tensor(VALUES[0])
+    for found, expected in zip(ag.function([v], list(f(v)))(x), f(x), strict=True):
+        np.testing.assert_allclose(found, expected.numpy(), rtol=1e-9)
 
 
 def test_what_a_step_selects_and_reshapes_has_its_gradient_under_jit() -> None:

@@ -67,9 +67,8 @@ def scan(
     a nest without tensors.  On values this is a Python loop; inside ``jit`` and on symbolic tensors
     ``f`` runs once, and the loop is compiled; where its steps need sizes that only they know, as of
     ``v[v > carry]``, a :func:`function` calls a compiled step for each row instead.  Gradients of
-    any order flow through (of first order where steps are called), also to tensors that ``f`` uses
-    without being given them.  Tensors that ``f`` changes in place, the state of random numbers
-    among them, are carried along.
+    any order flow through, also to tensors that ``f`` uses without being given them.  Tensors that
+    ``f`` changes in place, the state of random numbers among them, are carried along.
 
     :param f: ``f(carry, x, *non_sequences) -> (next carry, y)``; the next carry is of the carry's
         types.

@@ -19,7 +19,7 @@ from agnesi.api.control.nests import (
     snapshot,
     whole,
 )
-from agnesi.api.control.stepwise import can_be_stepwise, stepwise, whiled
+from agnesi.api.control.stepwise import SteppedScan, can_be_stepwise, whiled
 from agnesi.api.control.traced import TracedScan, again, pair_of, stores
 from agnesi.autodiff.recording import detach
 from agnesi.core.ir.dims import Dim, combine, is_static
@@ -140,21 +140,24 @@ class Loop:
         xs = self.xs
         if flipped:
             xs = Nest("scan", "xs", xs.build([reversed_rows(x, self.count) for x in xs.tensors]))
-        return TracedScan(
-            self.f, self.called, self.carry, xs, self.given, self.length, count=self.count,
-            reverse=self.reverse and not flipped, stops=self.stops if self.until else None,
-            strict=self.strict, owner=self.owner,
-        )
+
+        def traced(kind: type[TracedScan]) -> TracedScan:
+            return kind(
+                self.f, self.called, self.carry, xs, self.given, self.length, count=self.count,
+                reverse=self.reverse and not flipped, stops=self.stops if self.until else None,
+                strict=self.strict, owner=self.owner,
+            )
+
+        try:
+            return traced(TracedScan)
+        except BodySizeError:
+            if not can_be_stepwise():
+                raise
+            return traced(SteppedScan)
 
     def traced(self) -> tuple[Any, Any, Any]:
         """One operation."""
-        try:
-            made = self._traced()
-        except BodySizeError:
-            found = self._stepwise()
-            if found is None:
-                raise
-            return *found, None
+        made = self._traced()
         carry, ys, steps = made.apply(self.updates or {})
         if self.updates is None:
             stores(self.owner, made.states, made.values)
@@ -165,18 +168,11 @@ class Loop:
             ys = tree.map_leaves(lambda y: reversed_rows(y, self.count), ys)
         return carry, ys, steps
 
-    def _stepwise(self) -> Any:
-        """In a declared graph, whose steps are compiled functions; None where that cannot be."""
-        if not can_be_stepwise() or self.until or self.strict or self.count is not None:
-            return None
-        return stepwise(self.called, self.carry, self.xs, self.given, self.length, self.reverse,
-                        self.owner)
-
     def _none(self) -> tuple[Any, Any, Any]:
         """No step: the body tells only of which types the results are."""
         made = self._traced()
         first = len(self.carry.tensors) + len(made.states)
-        rows = made.body.graph.outputs[first:first + made.stacked]
+        rows = made.body.outputs[first:first + made.stacked]
         if is_symbolic(*made.captured) or not is_static([n for y in rows for n in y.shape]):
             return self.traced()
         made.clear()

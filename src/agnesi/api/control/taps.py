@@ -8,6 +8,7 @@ from typing import Any
 
 from agnesi.api.control.nests import Nest, call_user_function, decision, is_symbolic
 from agnesi.api.control.steps import Loop
+from agnesi.api.control.stepwise import can_be_stepwise
 from agnesi.api.control.traced import Row, chosen_graphs, tracing
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign
@@ -140,7 +141,9 @@ class _Step:
     def probe(self, carry: Nest, rows: Sequence[Tensor],
               given: Sequence[Any]) -> bool:
         """Return whether the function tells when to stop."""
+        stepwise = can_be_stepwise()
         with tracing(*carry.tensors, *rows) as trace:
+            trace.finds_sizes = stepwise
             windows = carry.build([trace.variable(t) for t in carry.tensors])
             row = [trace.variable(Row(x)) for x in rows]
             results, stop = self.results(windows, row, given)

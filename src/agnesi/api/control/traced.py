@@ -149,7 +149,10 @@ class TracedScan:
 
     :ivar states: (list of Capture) Tensors that the body changes in place; ``values`` are those
         behind the last step.
+    :ivar finds_sizes: (bool) Whether each step may find sizes of its own.
     """
+
+    finds_sizes = False
 
     def __init__(self, f: Function, called: Function, carry: Nest, xs: Nest, given: Nest,
                  length: Size, *, count: Tensor | None = None, reverse: bool = False,
@@ -162,6 +165,7 @@ class TracedScan:
 
     def _trace(self) -> None:
         with tracing(*self.xs.tensors, *self.carry.tensors, *self.given.tensors) as trace:
+            trace.finds_sizes = self.finds_sizes
             rows = [trace.variable(Row(x)) for x in self.xs.tensors]
             carries, given = variables(trace, self.carry), variables(trace, self.given)
             begin: list[Any] = [[t.node for t in ts] for ts in (rows, carries, given)]
@@ -181,25 +185,43 @@ class TracedScan:
                 raise changes_fixed(self.owner)
             self.states, self.clear = trace.states(), trace.clear
         inner = [s.inner for s in self.states]
-        body, captured = close(
+        self.stacked = len(ys)
+        self.captured = self._close(
             trace, [*begin[0], *begin[1], *inner, *begin[2]],
             [*ends[0], *(s.now for s in self.states), *ends[1]],
         )
         if self.strict:
-            refuse_captures(self.owner, [self.f], [*(s.outer for s in self.states), *captured])
-        self.body, self.captured, self.stacked = body, captured, len(ys)
+            refuse_captures(self.owner, [self.f],
+                            [*(s.outer for s in self.states), *self.captured])
         self.recording = recording_for(ends[0])
+
+    def _close(self, trace: BodyTrace, inputs: Sequence[Node],
+               outputs: Sequence[Node]) -> list[Tensor]:
+        """Make the body; what it takes from outside."""
+        self.body, captured = close(trace, inputs, outputs)
+        return captured
+
+    def _op(self) -> Any:
+        return Scan(
+            self.body, self.length, len(self.xs.tensors),
+            len(self.carry.tensors) + len(self.states), self.stacked, self.reverse,
+            self.stops is not None, self.count is not None,
+        )
+
+    @staticmethod
+    def _flowing(op: Any, operands: Sequence[Tensor]) -> list[bool]:
+        """Which results gradients flow through."""
+        found = flowing_results(op, operands)
+        if not STATE.recording:  # as rows are stacked
+            found[op.carries:] = [False] * (len(found) - op.carries)
+        return found
 
     def apply(self, known: Mapping[Tensor, Tensor]) -> tuple[Any, Any, Tensor | None]:
         """The last carry, the stacked results, and the number of steps where that is open.
 
         ``known`` tells with what states begin that a graph has changed before.
         """
-        op = Scan(
-            self.body, self.length, len(self.xs.tensors),
-            len(self.carry.tensors) + len(self.states), self.stacked, self.reverse,
-            self.stops is not None, self.count is not None,
-        )
+        op = self._op()
         self.clear()
         self.values: Sequence[Tensor] = ()
         if not op.outputs:
@@ -215,10 +237,7 @@ class TracedScan:
         with self.recording:
             found = applied(op, *operands)
         note_body_checks([self.body], found)
-        flowing = flowing_results(op, operands)
-        if not STATE.recording:  # as rows are stacked
-            flowing[op.carries:] = [False] * (len(flowing) - op.carries)
-        for x, flows in zip(found, flowing, strict=True):
+        for x, flows in zip(found, self._flowing(op, operands), strict=True):
             if x._requires_grad and not flows:  # it would not have been recorded step by step
                 x._requires_grad = x.node.requires_grad = False  # type: ignore[union-attr]
                 x.node = x.node if x.array is None else None

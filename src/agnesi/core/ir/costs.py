@@ -20,7 +20,7 @@ from __future__ import annotations
 #: ============= =====================================================================
 TRAITS = frozenset("""
     cheap heavy commutative movement permutation broadcast gather conversion ordering
-    control segment raises
+    control segment raises sizes
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal
