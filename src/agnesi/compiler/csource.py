@@ -90,13 +90,19 @@ def program(source: Source, name: str, names: Sequence[str], dtypes: Sequence[st
             ndims: Sequence[int]) -> str:
     """The whole text that is compiled.
 
-    ``names`` are those of operands and results, whose ``dtypes`` and ``ndims`` follow.
+    ``names`` are those of operands and results, whose ``dtypes`` and ``ndims`` follow; ``name`` is
+    that of the function of sections.
 
-    :raises ValueError: If a section has a name that there is not, or there is no ``code``.
+    :raises ValueError: If a section has a name that there is not, there is no ``code``, or an
+        operand has the name of a result.
     """
     if not is_sectioned(source):
         return f"{_HEAD}{_line(source, source.line)}{source.text}\n"
     parts = _sections(source)
+    twice = next((x for x in names if names.count(x) > 1), None)
+    if twice is not None:
+        raise ValueError(at(f"{twice} is a result in the C source, and an operand, too: give the "
+                            f"operand another name\n  at {source.file}:{source.line}"))
     body = [f"int32_t {name}(void **arrays, int64_t *sizes) {{"]
     place = 0
     for k, (title, dtype, ndim) in enumerate(zip(names, dtypes, ndims, strict=True)):
@@ -133,8 +139,9 @@ def _sections(source: Source) -> dict[str, tuple[int, str]]:
 
 
 @functools.cache
-def compiled(text: str, name: str) -> tuple[int, Any]:
-    """The address of a function of a program, and the library that it lives in.
+def compiled(text: str, function: str, name: str) -> tuple[int, Any]:
+    """The address of a function of a program, and the library that it lives in; ``name`` is that
+    of the operation, for errors.
 
     :raises RuntimeError: If there is no compiler.
     :raises ValueError: If it does not compile, or has no function of the name; the text is the
@@ -160,11 +167,11 @@ def compiled(text: str, name: str) -> tuple[int, Any]:
             raise ValueError(at(f"the C source of {name} uses what no library defines: "
                                 f"{why[2]}")) from None
     try:
-        function = getattr(found, name)
+        pointer = getattr(found, function)
     except AttributeError:
-        raise ValueError(at(f"the C source defines no function {name}(void **arrays, int64_t "
+        raise ValueError(at(f"the C source defines no function {function}(void **arrays, int64_t "
                             "*sizes)")) from None
-    return ctypes.cast(function, ctypes.c_void_p).value or 0, found
+    return ctypes.cast(pointer, ctypes.c_void_p).value or 0, found
 
 
 def _format_messages(text: str) -> str:

@@ -74,13 +74,14 @@ def test_a_file_with_sections(tmp_path):
     path.write_text("#section code\nfor (int64_t i = 0; i < x_size; i++) {\n"
                     "  y[i] = x[i] * x[i] * x[i];\n}\n")
     cube = ag.op(lambda x: x**3, like=0, c=path)
-    cube.__name__ = "cube"
     assert ag.jit(cube)(ag.tensor([2.0, 3.0])).tolist() == [8, 27]
     path.write_text(path.read_text().replace("}", "  oops\n}"))
     broken = ag.op(lambda x: x**3, like=0, c=path)
-    broken.__name__ = "cube"
     with pytest.raises(ValueError, match=rf"does not compile:\n  {path}:4:3: error: .*oops"):
         ag.jit(broken)(ag.ones(3))
+    twice = ag.op(lambda y: y, like=0, c="#section code\ny[0] = 1;\n")
+    with pytest.raises(ValueError, match="y is a result in the C source, and an operand, too"):
+        ag.jit(twice)(ag.ones(3))
     for missing in (tmp_path / "none.c", f"{tmp_path}/none.c"):
         with pytest.raises(FileNotFoundError, match=r"none\.c"):
             ag.op(lambda x: x, c=missing)

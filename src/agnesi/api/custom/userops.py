@@ -38,6 +38,8 @@ Rule = Callable[..., Any]
 _PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (8, 12, 14, 16, 18, 20, 22, 24))
 #: So many ways are tried in which some of them may be equal.
 _MAX_GROUPINGS = 52
+#: What the C function is called that sections make.
+_SECTIONS = "run_sections"
 #: C functions of user operations: the address, and what must live as long.
 _C_FUNCTIONS: dict[str, tuple[int, Any]] = {}
 
@@ -354,7 +356,7 @@ class CustomFunction:
         if isinstance(keep, Source):
             self.source = keep
             if not is_sectioned(keep) and compiler():
-                self.symbol = self._registered(program(keep, self.__name__, (), (), ()))
+                self.symbol = self._registered(program(keep, "", (), (), ()))
         elif address is not None:
             self.symbol = _registered(self._title, address, keep)
 
@@ -364,7 +366,8 @@ class CustomFunction:
 
     def _registered(self, text: str, kinds: str = "") -> str:
         """The symbol of a C program's function."""
-        address, library = compiled(text, self.__name__)
+        function = _SECTIONS if is_sectioned(self.source) else self.__name__
+        address, library = compiled(text, function, self.__name__)
         return _registered(f"{self._title}{kinds}", address, library)
 
     def compiled_symbol(self, op: Any, xs: Sequence[Any]) -> str:
@@ -375,7 +378,7 @@ class CustomFunction:
         types += [(np.dtype(dtype).name, len(shape)) for shape, dtype in results]
         names = [*inspect.signature(self.function).parameters][: len(xs)]
         names += [f"y{k}" for k in range(op.outputs)] if op.outputs > 1 else ["y"]
-        text = program(self.source, self.__name__, names, *zip(*types, strict=True))
+        text = program(self.source, _SECTIONS, names, *zip(*types, strict=True))
         return self._registered(text, f" {' '.join(f'{d}.{n}' for d, n in types)}")
 
     def __reduce__(self) -> Any:
