@@ -22,7 +22,7 @@ def _cond_vjp(op: Cond, g: Any, y: Any, decision: Tensor, *xs: Tensor) -> tuple[
     gs = listed(g, op)
     flags = [x._requires_grad for x in xs]
     parts = [_branch_pullback(b, flags, gs) for b in (op.then, op.otherwise)]
-    found = _either(parts, decision, [*xs, *(v for v in gs if v is not None)])
+    found = either(parts, decision, [*xs, *(v for v in gs if v is not None)])
     return (None, *found)
 
 
@@ -35,7 +35,7 @@ def _branch_pullback(body: Body, flags: Sequence[bool], gs: Sequence[Any]) -> An
         ]
         nodes = [current(x) for x in values]
         found = backprop(seeds_of(results, cotangents), [n for n in nodes if n.requires_grad])
-        ends = _ends([found.get(n) for n in nodes], values)
+        ends = ends_of([found.get(n) for n in nodes], values)
     return trace, [*values, *(c for c in cotangents if c is not None)], ends
 
 
@@ -49,13 +49,13 @@ def _cond_jvp(op: Cond, ts: Any, y: Any, decision: Tensor, *xs: Tensor) -> Any:
             values = variables_of(trace, body, flags)
             moves = [trace.variable(v) if f else None for v, f in zip(values, flags, strict=True)]
             results = body(*values)
-            ends = _ends(pushed(results, values, moves), results)
+            ends = ends_of(pushed(results, values, moves), results)
         parts.append((trace, both(values, moves), ends))
-    found = _either(parts, decision, both(xs, given))
+    found = either(parts, decision, both(xs, given))
     return found if op.outputs > 1 else found[0]
 
 
-def _ends(found: Sequence[Any], like: Sequence[Tensor]) -> list[tuple[bool, Node]]:
+def ends_of(found: Sequence[Any], like: Sequence[Tensor]) -> list[tuple[bool, Node]]:
     """For each of some results, whether there is one, and its node: zeros if not."""
     return [
         (v is not None, current(zeros_like(x) if v is None else v))
@@ -63,7 +63,7 @@ def _ends(found: Sequence[Any], like: Sequence[Tensor]) -> list[tuple[bool, Node
     ]
 
 
-def _either(parts: Sequence[Any], decision: Tensor, operands: Sequence[Tensor]) -> list[Any]:
+def either(parts: Sequence[Any], decision: Tensor, operands: Sequence[Tensor]) -> list[Any]:
     """Results of one of two branches; None where neither has any."""
     wanted = [i for i, ends in enumerate(zip(*(p[2] for p in parts), strict=True))
               if any(there for there, _ in ends)]

@@ -86,21 +86,39 @@ def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> l
         active |= more
 
 
-def passing(body: Body, op: Scan, gs: Sequence[Any], active: Sequence[int]
-            ) -> tuple[list[int], int]:
-    """Active carries that have a cotangent in the last few steps only, and in how many at most.
+class Presence:
+    """Which active carries of a loop have a cotangent in which of its steps.
 
-    What has one in some step is read by rows, or by what has one in the step behind it.
+    :ivar sets: (list of set) Those in the last step, in the one before and so on, and behind the
+        first step; from ``sets[back]`` on they come round again.
+    :ivar valid: (dict) Those that have none in some step, and whether that is in the first few
+        reverse steps only.
     """
-    rows = [body.outputs[i] for i in range(op.carries, len(gs)) if gs[i] is not None]
-    kept, steps = set(active), 0
-    while True:
-        below = set(toposort([*rows, *(body.outputs[i] for i in kept)],
-                             lambda n: n.op is not None and not n.op.differentiable))
-        fewer = {i for i in kept if body.inputs[op.sequences + i] in below}
-        if fewer == kept:
-            return sorted(set(active) - kept), steps
-        kept, steps = fewer, steps + 1
+
+    def __init__(self, body: Body, op: Scan, gs: Sequence[Any], active: Sequence[int]) -> None:
+        rows = [body.outputs[i] for i in range(op.carries, len(gs)) if gs[i] is not None]
+
+        def below(carries: set[int]) -> set[Node]:
+            return set(toposort([*rows, *(body.outputs[i] for i in carries)],
+                                lambda n: n.op is not None and not n.op.differentiable))
+
+        now = {i for i in active if gs[i] is not None}
+        self.sets: list[set[int]] = []
+        while now not in self.sets:
+            self.sets.append(now)
+            read = below(now)
+            now = {i for i in active if body.inputs[op.sequences + i] in read}
+        self.back = self.sets.index(now)
+        always = set.intersection(*self.sets)
+        read, late = below(always), set.intersection(*self.sets[self.back:])
+        self.valid = {i: i in late for i in active
+                      if i not in always and body.outputs[i] not in read}
+
+    def behind(self, steps: int) -> set[int]:
+        """Those that have one behind so many reverse steps."""
+        if steps >= self.back:
+            steps = self.back + (steps - self.back) % (len(self.sets) - self.back)
+        return self.sets[steps]
 
 
 def variables_of(trace: BodyTrace, body: Body, flags: Sequence[bool]) -> list[Tensor]:

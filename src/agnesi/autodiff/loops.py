@@ -5,14 +5,15 @@ They are given to the operation here, because taking a graph's derivative needs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close
+from agnesi.autodiff.branches import either, ends_of
 from agnesi.autodiff.flows import (
+    Presence,
     both,
     listed,
-    passing,
     pushed,
     reached,
     seeds_of,
@@ -22,6 +23,7 @@ from agnesi.autodiff.flows import (
 from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros_like
@@ -35,15 +37,26 @@ from agnesi.ops.indexing.ranges import arange
 # -- reverse ----------------------------------------------------------------------------
 def scan_vjp(op: Scan, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
     """One scan that keeps what the reverse steps read, and one over these steps."""
-    gs = listed(g, op)[: op.carries + op.stacked]
+    return pulled_through(op, listed(g, op)[: op.carries + op.stacked], xs)[0]
+
+
+def pulled_through(
+    op: Scan, gs: Sequence[Any], xs: Sequence[Tensor], present: Presence | None = None,
+    ends: Mapping[int, Tensor] | None = None,
+) -> tuple[tuple[Any, ...], list[Tensor]]:
+    """A scan's pullback, and which of ``present.valid`` have a cotangent at its beginning.
+
+    ``ends`` tells which have one at its end; else those have that are given one.
+    """
     count, sequences, carries, constants = op.split(xs)
     flags = [x.requires_grad for x in (*sequences, *carries, *constants)]
     flags = settled(op.body, flags, op.sequences, op.carries)
     active = reached(op.body, flags, op, gs)
     if not active and all(v is None for v in gs):
-        return (None,) * len(xs)
+        return (None,) * len(xs), []
+    present = present or Presence(op.body, op, gs, active)
     with body_trace() as trace:
-        step = _ReverseStep(trace, op, flags, active, gs)
+        step = _ReverseStep(trace, op, flags, active, gs, present)
     history, done = step.forward(xs)
     count = done if done is not None else count
     rows = [v if v is None or not op.until else _on_last(v, count) for v in gs[op.carries:]]
@@ -57,14 +70,16 @@ def scan_vjp(op: Scan, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         reverse=not op.reverse, counted=op.counted or op.until,
     )
     if not scan.outputs:
-        return (None,) * len(xs)
+        return (None,) * len(xs), []
     found = applied(
         scan, *([count] if scan.counted else []),
         *(sequences[i] for i in step.read), *history, *(v for v in rows if v is not None),
         *first, *(zeros_like(constants[k]) for k in step.weights),
-        *(as_tensor(gs[i] is not None) for i in step.valid), *constants, *captured,
+        *(as_tensor(gs[i] is not None) if ends is None else ends[i] for i in step.valid),
+        *constants, *captured,
     )
-    return step.placed(found, counted=op.counted)
+    carried = len(first) + len(step.weights)
+    return step.placed(found, carried), list(found[carried: carried + len(step.valid)])
 
 
 def _on_last(g: Any, count: Tensor) -> Tensor:
@@ -81,14 +96,14 @@ class _ReverseStep:
     :ivar read: (list of int) Sequences whose rows the step reads.
     :ivar saved: (list of Node) Values of the forward step that it reads.
     :ivar inputs, weights: (list of int) Sequences and constants that get a cotangent.
-    :ivar valid: (dict) Whether carries of which the last few steps alone get a cotangent have one
-        in this step: zeros that stand for none must not be multiplied by infinity.
-    :ivar few: (int) How many steps that are at most.
+    :ivar valid: (dict) Whether carries that have no cotangent in some steps have one in this:
+        zeros that stand for none must not be multiplied by infinity.
+    :ivar follows: (dict) Whether these have one in the step before.
     """
 
     def __init__(self, trace: BodyTrace, op: Scan, flags: Sequence[bool], active: list[int],
-                 gs: Sequence[Any]) -> None:
-        self.trace, self.op, self.active = trace, op, active
+                 gs: Sequence[Any], present: Presence) -> None:
+        self.trace, self.op, self.active, self.present = trace, op, active, present
         self.variables = variables_of(trace, op.body, flags)
         _, self.rows, self.carries, self.constants = _without_count(op).split(self.variables)
         self.results = op.body(*self.variables)
@@ -98,8 +113,7 @@ class _ReverseStep:
             trace.variable(y) if w else None
             for y, w in zip(self.results, wanted, strict=False)
         ]
-        passes, self.few = passing(op.body, op, gs, active)
-        self.valid = {i: trace.variable(as_tensor(False)) for i in passes}
+        self.valid = {i: trace.variable(as_tensor(False)) for i in present.valid}
         self._pull(flags)
 
     def _pull(self, flags: Sequence[bool]) -> None:
@@ -108,7 +122,7 @@ class _ReverseStep:
         weights = [i for i, f in enumerate(constants) if f]
         targets = [self.rows[i] for i in inputs], [self.constants[i] for i in weights]
         wrt = [*targets[0], *targets[1], *(self.carries[i] for i in self.active)]
-        found, follows = self._found([current(x) for x in wrt])
+        found = self._found(wrt)
         self.inputs = [i for i in inputs if current(self.rows[i]) in found]
         self.weights = [i for i in weights if current(self.constants[i]) in found]
         self.sums = [self.trace.variable(self.constants[i]) for i in self.weights]
@@ -118,7 +132,7 @@ class _ReverseStep:
               for i, v in zip(self.active, new, strict=True)),
             *(s + found[current(self.constants[i])]
               for i, s in zip(self.weights, self.sums, strict=True)),
-            *follows,
+            *self.follows.values(),
             *(found[current(self.rows[i])] for i in self.inputs),
         ]
         self.nodes = [current(v) for v in self.outputs]
@@ -128,20 +142,40 @@ class _ReverseStep:
         )
         self.read = [i for i, x in enumerate(self.rows) if current(x) in read]
 
-    def _found(self, nodes: list[Any]) -> tuple[dict[Any, Tensor], list[Tensor]]:
-        """Cotangents by node, and which of ``valid`` have one in the step before."""
+    def _found(self, wrt: Sequence[Tensor]) -> dict[Node, Tensor]:
+        """Cotangents by node."""
+        nodes = [current(x) for x in wrt]
         lasting = [None if i in self.valid else g for i, g in enumerate(self.cotangents)]
         found = backprop(seeds_of(self.results, lasting), nodes)
-        follows = {i: zeros_like(v) for i, v in self.valid.items()}
+        self.follows = {
+            k: as_tensor(current(self.carries[k]) in found) for k in self.valid}
         for i, valid in self.valid.items():
-            parts = backprop(seeds_of([self.results[i]], [self.cotangents[i]]), nodes)
-            for node, g in parts.items():
-                g = where(valid, g, as_tensor(0, g.dtype))
+            for node, g in zip(nodes, self._by_way_of(i, wrt), strict=True):
+                if g is None:
+                    continue
                 found[node] = found[node] + g if node in found else g
-            for k in follows:
-                if current(self.carries[k]) in parts:
-                    follows[k] = follows[k] | valid
-        return found, list(follows.values())
+                for k in self.follows:
+                    if current(self.carries[k]) is node:
+                        self.follows[k] = self.follows[k] | valid
+        return found
+
+    def _by_way_of(self, i: int, wrt: Sequence[Tensor]) -> list[Any]:
+        """Cotangents by way of one result: zeros where it has none itself."""
+        given: Any = self.cotangents[i]
+        valid, nodes = self.valid[i], [current(x) for x in wrt]
+        if self.present.valid[i]:
+            found = backprop(seeds_of([self.results[i]], [given]), nodes)
+            gs = [found.get(n) for n in nodes]
+            return [g if g is None else where(valid, g, as_tensor(0, g.dtype)) for g in gs]
+        with body_trace() as then:
+            g = then.variable(given)
+            nodes = [current(x) for x in wrt]
+            found = backprop(seeds_of([self.op.body(*self.variables)[i]], [g]), nodes)
+            some = ends_of([found.get(n) for n in nodes], wrt)
+        with body_trace() as otherwise:
+            unread = otherwise.variable(given)
+            none = ends_of([None] * len(wrt), wrt)
+        return either([(then, [g], some), (otherwise, [unread], none)], valid, [given])
 
     def forward(self, xs: Sequence[Tensor]) -> tuple[list[Tensor], Tensor | None]:
         """The values that the steps read, and the number of steps done if that is open.
@@ -180,9 +214,9 @@ class _ReverseStep:
                          *self.constants], self.nodes
         )
 
-    def placed(self, found: Sequence[Tensor], counted: bool) -> tuple[Any, ...]:
+    def placed(self, found: Sequence[Tensor], carried: int) -> tuple[Any, ...]:
         """The pullback's results as cotangents of the scan's operands."""
-        op = self.op
+        op, counted = self.op, self.op.counted
         results: list[Any] = [None] * (counted + len(self.variables))
         first = counted + op.sequences
         places = [
@@ -190,14 +224,12 @@ class _ReverseStep:
             *(first + op.carries + i for i in self.weights),
             *(counted + i for i in self.inputs),
         ]
-        carried = len(self.active) + len(self.weights)
         found = [*found[:carried], *found[carried + len(self.valid):]]
         for place, value in zip(places, found, strict=True):
             results[place] = value
-        if (isinstance(op.length, int) and op.length >= self.few
-                and not (op.until or op.counted)):
-            for i in self.valid:  # zeros that rules before the loop might multiply by infinity
-                results[first + i] = None
+        if isinstance(op.length, int) and not (op.until or op.counted):
+            for i in self.valid.keys() - self.present.behind(op.length):
+                results[first + i] = None  # zeros that rules before might multiply by infinity
         return tuple(results)
 
 

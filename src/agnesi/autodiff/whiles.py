@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.autodiff.bodies import body_trace, close, close_all
-from agnesi.autodiff.flows import both, listed, pushed, reached, settled, variables_of
-from agnesi.autodiff.loops import scan_vjp
+from agnesi.autodiff.flows import Presence, both, listed, pushed, reached, settled, variables_of
+from agnesi.autodiff.loops import pulled_through
 from agnesi.core.dispatch import current
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros, zeros_like
 from agnesi.ops.base.select import maximum, minimum
 from agnesi.ops.control.loop import Scan, While, applied
@@ -74,6 +75,7 @@ def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
     active = reached(op.body, flags, segment, gs)
     if not active:
         return (None,) * len(xs)
+    present = Presence(op.body, segment, gs, active)
     weights = [i for i in range(n, len(xs)) if flags[i]]
     trips = _trips(op, xs)
     parts = (trips + (steps - 1)) // steps
@@ -83,6 +85,7 @@ def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         cotangents = [trace.variable(xs[i]) for i in active]
         sums = [trace.variable(xs[i]) for i in weights]
         rows = [trace.variable(x) for x in first]
+        valid = {i: trace.variable(as_tensor(False)) for i in present.valid}
         constants = variables_of(trace, op.body, flags)[n:]
         kept = minimum(part, steps - 1)
         here = [take(x, kept, 0) for x in rows]
@@ -93,23 +96,25 @@ def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         pulled: list[Any] = [None] * n
         for i, c in zip(active, cotangents, strict=True):
             pulled[i] = c
-        found = scan_vjp(segment, pulled if n > 1 else pulled[0], None, count, *here, *constants)
+        found, ends = pulled_through(
+            segment, pulled, [count, *here, *constants], present, valid)
         new = [zeros_like(c) if found[1 + i] is None else found[1 + i]
                for i, c in zip(active, cotangents, strict=True)]
         more = [s if found[1 + i] is None else s + found[1 + i]
                 for i, s in zip(weights, sums, strict=True)]
-        variables = [part, *cotangents, *sums, *rows, *constants, bound]
+        variables = [part, *cotangents, *sums, *valid.values(), *rows, *constants, bound]
         (test, body), captured = close_all([
             (trace, variables, [current(part >= 0)]),
-            (trace, variables, [current(v) for v in (part - 1, *new, *more)]),
+            (trace, variables, [current(v) for v in (part - 1, *new, *more, *ends)]),
         ])
     done = applied(
-        While(test, body, 1 + len(active) + len(weights)), parts - 1,
+        While(test, body, 1 + len(active) + len(weights) + len(valid)), parts - 1,
         *(zeros_like(xs[i]) if gs[i] is None else gs[i] for i in active),
-        *(zeros_like(xs[i]) for i in weights), *first, *xs[n:], trips, *captured,
+        *(zeros_like(xs[i]) for i in weights), *(as_tensor(gs[i] is not None) for i in valid),
+        *first, *xs[n:], trips, *captured,
     )
     results: list[Any] = [None] * len(xs)
-    for i, v in zip([*active, *weights], done[1:], strict=True):
+    for i, v in zip([*active, *weights], done[1:], strict=False):
         results[i] = v
     return tuple(results)
 

@@ -317,6 +317,9 @@ def test_what_no_step_reads_gets_no_gradient(loop):
     lambda v, c: ag.scan(lambda c, x: (x.exp(), c), c, v, reverse=True)[0],
     lambda v, c: ag.scan(lambda c, x: ((x * x, c[0] * x), x), (c.log(), c), v)[0][1],
     lambda v, c: ag.scan(lambda c, x: ((x * x, c[0] * x, c[1].sin()), x), (c, c, c), v)[0][2],
+    lambda v, c: ag.scan(lambda c, x: ((c[1], x * x), x), (c, c), v[::-1])[0][0],
+    lambda v, c: ag.while_loop(lambda s: s[0] < 6, lambda s: (s[0] + 1, s[2], v[5 - s[0]] ** 2),
+                               (ag.tensor(0), c, c))[1],
 ])
 @pytest.mark.parametrize("special", [np.nan, np.inf])
 def test_steps_whose_carry_is_lost_get_no_gradient(wrap, loop, special):
@@ -327,3 +330,15 @@ def test_steps_whose_carry_is_lost_get_no_gradient(wrap, loop, special):
         for a, b in zip(found, ag.grad(loop, (0, 1))(v, c), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-6)
         assert found[1] == 0
+
+
+@pytest.mark.parametrize("loop", [
+    lambda v, c: ag.scan(lambda c, x: (x ** 3, x), c, v)[0],
+    lambda v, c: ag.fori_loop(0, 6, lambda i, c: v[i] ** 3, c),
+    lambda v, c: ag.scan(lambda c, x: ((x ** 3, c[0] * 2), x), (c, c), v)[0][1],
+])
+def test_second_derivatives_of_lost_carries(loop):
+    v, c = ag.tensor([np.nan, np.inf, .5, .25, 2., .7]), ag.tensor(np.nan)
+    second = ag.grad(lambda v, c: ag.grad(loop)(v, c).sum())
+    np.testing.assert_allclose(ag.jit(second)(v, c), second(v, c), rtol=1e-6)
+    assert ag.isfinite(second(v, c)).all()
