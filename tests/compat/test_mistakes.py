@@ -69,8 +69,9 @@ CASES: list[Any] = [
      "x[...] = value: could not convert string to float: 'a'"),
     (lambda: chainer.functions.embed_id(np.ones(1), np.ones((3, 2))), TypeError,
      "embed_id takes integers, not float64[1]"),
-    (lambda: chainer.links.BatchNormalization(3)(np.ones((2, 4))), ShapeError, "batch_normalization"
-     ": float64[2, 4] needs gamma and beta of its sizes behind the batch's, not float32[3]"),
+    (lambda: chainer.links.BatchNormalization(3)(np.ones((2, 4))), ShapeError,
+     "BatchNormalization: batch_normalization: float64[2, 4] needs gamma and beta of its sizes "
+     "behind the batch's, not float32[3]"),
     (lambda: nn.Narrow(1, 3, 4).forward(ones(2, 4)), IndexError, "Narrow.forward(DoubleTensor of "
      "2x4): 3 to 6 is out of range for dimension 1, whose numbers run from 1 to 2"),
     (lambda: nn.ClassNLLCriterion(ones(5)).forward(ones(2, 3), ones(2)), ShapeError,
@@ -191,8 +192,8 @@ CASES: list[Any] = [
      "they must have as many elements: nothing is repeated"),
     (lambda: ones(3).add(1, 2, 3), TypeError,
      "add(DoubleTensor of 3, 1, 2, 3): too many arguments"),
-    (lambda: ones(3).copy(3), TypeError, "copy(DoubleTensor of 3, 3): it takes tensors; it is: "
-     "take the elements of another one, in its own type"),
+    (lambda: ones(3).copy(3), TypeError, "copy(DoubleTensor of 3, 3): it takes a tensor where 3 "
+     "is; it is: take the elements of another one, in its own type"),
     (lambda: nn.Clamp(1, 0), ValueError,
      "Clamp: min_val must not be above max_val, but is 1 and 0"),
     (lambda: nn.BatchNormalization(3).forward(ones(3)), ShapeError, "BatchNormalization.forward("
@@ -204,12 +205,47 @@ CASES: list[Any] = [
      "Linear.copyparams: /W is float32[2, 3], and float32[2, 4] in the other link"),
     (lambda: x.eval({"x": 3}), TypeError, "eval takes values by variables, as in y.eval({x: value})"
      ", not by 'x'"),
+    (lambda: torch.cat([ones(2, 3), ones(3, 2)], 1), ValueError, "cat([DoubleTensor of 2x3, "
+     "DoubleTensor of 3x2], 1): the sizes do not fit together"),
+    (lambda: torch.linspace("a", 1), TypeError, "linspace('a', 1): 'a' is neither a number nor a "
+     "tensor; it is called as linspace(a, b, n=100)"),
+    (lambda: ones(3) + None, TypeError,
+     "x + y of DoubleTensor of 3 and None: None is neither a number nor a tensor"),
+    (lambda: torch.multinomial(ones(3), 5), ValueError, "multinomial(DoubleTensor of 3, 5): "
+     "without replacement there are no 5 of 3; ask for fewer, or give True as the third argument"),
+    (lambda: chainer.Link(W="a"), TypeError, "Link.add_param: shape cannot be 'a': 'str' object "
+     "cannot be interpreted as an integer"),
+    (lambda: chainer.links.Linear(3, 2)(), TypeError, "Linear.__call__() missing 1 required "
+     "positional argument: 'x'; it is called as Linear.__call__(x)"),
+    (lambda: chainer.links.Linear(3, 2, initialW=np.ones((3, 2))), ShapeError,
+     "Linear: initialW must have the shape of W, (2, 3), not (3, 2)"),
+    (lambda: chainer.links.Linear(3, 2).addgrads(chainer.links.Linear(3, 2, nobias=True)),
+     ShapeError, "Linear.addgrads: /b is float32[2], and missing in the other link"),
+    (lambda: theano.function([x], x)([None]), TypeError,
+     "input x of function takes numbers, not [None]"),
+    (lambda: theano.scan(lambda a: a, sequences={"input": x, "tap": [-1]}), TypeError,
+     "scan: sequences are told by dict(input=x, taps=[-1]); 'tap' is none of these keys"),
+    (lambda: T.shared_randomstreams.RandomStreams(1).uniform((3,), low="a"), TypeError,
+     "RandomStreams.uniform: low must be a tensor or a number, not 'a'"),
+    (lambda: grad(anp.sum, argnums=1), TypeError,
+     "grad() got an unexpected keyword argument 'argnums'; did you mean `argnum`?"),
+    (lambda: grad(anp.tanh)(1.0, 2.0, 3.0), TypeError,
+     "tanh(float64[], 2.0, 3.0): takes from 1 to 2 positional arguments but 3 were given"),
+    (lambda: grad(lambda x: x)(1.0, 2.0), TypeError,
+     "grad: <lambda>() takes 1 positional argument but 2 were given"),
+    (lambda: anp.exp(None), TypeError,
+     "exp(None): None is neither a number nor an array of numbers"),
 ]
 
 
 @pytest.mark.parametrize(("wrong", "kind", "text"), CASES, ids=range(len(CASES)))
 def test_texts(wrong: Any, kind: Any, text: str) -> None:
     check(wrong, kind, text)
+
+
+def test_modules_tell_what_was_meant() -> None:
+    with pytest.raises(AttributeError, match="did you mean `adagrad`"):
+        optim.adagard  # noqa: B018
 
 
 def test_words_behind_known_names_of_options_are_a_programs_own() -> None:

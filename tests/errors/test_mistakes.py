@@ -140,7 +140,7 @@ CASES: list[tuple[Any, str]] = [
     # what an argument makes our code raise
     (lambda: data.ConcatDataset(range(3)),
      r"^ConcatDataset: the arguments do not fit .*no len\(\); .* as ConcatDataset\(datasets\)"),
-    (lambda: ag.distributed.new_group("a"), r"^new_group: the arguments do not fit together: inv"),
+    (lambda: ag.distributed.new_group("a"), r"^new_group: ranks cannot be 'a': invalid literal"),
     (lambda: optim.SGD(_model().parameters(), 0.1).update({}, {}), r"^SGD.update: p cannot be {}"),
     (lambda: list(data.DataLoader(range(4), batch_size=2, collate_fn=lambda: 1)),
      r"^DataLoader: .*; it is called as collate_fn\(samples\)"),
@@ -167,7 +167,7 @@ CASES: list[tuple[Any, str]] = [
     (lambda: ag.jit(lambda p: ag.random.multinomial(5, p))(ag.tensor([0.7, 0.6, 0.1])),
      r"^multinomial.*sum of pvals without the last must be at most 1"),
     (lambda: ag.symbolic.vector("x").eval({"x": np.ones(3)}), r"^eval: values are by variable"),
-    (_free, r"^function\(\[In\(float64\[.*the outputs depend on v"),
+    (_free, r"^function: the outputs depend on v"),
     (_set_config, r"^config.threads must be a number of threads or 0, not 'many'"),
     (lambda: ag.config(optimiser="None"), r"^config has no setting 'optimiser'; did you mean"),
     # what was accepted, or told in Python's words

@@ -201,6 +201,8 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
     given = [entry for entry in _given(function, args, keywords) if entry[3] is not entry[2]]
     if any(words in text for words in _OF_ARRAYS):
         given = [e for e in given if isinstance(e[3], (np.ndarray, Tensor, list, tuple))][::-1]
+    elif any(words in text for words in _OF_TEXTS):
+        given = [e for e in given if any(isinstance(v, (str, bytes)) for v in _parts(e[3]))]
     elif "cannot convert float" in text:
         given = [e for e in given if isinstance(e[3], float) and not math.isfinite(e[3])]
     elif any(words in text for words in _OF_LENGTHS):
@@ -208,6 +210,7 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
             isinstance(e[3], (list, tuple)) and not e[3])]
     else:
         types = set(re.findall(r"'(?:\w+\.)*(\w+)'", text))
+        given = [e for e in given if not (e[1] == "str" and isinstance(e[3], str))]
         given = [e for e in given if type(e[3]).__name__ in types] or [
             e for e in given if any(type(v).__name__ in types for v in _parts(e[3]))] or [
             e for e in given if isinstance(e[3], type) and f"'{e[3].__name__}'" in text]
@@ -217,6 +220,8 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
 #: Parts of errors that are about an array where one number is wanted.
 _OF_ARRAYS = ("truth value of an array", "only integer scalar", "setting an array element",
               "can be converted to", "arrays used as indices")
+#: Parts of errors that are about a text where a number, or several, is wanted.
+_OF_TEXTS = ("invalid literal", "could not convert string", "values to unpack")
 #: Parts of errors that are about a list with too few entries.
 _OF_LENGTHS = ("zip()", "index out of range", "pop from empty")
 

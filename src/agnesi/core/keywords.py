@@ -20,7 +20,7 @@ from agnesi.core import options
 from agnesi.core.arguments import form, stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import PACKAGE, at, ours, retold, user_where
+from agnesi.core.support.errors import PACKAGE, at, ours, retold, tell_missing, user_where
 from agnesi.core.support.foreign import has
 from agnesi.core.support.migration_hints import nearest, with_keyword
 from agnesi.core.support.spelling import spelt
@@ -126,14 +126,15 @@ def strict(function: F, owner: type | None = None) -> F:
             return function(*args, **keywords)
         except EXPLAINED as error:
             told, mark, rest = str(error).partition("() ")
-            unfit = mark and "argument" in rest and " " not in told and not _entered(error, code)
-            if not unfit or not isinstance(error, TypeError):
+            unfit = mark and "argument" in rest and " " not in told and _AT not in rest
+            if not unfit or _entered(error, code) or not isinstance(error, TypeError):
                 name = _name(function, args, owner)
                 better = _located(error, inner, name, args, keywords) if method else None
                 if better is None:
                     raise
                 raise better from better.__cause__
-            text = _unbound(_name(function, args, owner), rest, inner, owner is not None)
+            called = ".__call__" * (inner.__name__ == "__call__")
+            text = _unbound(_name(function, args, owner) + called, rest, inner, owner is not None)
         except (AttributeError, NameError) as error:
             if not is_accident(error) or in_user_code(error) or not method:
                 raise
@@ -191,7 +192,7 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     if in_user_code(error):
         return None
     if "\n  at " in str(error):
-        return _of_the_outer(error, name)
+        return of_the_outer(error, name)
     if not is_accident(error):
         found = retold(error, at(f"{name}: {error}"))
     elif not _of_library(error, "sklearn") and (reason := options.culprit(
@@ -229,7 +230,7 @@ def _of_library(error: Exception, library: str = "") -> bool:
     return found and type(error) in (TypeError, ValueError)
 
 
-def _of_the_outer(error: Any, name: str) -> Exception | None:
+def of_the_outer(error: Any, name: str) -> Exception | None:
     """Return an error that a method of ours told as its own as that of the method that the user
     called, and one of an operation as that of the object that was to be made."""
     inner, text = getattr(error, "owner", None), str(error)
@@ -276,7 +277,8 @@ def _name(function: Any, args: tuple[Any, ...], owner: type | None = None) -> st
     made = args[0] if args else None
     if function.__name__ not in _CONSTRUCTORS:
         if owner and isinstance(made, owner):
-            return f"{type(made).__name__}.{function.__name__}"
+            called = function.__name__.replace("__call__", "")
+            return f"{type(made).__name__}.{called}".rstrip(".")
         return str(function.__qualname__) if owner else spelt(
             str(function.__name__), user_where(3), PACKAGE)
     return made.__name__ if isinstance(made, type) else type(made).__name__
@@ -287,6 +289,8 @@ def strictly(module: str) -> None:
     too: to be called where the module ends."""
     here = vars(sys.modules[module])
     source, told = _source(here["__spec__"]), here.get("__all__") or ()
+    if "__getattr__" not in here:
+        tell_missing(module)
     for name, value in list(here.items()):
         if name.startswith("_") or not (name in told or _offers(source, module, name, value)):
             continue
@@ -341,7 +345,9 @@ def _methods(kind: type) -> None:
     new = getattr(kind, "__new__", None)
     looks = isinstance(new, FunctionType) and _looks_itself(new)
     for name, value in list(vars(kind).items()):
-        if name == "forward" or (name.startswith("_") and (looks or name not in _CONSTRUCTORS)):
+        called = name == "__call__" and ".compat." in kind.__module__
+        if name == "forward" or (name.startswith("_") and not called and (
+                looks or name not in _CONSTRUCTORS)):
             continue
         inner = getattr(value, "__func__", value)
         if isinstance(inner, FunctionType) and inner.__code__.co_filename not in (

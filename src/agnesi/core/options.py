@@ -143,9 +143,9 @@ def _is_several(value: Any) -> bool:
 def _is_flag(value: Any) -> bool:
     if isinstance(value, (bool, np.bool_)) or value is None:
         return value is not None
-    dtype = attribute_of(value, "dtype")
-    if dtype is not None:
-        return dtype.kind == "b" and value.shape == ()
+    kind = getattr(attribute_of(value, "dtype"), "kind", None)
+    if kind is not None:
+        return kind == "b" and value.shape == ()
     return type(value) is int and value in (0, 1)
 
 

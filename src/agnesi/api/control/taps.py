@@ -51,7 +51,7 @@ class _Sequence:
     """A sequence and the rows of it that a step reads: those at its taps."""
 
     def __init__(self, given: Any) -> None:
-        told = given if isinstance(given, Mapping) else {"input": given}
+        told = _told(given, "input", "sequences")
         self.x = as_tensor(told["input"])
         self.taps = _listed(told.get("taps", [0]))
         if not self.x.shape:
@@ -73,7 +73,7 @@ class _Output:
     """An output: what it begins with, and which of its earlier values a step reads."""
 
     def __init__(self, given: Any) -> None:
-        told = given if isinstance(given, Mapping) else {"initial": given}
+        told = _told(given, "initial", "outputs_info")
         initial = told.get("initial")
         self.taps = [] if initial is None else _listed(told.get("taps", [-1]))
         self.depth = max((-t for t in self.taps), default=0)
@@ -96,6 +96,16 @@ class _Output:
     def read(self, window: Sequence[Any]) -> list[Any]:
         """Values at the taps, of the last so many."""
         return [window[self.depth + tap] for tap in self.taps]
+
+
+def _told(given: Any, value: str, argument: str) -> Mapping[str, Any]:
+    """What is told of a sequence or output: a dict, or the value alone."""
+    if not isinstance(given, Mapping):
+        return {value: given}
+    if unknown := [key for key in given if key not in (value, "taps", "return_steps", "inplace")]:
+        raise TypeError(at(f"scan: {argument} are told by dict({value}=x, taps=[-1]); "
+                           f"{unknown[0]!r} is none of these keys"))
+    return given
 
 
 def _listed(x: Any) -> list[Any]:

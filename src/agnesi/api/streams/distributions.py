@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from agnesi.core.keywords import refuse
+from agnesi.core.keywords import of_the_outer, refuse
+from agnesi.core.support.errors import at, typed
 
 _NEEDED = inspect.Parameter.empty
 FLOATS: dict[str, dict[str, Any]] = {
@@ -73,7 +74,17 @@ def method(name: str, params: dict[str, Any]) -> Any:
             refuse(name, [k for k in keywords if k not in names], ("size", *names, "dtype"))
         bound = signature.bind(*args, **keywords)
         bound.apply_defaults()
-        return self._distributed(name, size, tuple(bound.arguments.values()), dtype)
+        for parameter, value in bound.arguments.items():
+            if value is None or isinstance(value, (str, bytes, dict)):
+                raise TypeError(at(f"{type(self).__name__}.{name}: {parameter} must be a tensor or "
+                                   f"a number, not {typed(value)}"))
+        try:
+            return self._distributed(name, size, tuple(bound.arguments.values()), dtype)
+        except (TypeError, ValueError) as error:
+            better = of_the_outer(error, f"{type(self).__name__}.{name}")
+            if better is None:
+                raise
+            raise better from error.__cause__
 
     signature = inspect.Signature([
         inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=d)

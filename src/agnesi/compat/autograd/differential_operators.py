@@ -14,7 +14,7 @@ from agnesi.compat.autograd.modes import make_jvp as _make_jvp
 from agnesi.compat.autograd.modes import make_vjp as _make_vjp
 from agnesi.compat.autograd.modes import vspace
 from agnesi.compat.autograd.values import Parts, isbox
-from agnesi.compat.autograd.wrap_util import unary_to_nary
+from agnesi.compat.autograd.wrap_util import get_name, unary_to_nary
 from agnesi.core.support import tree
 from agnesi.core.support.errors import at, typed
 
@@ -90,7 +90,11 @@ def holomorphic_grad(fun: Function, x: Any) -> Any:
 
 def grad_named(fun: Function, argname: str) -> Function:
     """The gradient with respect to an argument of this name."""
-    gradient: Function = grad(fun, inspect.getfullargspec(fun).args.index(argname))
+    names = inspect.getfullargspec(fun).args
+    if argname not in names:
+        raise ValueError(at(f"grad_named: {get_name(fun)} has no argument {argname!r}, but "
+                            f"{', '.join(names)}"))
+    gradient: Function = grad(fun, names.index(argname))
     return gradient
 
 

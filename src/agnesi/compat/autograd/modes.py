@@ -24,7 +24,7 @@ class _Results:
 
     def __init__(self, fun: Function, x: Any) -> None:
         self.fun, self.inputs = fun, Parts(x)
-        if not self.inputs.places and self.inputs.leaves:
+        if not self.inputs.places and (self.inputs.leaves or x is None):
             kind = type(x).__name__
             raise TypeError(at(f"Can't differentiate w.r.t. type {kind}: {typed(x)} has no floats; "
                                "give 3.0 for 3"))
@@ -109,7 +109,8 @@ class VSpace:
             x = getval(x)
             if isinstance(x, (bool, np.bool_)) or not isinstance(
                     x, (int, float, complex, np.ndarray, np.generic, Tensor)):
-                raise TypeError(f"Can't find vector space for value {x} of type {type(x)}")
+                raise TypeError(at(f"Can't find vector space for value {x!r} of type {type(x)}: "
+                                   "nests of floats and arrays have one"))
             dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
             self.types.append((tuple(np.shape(x)), np.dtype(dtype)))
 

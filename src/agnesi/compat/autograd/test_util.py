@@ -9,6 +9,7 @@ from typing import Any
 from agnesi.compat.autograd.modes import make_jvp, make_vjp, vspace
 from agnesi.compat.autograd.wrap_util import get_name, unary_to_nary
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import at
 
 Function = Callable[..., Any]
 TOL = RTOL = EPS = 1e-6
@@ -64,7 +65,8 @@ def check_equivalent(x: Any, y: Any) -> None:
 def check_grads(f: Function, x: Any, modes: Any = None, order: int = 2) -> None:
     """Returns a function of arguments that checks derivatives there, up to an order."""
     modes = ["fwd", "rev"] if modes is None else modes
-    assert all(m in ("fwd", "rev") for m in modes), modes
+    if wrong := [m for m in modes if m not in ("fwd", "rev")]:
+        raise AssertionError(at(f"check_grads: modes are 'fwd' and 'rev', not {wrong[0]!r}"))
     if "fwd" in modes:
         check_jvp(f, x)
         if order > 1:

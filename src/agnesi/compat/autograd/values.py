@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.core.programs import unchanging
 from agnesi.core.support import tree
 from agnesi.core.support.config import config
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj
 from agnesi.ops.base.convert import as_tensor, cast
@@ -101,10 +102,13 @@ class Parts:
         """The floats of another nest as directions of these, conjugated as autograd has them."""
         given, shape = tree.flatten(nest)
         if len(given) != len(self.leaves):
-            raise ValueError(f"the derivative of a {self.shape} is no {shape}")
+            raise ValueError(at(f"the derivative of a {self.shape} is no {shape}"))
         return [self._direction(given[i], tensor(self.leaves[i])) for i in self.places]
 
     def _direction(self, g: Any, like: Tensor) -> Tensor:
+        if np.asarray(getval(g) if isinstance(g, Tensor) else g).dtype.kind not in "biufcV":
+            raise TypeError(at(f"a derivative of {typed(like)} is an array like it, not "
+                               f"{typed(g)}"))
         g = tensor(g)
         if g.dtype.kind == "c" and like.dtype.kind != "c":
             g = g.real

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core.support.errors import at, typed
+from agnesi.core.keywords import refuse
+from agnesi.core.support.errors import at, call_user, typed
 
 Function = Callable[..., Any]
 
@@ -40,8 +42,12 @@ _DOC = """    {op} of function {fun} with respect to argument number {argnum}. T
 
 def unary_to_nary(operator: Function) -> Function:
     """Give an operator on functions of one argument an ``argnum``: an index, or several."""
+    known = tuple(inspect.signature(operator).parameters)[2:]
+
     @functools.wraps(operator)
     def nary(fun: Function, argnum: Any = 0, *more: Any, **options: Any) -> Function:
+        if unknown := options.keys() - set(known):
+            refuse(get_name(operator), sorted(unknown), ("fun", "argnum", *known))
         if type(argnum) not in (int, tuple, list):
             raise AssertionError(at(f"{get_name(operator)}: argnum must be an int, or a tuple of "
                                     f"them, not {typed(argnum)}"))
@@ -57,7 +63,7 @@ def unary_to_nary(operator: Function) -> Function:
                 for i, value in [(argnum, x)] if isinstance(argnum, int) else zip(argnum, x,
                                                                                  strict=True):
                     given[i] = value
-                return fun(*given, **keywords)
+                return call_user(fun, tuple(given), keywords, get_name(operator))
 
             for i in [argnum] if isinstance(argnum, int) else argnum:
                 if not -len(args) <= i < len(args):

@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.api.custom.kernels import elementwise as our_elementwise
 from agnesi.api.custom.kernels import reduction as our_reduction
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import at
 
 available = True
 cudnn_enabled = False
@@ -232,7 +233,8 @@ def elementwise(arguments: str, operation: str, name: str, *ignored: Any,
     for statement in filter(str.strip, operation.split(";")):
         found = _STATEMENT.match(statement)
         if found is None:
-            raise SyntaxError(f"{name}: {statement.strip()!r} is no assignment")
+            raise SyntaxError(at(f"{name}: {statement.strip()!r} is no assignment to one of the "
+                                 "results"))
         target, sign, value = found.groups()
         text = _python(value)
         steps.append((target, f"{target} {sign} ({text})" if sign else text))

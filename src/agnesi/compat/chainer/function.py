@@ -68,7 +68,11 @@ class Function:
         if not isinstance(ys, tuple):
             raise TypeError(at(f"{self.label}.forward must return a tuple of arrays, not "
                                f"{typed(ys)}: end the line with a comma"))
-        results = tuple([Variable(np.asarray(y), volatile=volatile) for y in ys])
+        arrays = [np.asarray(y) for y in ys]
+        if wrong := [y for y in arrays if y.dtype.kind in "OSUMm"]:
+            raise TypeError(at(f"{self.label}.forward must return a tuple of arrays of numbers, "
+                               f"not {typed(wrong[0])} in it"))
+        results = tuple([Variable(y, volatile=volatile) for y in arrays])
         if function.followed:
             function.rank = max((x.rank for x in xs), default=0)
             function.inputs, function.outputs = xs, weak(results)
@@ -85,7 +89,8 @@ class Function:
         return self.backward_cpu(inputs, grad_outputs)
 
     def forward_cpu(self, inputs: Arrays) -> Arrays:
-        raise NotImplementedError(f"{self.label} needs forward(self, inputs)")
+        raise NotImplementedError(at(f"{self.label} needs forward(self, inputs), which returns a "
+                                     "tuple of arrays"))
 
     def backward_cpu(self, inputs: Arrays, grad_outputs: Arrays) -> Arrays:
         return (None,) * len(inputs)

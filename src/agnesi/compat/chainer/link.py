@@ -126,14 +126,17 @@ class Link:
 
     def copyparams(self, link: Link) -> None:
         """Take over the values of another link's parameters."""
-        pairs = list(zip(self.namedparams(), link.namedparams(), strict=True))
-        for (name, own), (_, other) in pairs:
-            if own.data.shape != other.data.shape:
-                kinds = typed(own.data), typed(other.data)
-                raise ShapeError(at(f"{type(self).__name__}.copyparams: {name} is {kinds[0]}, and "
-                                    f"{kinds[1]} in the other link"))
-        for (_, own), (_, other) in pairs:
+        for own, other in self._paired(link):
             own.copydata(other)
+
+    def _paired(self, link: Link) -> list[tuple[Variable, Variable]]:
+        """Parameters beside those of another link, which must have the same."""
+        mine, theirs = dict(self.namedparams()), dict(link.namedparams())
+        for name in {**mine, **theirs}:
+            kinds = [typed(ps[name].data) if name in ps else "missing" for ps in (mine, theirs)]
+            if name not in mine or name not in theirs or mine[name].shape != theirs[name].shape:
+                raise ShapeError(f"{name} is {kinds[0]}, and {kinds[1]} in the other link")
+        return [(p, theirs[name]) for name, p in mine.items()]
 
     def zerograds(self) -> None:
         """Set all gradients to zero."""
@@ -147,7 +150,7 @@ class Link:
 
     def addgrads(self, link: Link) -> None:
         """Add the gradients of another link of the same parameters."""
-        for own, other in zip(self.params(), link.params(), strict=True):
+        for own, other in self._paired(link):
             own.addgrad(other)
 
     def to_gpu(self, device: Any = None) -> Any:

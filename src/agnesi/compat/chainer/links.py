@@ -25,8 +25,12 @@ def _normal(shape: Any, deviation: float) -> Any:
 def _set(p: Variable, given: Any, default: Any) -> None:
     if callable(given):
         given(p.data)
-    else:
-        p.data[...] = default if given is None else given
+        return
+    values = default if given is None else np.asarray(given)
+    if np.shape(values) not in ((), p.data.shape):
+        raise ShapeError(f"initial{p.name} must have the shape of {p.name}, {p.data.shape}, not "
+                         f"{values.shape}")
+    p.data[...] = values
 
 
 class Linear(Link):

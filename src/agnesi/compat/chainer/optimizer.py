@@ -100,6 +100,9 @@ class Optimizer:
                                    f"{typed(lossfun)}; after loss.backward() it is update()"))
             self.zero_grads()
             loss = lossfun(*args, **kwds)
+            if not hasattr(loss, "backward"):
+                raise TypeError(at(f"{type(self).__name__}.update: lossfun must return the loss, a "
+                                   f"Variable, not {typed(loss)}"))
             loss.backward()
             del loss
         for hook in self._hooks.values():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import MissingKeyError, at, typed
+from agnesi.core.support.errors import FileFormatError, MissingKeyError, at, typed
 from agnesi.saving.atomic import replacing, told_at_user
 
 
@@ -106,6 +107,9 @@ def load_npz(filename: Any, obj: Any) -> None:
         npz = np.load(filename, allow_pickle=False)
     except OSError as error:
         raise told_at_user(error, f"load_npz: {str(filename)!r} cannot be read") from None
+    except (ValueError, EOFError, BadZipFile):
+        raise FileFormatError(f"{str(filename)!r} is no archive that save_npz wrote, or is damaged"
+                              ) from None
     with npz:
         NpzDeserializer(npz).load(obj)
 

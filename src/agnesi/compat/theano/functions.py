@@ -237,6 +237,8 @@ def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
                             "in length")) from error
     if array.dtype == kind.dtype:
         return array
+    if array.dtype.kind in "OSUMm":
+        raise TypeError(at(f"input {kind!r} of function takes numbers, not {typed(value)}"))
     python = not isinstance(value, (np.ndarray, np.generic, Tensor))
     floats = array.dtype.kind == "f" and np.dtype(kind.dtype).kind in "fc"
     if downcast or np.can_cast(array.dtype, kind.dtype) or (python and floats) or not array.size:

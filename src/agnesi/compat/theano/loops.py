@@ -122,7 +122,8 @@ def _tensors(given: Any) -> Any:
     def one(x: Any) -> Any:
         if isinstance(x, Mapping):
             found = {k: bare(v) for k, v in x.items()}
-            return found if found.get("initial", found.get("input")) is not None else None
+            unset = found.get("initial", found.get("input")) is None
+            return None if unset and found.keys() <= {"initial", "taps"} else found
         if isinstance(x, (Variable, Tensor)) or x is None:
             return bare(x)
         return as_tensor(x)

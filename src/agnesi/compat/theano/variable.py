@@ -230,7 +230,10 @@ class Variable:
         if name in ("set_value", "get_value"):
             raise AttributeError(f"{self!r} is an expression, and no shared variable, which has "
                                  f"{name}(); theano.shared(value) makes one")
-        found = getattr(self._value, name)
+        found = getattr(self._value, name, None)
+        if found is None and not hasattr(Tensor, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}",
+                                 name=name, obj=self)
         return lifted(found) if callable(found) else wrapped(found)
 
     __add__ = _operator("__add__")

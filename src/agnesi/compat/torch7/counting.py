@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from agnesi.compat.torch7.tensor import View
 from agnesi.core.keywords import WRAPPERS
 from agnesi.core.op import in_user_code, is_accident
@@ -27,7 +29,11 @@ _WRITTEN = {"__getitem__": "x[...]", "__setitem__": "x[...] = value", "__add__":
             "__rmul__": "y * x", "__truediv__": "x / y"}
 #: What helps with them.
 _HELP = {"x * y": "; * is the matrix product, x.cmul(y) the one of elements"}
-_SIZES = ("broadcast", "shape", "mismatch", "dimension", "matmul", "aligned", "square")
+_SIZES = ("broadcast", "shape", "mismatch", "dimension", "matmul", "aligned", "square",
+          "boolean index", "too many indices")
+#: What Python and NumPy say of what is no number.
+_NO_NUMBER = ("ufunc ", "unsupported operand", "invalid literal", "could not convert", "The DType ",
+              "int() argument", "cannot be interpreted", "not supported between")
 
 
 def told_from_one(text: str) -> str:
@@ -69,14 +75,14 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
     located = "\n  at " in str(error)
     if told:
         found = IndexError(at(f"{name}: {told}"))
-    elif isinstance(first, ValueError) and any(word in text for word in _SIZES) and any(
-            isinstance(a, View) for a in args) and is_accident(first) and not (
-            in_user_code(first)):
+    elif isinstance(first, (IndexError, ValueError)) and any(w in text for w in _SIZES) and any(
+            map(_has_view, args)) and is_accident(first) and not in_user_code(first):
         found = ValueError(at(f"{_given(name, args)}: the sizes do not fit together"
                               + _HELP.get(name, "")))
     elif located or in_user_code(error):
         return None
-    elif is_accident(error) and args and text.startswith(("<lambda>() ", "_")) and "given" in text:
+    elif is_accident(error) and args and ("got multiple values" in text or (
+            text.startswith(("<lambda>() ", "_")) and "given" in text)):
         found = TypeError(at(f"{_given(name, args)}: too many arguments{_summary(doc)}"))
     elif is_accident(error) and text.startswith((*_FEW, "<lambda>() missing", "_")):
         found = TypeError(at(f"{_given(name, args)}: arguments are missing{_summary(doc)}"))
@@ -85,10 +91,13 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
     elif _UNFIT.match(text):
         return None
     elif isinstance(first, AttributeError) and text.endswith("has no attribute 'array'"):
-        found = TypeError(at(f"{_given(name, args)}: it takes tensors{_summary(doc)}"))
+        wrong = [typed(a) for a in args if not isinstance(a, View) and type(a).__name__ in text]
+        reason = f"it takes a tensor where {wrong[0]} is" if wrong else "it takes tensors"
+        found = TypeError(at(f"{_given(name, args)}: {reason}{_summary(doc)}"))
     elif is_accident(error):
         kind = ValueError if isinstance(first, ValueError) else TypeError
-        found = kind(at(f"{_given(name, args)}: {first}{_summary(doc)}"))
+        reason = no_number(text, args) or text
+        found = kind(at(f"{_given(name, args)}: {reason}{_summary(doc)}"))
     else:
         found = type(first)(at(f"{_given(name, args)}: {first}"))
     found.__cause__ = error
@@ -99,8 +108,22 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
 def _given(name: str, args: tuple[Any, ...]) -> str:
     """A call as errors tell it: of an operator, with what stands at its sides."""
     if " " in name:
-        return f"{name} of {' and '.join(map(typed_view, args))}"
-    return f"{name}({', '.join(map(typed_view, args))})"
+        return f"{name} of {' and '.join(map(typed, args))}"
+    return f"{name}({', '.join(map(typed, args))})"
+
+
+def _has_view(x: Any) -> bool:
+    return isinstance(x, View) or (isinstance(x, (list, tuple)) and any(map(_has_view, x)))
+
+
+def no_number(text: str, args: tuple[Any, ...]) -> str:
+    """What is wrong where an error of Python's or NumPy's is about what is no number; nothing for
+    other errors."""
+    good = (View, int, float, np.ndarray)
+    wrong = [a for a in args if not (isinstance(a, good) or callable(a) or _has_view(a))]
+    if not wrong or not any(words in text for words in _NO_NUMBER):
+        return ""
+    return f"{typed(wrong[0])} is neither a number nor a tensor"
 
 
 def _summary(doc: str) -> str:
@@ -108,21 +131,6 @@ def _summary(doc: str) -> str:
     docstring."""
     told = " ".join(doc.split(".\n")[0].split()).rstrip(".")
     return f"; it is: {told[:1].lower()}{told[1:]}" if told else ""
-
-
-def typed_view(x: Any) -> str:
-    """An argument in one short line: of a tensor its type and sizes."""
-    if not isinstance(x, View):
-        return typed(x)
-    sizes = "x".join(map(str, x._sizes)) or "0"
-    return f"{x.type().removeprefix('torch.')} of {sizes}"
-
-
-def typed_table(x: Any) -> str:
-    """A tensor or a table of them in one line."""
-    if isinstance(x, (list, tuple)) and len(x) < 5:
-        return f"[{', '.join(map(typed_table, x))}]"
-    return typed_view(x)
 
 
 def count_from_one(kind: type) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.maths import FUNCTIONS, RANDOM, Tensor, plain
+from agnesi.core.support.errors import typed
 
 __all__ = ["Generator", "getRNGState", "initialSeed", "manualSeed", "seed", "setRNGState"]
 
@@ -96,7 +96,7 @@ def _check(name: str, numbers: tuple[Any, ...]) -> None:
     """Refuse numbers that a distribution does not have."""
     for value in numbers:
         if not isinstance(value, (int, float, np.number, np.ndarray)):
-            raise TypeError(f"{typed_view(value)} is no number")
+            raise TypeError(f"{typed(value)} is no number")
     places = 1 if name in ("exponential", "bernoulli", "geometric") else 2
     allowed, words = _RANGES.get(name, (None, ""))
     if allowed is not None and len(numbers) == places:

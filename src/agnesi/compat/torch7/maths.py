@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.compat.torch7.counting import typed_view
+from agnesi.compat.torch7.counting import no_number
 from agnesi.compat.torch7.tensor import DEFAULT, View, axis_of, dtype_of, sizes_of
 from agnesi.core.support import errors
+from agnesi.core.support.errors import typed
 
 
 class Tensor(View):
@@ -403,10 +404,11 @@ def _made(name: str, compute: Any) -> None:
         try:
             found = np.asarray(compute(*args[target is not None:]))
         except (TypeError, ValueError) as error:
-            given = ", ".join(map(typed_view, args))
-            reason = str(error).partition("\n  at ")[0]
-            raise type(error)(errors.at(f"{name}({given}): {reason}; it is called as "
-                                        f"{name}{form}")) from None
+            given = ", ".join(map(typed, args))
+            wrong = no_number(str(error), args)
+            reason = wrong or str(error).partition("\n  at ")[0]
+            raise (TypeError if wrong else type(error))(errors.at(
+                f"{name}({given}): {reason}; it is called as {name}{form}")) from None
         return new(found, DEFAULT[0]) if target is None else into(target, found)
 
     function.__name__ = function.__qualname__ = name

@@ -185,7 +185,13 @@ def _match(a: Any, b: Any, gain: float = 1) -> Any:
 
 
 def _multinomial(p: Any, n: int, replacement: bool = False) -> Any:
-    rows = np.atleast_2d(p) / np.atleast_2d(p).sum(1, keepdims=True)
+    totals = np.atleast_2d(p).sum(1, keepdims=True)
+    if (p < 0).any() or not (totals > 0).all():
+        raise ValueError("chances must not be negative, nor all of them zero")
+    if not replacement and n > p.shape[-1]:
+        raise ValueError(f"without replacement there are no {n} of {p.shape[-1]}; ask for fewer, "
+                         "or give True as the third argument")
+    rows = np.atleast_2d(p) / totals
     found = np.stack([RANDOM[0].choice(len(row), n, replacement, row) for row in rows]) + 1
     return found.reshape((*p.shape[:-1], n))
 

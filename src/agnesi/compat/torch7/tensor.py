@@ -189,6 +189,11 @@ class View:
         self._sizes, self._steps = tuple(sizes), tuple(strides)
         self._seen: Any = None
 
+    def __typed__(self) -> str:
+        """The type and sizes, as errors tell them."""
+        sizes = "x".join(map(str, self._sizes)) or "0"
+        return f"{NAMES[self.array.dtype.name]}Tensor of {sizes}"
+
     @property
     def array(self) -> Any:
         data = self._storage.data
@@ -361,6 +366,9 @@ class View:
 
     def t(self) -> Any:
         """The transposed matrix, on the same memory."""
+        if len(self._sizes) != 2:
+            raise ValueError("only matrices have it; transpose(dim1, dim2) swaps two dimensions of "
+                             "others")
         return self.transpose(1, 2)
 
     def unfold(self, dim: int, size: int, step: int) -> Any:

@@ -197,6 +197,8 @@ def typed(x: Any, levels: int = 4) -> str:
     """
     if has(x, "dtype") and has(x, "shape") and not isinstance(x, (type, ModuleType)):
         return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
+    if has(x, "__typed__"):  # Torch7's tensors, in its words
+        return str(x.__typed__())
     if isinstance(x, (list, tuple, dict)) and levels and _holds_arrays(x, levels):
         return _nested(x, levels - 1)
     if isinstance(x, slice):
@@ -234,7 +236,8 @@ _NAMED = (FunctionType, ModuleType, type)
 def _holds_arrays(nest: Any, levels: int) -> bool:
     values = nest.values() if isinstance(nest, dict) else nest
     return levels > 0 and any(
-        hasattr(v, "dtype") or hasattr(v, "extra_repr") or isinstance(v, (slice, *_NAMED))
+        any(hasattr(v, name) for name in ("dtype", "extra_repr", "__typed__"))
+        or isinstance(v, (slice, *_NAMED))
         or (isinstance(v, (list, tuple, dict)) and _holds_arrays(v, levels - 1))
         for v in values)
 
@@ -286,7 +289,9 @@ def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: st
             raise  # its own
         text = re.sub(r"^\S*<locals>\.", "", str(error))
         how = f"; it is called as {form}" if form else ""
-        raise TypeError(at(f"{owner}{': ' * bool(owner)}{text}{how}")) from None
+        found: Any = TypeError(at(f"{owner}{': ' * bool(owner)}{text}{how}"))
+        found.located = True
+        raise found from None
 
 
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]

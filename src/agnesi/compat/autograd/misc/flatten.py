@@ -34,6 +34,9 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     (array([1., 2., 3.]), {'a': np.float64(2.0), 'b': [np.float64(4.0), np.float64(6.0)]})
     """
     leaves, shape = tree.flatten(value)
+    if wrong := [x for x in leaves if not isbox(x) and np.asarray(x).dtype.kind not in "biufc"]:
+        raise TypeError(located("flatten takes nests of numbers and arrays, not "
+                                f"{typed(wrong[0])}"))
     shapes = [np.shape(x) for x in leaves]
     flat = np.concatenate([np.ravel(x) for x in leaves]) if leaves else np.array([])
     length = len(flat)

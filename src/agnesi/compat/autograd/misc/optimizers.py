@@ -9,7 +9,7 @@ from typing import Any
 import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.misc.flatten import flatten
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import ShapeError, at, call_user
+from agnesi.core.support.errors import ShapeError, at, call_user, typed
 
 Function = Callable[..., Any]
 
@@ -21,10 +21,11 @@ def unflatten_optimizer(optimize: Function) -> Function:
         start, unflatten = flatten(x0)
 
         def gradient(x: Any, i: int) -> Any:
-            found = flatten(call_user(grad, (unflatten(x), i), {}, "grad", "grad(x, i)"))[0]
+            slope = call_user(grad, (unflatten(x), i), {}, "grad", "grad(x, i)")
+            found = flatten(slope)[0]
             if len(found) != len(start):
                 raise ShapeError(at(f"{optimize.__name__}: grad(x, i) must give {len(start)} "
-                                    f"numbers, as x has, not {len(found)}"))
+                                    f"numbers, as x has, not {len(found)}: {typed(slope)}"))
             return found
 
         def told(x: Any, i: int, g: Any) -> Any:

@@ -73,6 +73,9 @@ def lifted(theirs: Function, own: Function | None = None) -> Function:
             named = (f"{word}={typed(value)}" for word, value in keywords.items())
             given = ", ".join((*map(typed, args), *named))
             text = re.sub(r"^\S+\(\) (takes|missing|got) ", r"\1 ", str(error))
+            if text.startswith(("ufunc ", "loop of ufunc ")) and (wrong := [
+                    x for x in args if np.asarray(getval(x)).dtype.kind in "OSUM"]):
+                text = f"{typed(wrong[0])} is neither a number nor an array of numbers"
             raise kind(at(f"{theirs.__name__}({given}): {text}")) from None
 
     functools.update_wrapper(called, theirs, updated=())

@@ -47,7 +47,8 @@ def convolve(A: Any, B: Any, axes: Axes | None = None, dot_axes: Axes = ((), ())
     array([1., 3., 5., 3.])
     """
     if mode not in ("full", "valid", "same"):
-        raise ValueError(f"Mode {mode} not recognized; there are 'full', 'valid' and 'same'")
+        raise ValueError(at(f"convolve: Mode {mode} not recognized; there are 'full', 'valid' and "
+                            "'same'"))
     A, B = np.asarray(A), np.asarray(B)
     along = axes or (range(np.ndim(A)), range(np.ndim(B)))
     first, second = list(along[0]), list(along[1])
@@ -58,7 +59,8 @@ def convolve(A: Any, B: Any, axes: Axes | None = None, dot_axes: Axes = ((), ())
     sizes = [(np.shape(A)[i], np.shape(B)[j]) for i, j in zip(first, second, strict=True)]
     turned = mode == "valid" and any(n < k for n, k in sizes)
     if turned and any(n > k for n, k in sizes):
-        raise ValueError("One array must be larger than the other along all convolved dimensions")
+        raise ValueError(at(f"convolve({typed(A)}, {typed(B)}): One array must be larger than the "
+                            "other along all convolved dimensions"))
     alone = np.ndim(A) - len(first) - len(sums[0]), np.ndim(B) - len(second) - len(sums[1])
     if turned:
         found = _slid(B, A, second, first, sums[::-1], [(0, 0)] * len(sizes))

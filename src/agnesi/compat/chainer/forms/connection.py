@@ -29,7 +29,7 @@ def linear(x: Any, W: Any, b: Any = None) -> Any:
             return nn.linear(x, w, b)
         return nn.linear(x.reshape(x.shape[0], -1) if x.ndim != 2 else x, w, b)
 
-    return applied("LinearFunction", compute, *_given(x, W, b))
+    return applied("LinearFunction", compute, x, W, *_given(b))
 
 
 def bilinear(e1: Any, e2: Any, W: Any, V1: Any = None, V2: Any = None, b: Any = None) -> Any:
@@ -39,7 +39,7 @@ def bilinear(e1: Any, e2: Any, W: Any, V1: Any = None, V2: Any = None, b: Any = 
         y = ag.einsum("ij,ik,jkl->il", e1, e2, w)
         return y + e1 @ more[0] + e2 @ more[1] + more[2] if more else y
 
-    return applied("BilinearFunction", compute, *_given(e1, e2, W, V1, V2, b))
+    return applied("BilinearFunction", compute, e1, e2, W, *_given(V1, V2, b))
 
 
 def convolution_2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0,
@@ -50,7 +50,7 @@ def convolution_2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0,
             x = ag.pad(x, [(0, 0), (0, 0), *[(0, s - 1) for s in _pair(stride)]])
         return nn.conv2d(x, w, b, stride=stride, padding=pad)
 
-    return applied("Convolution2DFunction", compute, *_given(x, W, b))
+    return applied("Convolution2DFunction", compute, x, W, *_given(b))
 
 
 def deconvolution_2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0,
@@ -64,7 +64,7 @@ def deconvolution_2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 
                           for i, n in enumerate(outsize))
         return nn.conv_transpose2d(x, w, b, stride=stride, padding=pad, output_padding=extra)
 
-    return applied("Deconvolution2DFunction", compute, *_given(x, W, b))
+    return applied("Deconvolution2DFunction", compute, x, W, *_given(b))
 
 
 def _pair(x: Any) -> tuple[int, int]:

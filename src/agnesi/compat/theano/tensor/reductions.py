@@ -8,11 +8,15 @@ import agnesi
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
 from agnesi.compat.theano.variable import Variable, alike, bare, floats, lifted, wrapped
+from agnesi.core.support.errors import typed
+from agnesi.core.tensor import Tensor
 
 
 def _axis(axis: Any) -> Any:
     """Axes as numbers: a list is a tuple, an array its numbers."""
     axis = bare(axis)
+    if isinstance(axis, Tensor) and axis.array is None:
+        raise TypeError(f"axis must be an integer or several, not {typed(axis)}")
     if isinstance(axis, list) or hasattr(axis, "tolist"):
         found = list(axis) if isinstance(axis, list) else axis.tolist()
         return tuple(map(int, found)) if isinstance(found, list) else int(found)

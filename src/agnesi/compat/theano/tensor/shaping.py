@@ -124,7 +124,7 @@ def join(axis: Any, *tensors: Any) -> Variable:
         return wrapped(F.concatenate(list(alike(*parts)), axis=int(np.asarray(bare(axis)))))
 
 
-def concatenate(tensor_list: Any, axis: int = 0) -> Variable:
+def concatenate(tensor_list: Any, axis: Any = 0) -> Variable:
     """Tensors one behind the other along an axis."""
     _need_list("concatenate", tensor_list)
     return join(axis, *tensor_list)

@@ -11,11 +11,11 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.autodiff.transforms import vjp
-from agnesi.compat.torch7.counting import typed_table, typed_view
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.nn.module import arrays, keep_arguments, written
+from agnesi.core.op import is_accident
 from agnesi.core.support import tree
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import ShapeError, at, typed
 from agnesi.nn import functional as F
 
 __all__ = [
@@ -71,18 +71,22 @@ class Criterion:
         """Errors tell the loss and what it was given."""
         name = f"{type(self).__name__}.{method}"
         if target is None and type(self)._elementwise:
-            raise TypeError(at(f"{name}({typed_view(input)}): the target is missing; it is called "
+            raise TypeError(at(f"{name}({typed(input)}): the target is missing; it is called "
                                f"as {method}(input, target)"))
         try:
             if self._table and not isinstance(input, (list, tuple)):
                 raise TypeError("the input must be a table, a list of two tensors")
+            if isinstance(target, (str, bytes, dict)):
+                raise TypeError("the target must be a tensor or a number")
             yield
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             reason = str(getattr(error, "reason", None) or error).partition("\n  at ")[0]
             for known in (".compute: ", ": "):
                 reason = reason.removeprefix(type(self).__name__ + known)
+            if target is None and is_accident(error):
+                reason = f"the target is missing; it is called as {method}(input, target)"
             kind = TypeError if isinstance(error, AttributeError) else type(error)
-            given = f"{typed_table(input)}, {typed_table(target)}"
+            given = f"{typed(input)}, {typed(target)}"
             raise kind(at(f"{name}({given}): {reason}")) from None
 
     def _reduced(self, losses: Any) -> Any:

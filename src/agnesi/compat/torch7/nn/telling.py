@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.compat.torch7.counting import told_from_one, typed_table
+from agnesi.compat.torch7.counting import told_from_one
 from agnesi.core.keywords import WRAPPERS
 from agnesi.core.op import in_user_code
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 
 WRAPPERS.add(__file__)
 #: What is told where a method fails: the one that users call.
@@ -60,7 +60,7 @@ def _better(error: Any, module: Any, name: str, input: Any) -> Exception:
         for known in (f"{owner}.compute: ", f"{owner}.{name}: ", f"{owner}: "):
             reason = reason.removeprefix(known)
         kind = kind if kind.__module__.startswith(("builtins", "agnesi")) else IndexError
-        found = kind(at(f"{owner}.{name}({typed_table(input)}): {reason}"))
+        found = kind(at(f"{owner}.{name}({typed(input)}): {reason}"))
     found.module, found.counted, found.accident = module, True, False
     found.__cause__ = None if inner is not None else error
     return found

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import agnesi as ag
-from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.nn.module import Module
 from agnesi.compat.torch7.tensor import axis_of
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 from agnesi.nn import functional as F
 
 __all__: list[str] = [
@@ -55,13 +54,13 @@ class With(Module):
             named.pop("inplace", None)
         values = dict(zip(self.names, (*args, *self.defaults[len(args):]), strict=False)) | named
         if len(args) > len(self.names) or set(values) != set(self.names):
-            given = [*map(typed_view, args), *(f"{k}=" for k in named)]
+            given = [*map(typed, args), *(f"{k}=" for k in named)]
             raise TypeError(at(f"{type(self).__name__} takes {', '.join(self.names)}, not "
                                f"{', '.join(given) or 'nothing'}"))
         for name, value in values.items():
             if isinstance(value, (str, list, tuple, dict)) and not isinstance(self, Copy):
                 raise TypeError(at(f"{type(self).__name__}: {name} must be a number, not "
-                                   f"{typed_view(value)}"))
+                                   f"{typed(value)}"))
             setattr(self, name, value)
 
     if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.tensor import View
+from agnesi.core.support.errors import typed
 from agnesi.image import imshow, plot
 
 __all__ = ["ConfusionMatrix", "Logger"]
@@ -32,11 +32,14 @@ class ConfusionMatrix:
         for word, given in (("prediction", prediction), ("target", target)):
             if not 1 <= _class(given) <= count or np.size(np.asarray(given)) not in (1, count):
                 raise IndexError(f"{word} must be a number from 1 to {count}, or {count} scores, "
-                                 f"not {typed_view(given)}")
+                                 f"not {typed(given)}")
         self.mat[_class(target) - 1, _class(prediction) - 1] += 1
 
     def batchAdd(self, predictions: Any, targets: Any) -> None:
         """Count the rows of a batch."""
+        if len(predictions) != len(targets):
+            raise ValueError(f"predictions and targets must have as many rows, not "
+                             f"{typed(predictions)} and {typed(targets)}")
         for p, t in zip(predictions, targets, strict=True):
             self.add(p, t)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compat.torch7.counting import typed_view
 from agnesi.compat.torch7.optim.options import table
 from agnesi.core.support.errors import ShapeError, at, call_user, typed
 from agnesi.optim import flat
@@ -30,8 +29,8 @@ def _begun(feval: Feval, x: Any, config: Any, state: Any) -> tuple[float, Any, A
     state = config if state is None else state
     loss, gradient = evaluated(feval, x)
     if gradient.array.shape != x.array.shape:
-        raise ShapeError(at(f"feval must return a gradient of the sizes of x, {typed_view(x)}, not "
-                            f"{typed_view(gradient)}"))
+        raise ShapeError(at(f"feval must return a gradient of the sizes of x, {typed(x)}, not "
+                            f"{typed(gradient)}"))
     state["evalCounter"] = state.get("evalCounter", 0)
     g = np.array(gradient.array)
     if config.get("weightDecay", 0):

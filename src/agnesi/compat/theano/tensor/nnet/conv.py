@@ -8,7 +8,7 @@ from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable, floats, wrapped
 from agnesi.core.integers import is_integer
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 
 
 def conv2d(input: Any, filters: Any, input_shape: Any = None,
@@ -53,6 +53,10 @@ def _convolved(function: Any, rank: int, x: Any, w: Any, border: Any, stride: An
         if value.ndim != rank + 2:
             raise TypeError(at(f"conv{rank}d: input and filters must have {rank + 2} axes each, "
                                f"not {value.ndim}: {value.type}"))
+    for name, given in (("subsample", stride), ("filter_dilation", dilation)):
+        if not isinstance(given, (tuple, list)) or len(given) != rank:
+            raise ValueError(at(f"conv{rank}d: {name} must be {rank} numbers, as {(1,) * rank}, "
+                                f"not {typed(given)}"))
     x, w = _sized(x, x_shape), _sized(w, w_shape)
     sizes = w.shape[-rank:]
     spread = [(n - 1) * d + 1 for n, d in zip(sizes, dilation, strict=True)]

@@ -37,7 +37,8 @@ def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Variable:
     if t.ndim == p.ndim:
         return -(t * log(p)).sum(axis=-1)
     if t.ndim != p.ndim - 1:
-        raise TypeError(f"rank mismatch between coding and true distributions: {p.ndim}, {t.ndim}")
+        raise TypeError(f"rank mismatch between coding and true distributions: {p.type} and "
+                        f"{t.type}; the true one has as many axes, or one less, of class numbers")
     return crossentropy_categorical_1hot(p, t)
 
 
