@@ -35,8 +35,10 @@ def doing(s: Segment, rank: int) -> str:
 def circle(s: Segment, rank: int, peer: int) -> list[int]:
     """Processes of which each waits for the next, from ``rank`` and ``peer`` on to ``rank`` again.
 
-    What a process waits for is a word that only the next one can raise, so this is exact.  Empty
-    where there is no such circle.
+    Empty where there is no such circle.  Only the process that is waited for ends a wait.  While
+    the waits are read one after the other, a process may end one that was read before and then
+    wait itself, so they are read again from the last to the first: the last one waits for the
+    caller, which stands still here, so it goes on waiting, and so do those before it.
     """
     found = [rank]
     while peer not in found:
@@ -45,7 +47,10 @@ def circle(s: Segment, rank: int, peer: int) -> list[int]:
             return []
         found.append(peer)
         peer = following
-    return found if peer == rank and waits_for(s, rank) == found[1] else []
+    if peer != rank:
+        return []
+    waits = [*zip(found, [*found[1:], rank], strict=True)]
+    return found if all(waits_for(s, q) == then for q, then in reversed(waits)) else []
 
 
 def waits_for(s: Segment, rank: int) -> int | None:
