@@ -104,7 +104,7 @@ def _positional(function: Function, args: tuple[Any, ...],
 
 def _tensors(name: str, nest: Any) -> tuple[list[Tensor], tree.Tree]:
     leaves, shape = tree.flatten(nest)
-    for y in leaves:
+    for y in leaves or [nest]:
         if not isinstance(y, (Tensor, np.ndarray, float)):
             raise TypeError(at(f"{name} must return tensors, not {type(y).__name__}"))
     return [as_tensor(y) for y in leaves], shape

@@ -78,6 +78,8 @@ class Op:
     no_rule: ClassVar[str] = ""
     #: Whether a user wrote it, so that what its rules and ``perform`` give is checked.
     user_defined: ClassVar[bool] = False
+    #: Whether ``perform`` gives a user's function copies of the operands, which it may keep.
+    copies: ClassVar[bool] = False
     #: Parameters that hold graphs (``ops.control.body.Body``).
     bodies: ClassVar[tuple[str, ...]] = ()
     #: What planning and rules ask of it, of :data:`core.ir.costs.TRAITS`.

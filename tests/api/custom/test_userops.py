@@ -327,6 +327,106 @@ def test_an_array_in_a_list_or_a_tuple_is_the_one_result(held, declared, way):
         assert way(doubled)(ag.ones(n)).tolist() == [2] * n
 
 
+class Held(ag.Op):
+    how: object
+
+    def perform(self, x):
+        return self.how(x)
+
+    def vjp(self, g, y, x):
+        return (g * 2,)
+
+
+class HeldLike(Held):
+    def infer(self, x):
+        return x.shape, x.dtype
+
+    def perform(self, x):
+        return super().perform(x)
+
+
+class Chained(ag.Function):
+    def __init__(self, how):
+        self.how = how
+
+    def forward(self, inputs):
+        return (self.how(inputs[0]),)
+
+    def backward(self, inputs, grads):
+        return (grads[0].astype("float64") * 2,)
+
+
+KINDS = [Held, HeldLike, lambda how: ag.op(how, vjp=lambda g, y, x: g * 2),
+         lambda how: ag.op(how, vjp=lambda g, y, x: g * 2, like=0)]
+BUFFER = np.zeros(3, "float32")
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("kind", [*KINDS, Chained])
+@pytest.mark.parametrize("how", [
+    lambda x: [2 * x], lambda x: (2 * x,), lambda x: (2 * x).astype(">f4"),
+    lambda x: np.multiply(x, 2, out=BUFFER), lambda x: np.multiply(x, 2, out=BUFFER)[:]])
+def test_results_are_one_thing_in_every_mode(kind, how):
+    """A list of one, other byte orders, arrays that the user keeps."""
+    if kind is Chained and isinstance(how(np.ones(3, "float32")), (list, tuple)):
+        return
+    f, x, weights = kind(how), ag.tensor([1.0, 2, 3]), ag.tensor([1.0, 2, 3])
+    for run in (lambda f: f, ag.jit):
+        y = run(f)(x)
+        run(f)(x * 5)
+        assert (y.tolist(), y.dtype, x.tolist()) == ([2, 4, 6], "float32", [1, 2, 3])
+        value, g = run(ag.value_and_grad(lambda x: (f(x) * weights).sum()))(x)
+        assert (value.item(), g.tolist(), g.dtype) == (28, [2, 4, 6], "float32")
+        assert run(ag.vmap(f))(ag.stack([x, x])).tolist() == [[2, 4, 6]] * 2
+
+
+@pytest.mark.parametrize("kind", [*KINDS[:3], Chained])
+@pytest.mark.parametrize("how", [lambda x: None, lambda x: x.astype(object), lambda x: "a",
+                                 lambda x: np.ma.array(x, mask=[1, 0, 0]),
+                                 lambda x: np.zeros(3, [("a", "f4")])])
+def test_what_is_no_array_of_numbers_is_refused_in_every_mode(kind, how):
+    for run in (lambda f: f, ag.jit):
+        with pytest.raises(TypeError, match=r"no array of numbers|tensors have no masks"):
+            run(kind(how))(ag.ones(3))
+
+
+@pytest.mark.parametrize("kind", [KINDS[1], KINDS[3]])
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_dtypes_are_the_declared_ones_before_gradients_flow(kind, dtype):
+    f = kind(lambda x: (x * 2).astype(dtype))
+    for run in (lambda f: f, ag.jit):
+        g = run(ag.grad(lambda x: f(x).sum()))(ag.ones(2))
+        assert (g.tolist(), g.dtype) == ([2, 2], "float32")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, Chained, lambda how: lambda x: ag.callback(how, x, x)])
+def test_operands_cannot_be_written(kind):
+    """Callbacks write copies, which they may keep; what keeps them sees no later change."""
+    kept, x = [], ag.tensor([2.0, 1.0])
+
+    def how(x):
+        kept.append(x)
+        x.sort()
+        return x
+
+    for run in (lambda f: f, ag.jit):
+        try:
+            y = run(kind(how))(x)
+        except ValueError as error:
+            assert "read-only" in str(error)
+            assert "x.copy()" in str(error)
+        else:
+            x += 1
+            assert (y.tolist(), kept[-1].tolist()) == ([1, 2], [1, 2])
+            x -= 1
+        assert x.tolist() == [2, 1]
+
+
+def test_tensors_may_be_used_where_types_are_found_out():
+    f = ag.op(lambda x: ag.softmax(ag.asarray(x)).numpy() * 2)
+    assert ag.jit(f)(ag.zeros(2)).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("told, text", [
     (((3,), "floot"), "infer of .*unsupported dtype 'floot'"),
     (((-1,), "float64"), "for its result, such as"),

@@ -158,7 +158,7 @@ class Function:
                 call_user(cls.setup_context, (ctx, args, found), {}, cls.__name__,
                           "a static method setup_context(ctx, inputs, output)")
         if not STATE.recording or not any(ctx.needs_input_grad):
-            return found
+            return tuple(found) if isinstance(found, (tuple, list)) else found
         return _Call(cls, ctx, args, found).results()
 
 

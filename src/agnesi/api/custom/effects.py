@@ -18,7 +18,7 @@ from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, check_unmasked
 from agnesi.ops.control.loop import applied
 
 #: What every effect reads and writes: it keeps them in order, and each of them alive.
@@ -37,6 +37,7 @@ class Callback(Op):
     function: Callable[..., Any]
     types: Types
     effect: bool = False
+    copies = True
     keep_inputs = ()
     no_rule = ("give the function one with ag.op(vjp=...) or ag.custom_vjp, or keep gradients out "
                "of its arguments with ag.stop_gradient")
@@ -58,11 +59,14 @@ class Callback(Op):
 
     def perform(self, *xs: np.ndarray) -> Any:
         first, arrays = (xs[:1], xs[1:]) if self.effect else ((), xs)
-        found = self.function(*arrays)
+        found = self.function(*[x.copy() for x in arrays])
         if type(found) is np.ndarray:
             leaves = [found] if self.types else []
         else:
-            leaves = [np.asarray(v) for v in tree.flatten(found)[0]] if self.types else []
+            given = tree.flatten(found)[0] if self.types else []
+            for v in given:
+                check_unmasked(v)
+            leaves = list(map(np.asarray, given))
         if len(leaves) != len(self.types):
             raise self._refused(leaves)
         results = [*first]

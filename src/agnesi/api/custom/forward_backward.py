@@ -10,12 +10,13 @@ import numpy as np
 
 from agnesi.api.custom.double_backward import Traced, pulled, pushed
 from agnesi.api.custom.effects import _effect
-from agnesi.api.custom.userops import probed
+from agnesi.api.custom.userops import locked, own_array, probed, reading
 from agnesi.autodiff.rules import Unknown
 from agnesi.core.dispatch import record, record_many
 from agnesi.core.op import GIVEN_NAMES, Op, explain
-from agnesi.core.support.config import STATE
-from agnesi.core.support.errors import GradientError, ShapeError, at
+from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.dtypes import fits
+from agnesi.core.support.errors import DTypeError, GradientError, ShapeError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor
@@ -173,13 +174,15 @@ class _Applied(Op):
     def symbolic(self, xs: Sequence[Tensor]) -> list[Tensor]:
         """In a graph; how many results there are is found out on ones."""
         trial = [np.ones([n if isinstance(n, int) else 3 for n in x.shape], x.dtype) for x in xs]
-        self.outputs = len(_Applied(copy.copy(self.function), self.arity)._forward(*trial))  # type: ignore[misc]
+        with switched(symbolic=None, trace=None, examples=None, recording=False):
+            found = _Applied(copy.copy(self.function), self.arity)._forward(*trial)
+        self.outputs = len(found)  # type: ignore[misc]
         return list(applied(self, *xs))
 
     def _forward(self, *arrays: np.ndarray) -> list[np.ndarray]:
         inputs, before = arrays[: self.arity], dict(vars(self.function))
         try:
-            given = self.function.forward(inputs)
+            given = reading(self.function.forward, locked(inputs))
         except (TypeError, AttributeError) as error:
             if "tuple" in str(error):
                 error.add_note("forward is given a tuple of arrays, and gives one: (x,) = inputs")
@@ -208,7 +211,9 @@ class _Applied(Op):
         if any(isinstance(v, (tuple, list)) for v in found):
             raise TypeError(f"{what} must return a tuple of arrays, not one of tuples: it is given "
                             "a tuple itself, as (x,) = inputs")
-        return [v if v is None else np.asarray(v) for v in found]
+        if not found and what == "forward":
+            raise TypeError(f"{what} must return a tuple of arrays, not an empty one")
+        return [v if v is None and what == "backward" else own_array(v, what=what) for v in found]
 
     def infer(self, *xs: Any) -> Any:
         trial = _Applied(copy.copy(self.function), self.arity)
@@ -217,13 +222,16 @@ class _Applied(Op):
 
     def perform(self, *xs: np.ndarray) -> Any:
         results = self._forward(*xs)
+        if len(results) != self.outputs:
+            raise TypeError(f"forward returned {len(results)} arrays here, and {self.outputs} for "
+                            "others, on which compiled code finds out how many there are")
         return tuple(results) if self.outputs > 1 else results[0]
 
     def pull(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         """Gradients of the inputs that can have one: of inputs, then cotangents, then results."""
         inputs, gs = arrays[: self.arity], arrays[self.arity : self.arity + self.outputs]
         self._recall(inputs, arrays[self.arity + self.outputs :])
-        found = self._tuple("backward", self.function.backward(inputs, gs))
+        found = self._tuple("backward", reading(self.function.backward, locked(inputs), locked(gs)))
         if len(found) != self.arity:
             raise ValueError(f"backward returned {len(found)} gradients for {self.arity} inputs")
         results = []
@@ -231,7 +239,9 @@ class _Applied(Op):
             if g is not None and g.shape != x.shape:
                 raise ShapeError(f"backward returned shape {g.shape} for an input of {x.shape}")
             if x.dtype.kind in "fcV":
-                results.append(np.zeros_like(x) if g is None else g)
+                if g is not None and not fits(g.dtype, x.dtype):
+                    raise DTypeError(f"backward returned {g.dtype} for an input of {x.dtype}")
+                results.append(np.zeros_like(x) if g is None else g.astype(x.dtype, copy=False))
         return tuple(results)
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
@@ -265,7 +275,8 @@ class _Applied(Op):
         for g, move in zip(gs, moves, strict=True):
             for place in np.ndindex(g.shape):
                 g[place] = 1
-                parts = self._tuple("backward", function.backward(inputs, tuple(gs)))
+                given = reading(function.backward, locked(inputs), locked(gs))
+                parts = self._tuple("backward", given)
                 found = [p for p, x in zip(parts, inputs, strict=True) if x.dtype.kind in "fcV"]
                 move[place] = sum(np.vdot(p, t) for p, t in zip(found, ts, strict=True)
                                   if p is not None)

@@ -9,6 +9,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,13 @@ from agnesi.core.ir.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain
 from agnesi.core.public import higher
 from agnesi.core.support.cached import cached_property
+from agnesi.core.support.config import switched
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import DTypeError, ShapeError, at, call_user, typed, user_where
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
-from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor, cast, constant
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.convert import as_tensor, check_unmasked, constant
 from agnesi.ops.control.loop import applied
 
 Rule = Callable[..., Any]
@@ -97,6 +99,8 @@ class Op(core.Op):
             cls.name = cls.__name__.lower()
         if "infer" in cls.__dict__:
             setattr(cls, "infer", _checked(cls.infer))  # noqa: B010
+        if "perform" in cls.__dict__:
+            setattr(cls, "perform", _settling(cls.__dict__["perform"]))  # noqa: B010
         if "keep_output" not in cls.__dict__:
             cls.keep_output = reads_result(cls.vjp, 2) or reads_result(cls.jvp, 2)
         record(cls)
@@ -123,6 +127,17 @@ def _checked(infer: Callable[..., Any]) -> Callable[..., Any]:
         return _typed_result(self, infer(self, *xs))
 
     return checked
+
+
+def _settling(given: Any) -> Callable[..., Any]:
+    """A user's ``perform`` whose results are made to fit; where a subclass calls it, as they are.
+    """
+    @functools.wraps(getattr(given, "__func__", given))
+    def perform(self: Any, *xs: Any) -> Any:
+        bound = given.__get__(self, type(self)) if hasattr(given, "__get__") else given
+        return settled(self, bound, xs) if type(self).perform is perform else bound(*xs)
+
+    return perform
 
 
 def _typed_result(op: Any, found: Any) -> Any:
@@ -164,25 +179,78 @@ def called(op: Any, xs: tuple[Any, ...]) -> Any:
     for x in xs:
         known = constant(x, beside) if beside is not None and x is not beside else None
         operands.append(as_tensor(x) if known is None else known)
-    if op.outputs == 1:
-        return _declared(op, (apply(op, *operands),), operands)[0]
-    return _declared(op, applied(op, *operands), operands)
+    return apply(op, *operands) if op.outputs == 1 else applied(op, *operands)
 
 
-def _declared(op: Any, results: tuple[Tensor, ...], xs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Results as the operation declares them: those on values are what ``perform`` returned."""
-    if results[0].array is None or not op.declares:
-        return results
-    types = op.infer(*xs)
-    pairs = list(zip(results, types if op.outputs > 1 else (types,), strict=False))
+def locked(xs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Operands as a user's function is given them: writing one is an error."""
+    views = []
+    for x in xs:
+        view = x.view()
+        view.setflags(write=False)
+        views.append(view)
+    return views
+
+
+def reading(function: Callable[..., Any], *given: Any) -> Any:
+    """The result of a user's function of arrays that it must not write."""
     try:
-        if len(pairs) != len(results) or len(pairs) != op.outputs:
-            raise TypeError(f"it returned {len(results)} results where {op.outputs} were declared")
-        for t, (shape, dtype) in pairs:
-            core.check_result(t, shape, dtype)
-    except (ValueError, TypeError) as error:
-        raise explain(error, op.name, tuple(xs)) from None
-    return tuple([cast(t, np.dtype(dtype)) for t, (_, dtype) in pairs])
+        return function(*given)
+    except ValueError as error:
+        if "read-only" in str(error):
+            error.args = (f"{error}: operands are not to be changed; work on a copy, x.copy()",)
+        raise
+
+
+def settled(op: Any, perform: Callable[..., Any], xs: Sequence[np.ndarray]) -> Any:
+    """What a user's function returns for ``xs``, as the arrays that it is said to return.
+
+    They are of the types that it declares, in the byte order of this machine, and in memory that
+    nobody else knows: neither an operand's nor what the user keeps for the next call.
+    """
+    found = reading(perform, *locked(xs))
+    if (type(found) is np.ndarray and found.base is None and getrefcount(found) == _FRESH
+            and op.outputs == 1 and xs and found.dtype is xs[0].dtype):  # as nearly always
+        if not op.declares:
+            return found
+        shape, dtype = op.infer(*map(wrap, xs))
+        if found.dtype == dtype and found.shape == shape:
+            return found
+    several = [*core.separate(found, op.outputs)]
+    del found
+    known = map(_FRESH.__lt__, map(getrefcount, several))
+    if len(several) != op.outputs:
+        raise TypeError(
+            f"perform returned {len(several)} results, but {op.name} has outputs={op.outputs}")
+    results = [own_array(v, k) for v, k in zip(several, [*known], strict=True)]
+    if op.declares:
+        types = op.infer(*map(wrap, xs))
+        for i, (shape, dtype) in enumerate(types if op.outputs > 1 else (types,)):
+            y = results[i]
+            if y.dtype != dtype or y.shape != shape:
+                core.check_result(y, shape, dtype)
+                results[i] = y.astype(dtype)
+    return tuple(results) if op.outputs > 1 else results[0]
+
+
+def own_array(value: Any, known: bool = True, what: str = "perform") -> np.ndarray:
+    """An array that a user's function returned, in memory of its own.
+
+    :param known: Whether anybody else knows the array.
+    :param what: What the function is called.
+    """
+    if type(value) is not np.ndarray:
+        check_unmasked(value)
+    array: np.ndarray = np.asarray(value)
+    if array.dtype.kind not in "biufcV" or array.dtype.names:
+        raise DTypeError(f"{what} returned {typed(value)}, which is no array of numbers")
+    if not array.dtype.isnative:
+        return array.astype(as_dtype(array.dtype))
+    return array.copy() if array.base is not None or (known and array is value) else array
+
+
+#: References that there are to what a list alone holds, with the one that counting takes.
+_FRESH = next(map(getrefcount, [np.empty(0)]))
 
 
 def probed(op: Any, xs: tuple[Any, ...]) -> Any:
@@ -223,26 +291,15 @@ def _tried(op: Any, xs: tuple[Any, ...], sizes: list[Dim], groups: tuple[int, ..
     for numbers in _PROBES if sizes else _PROBES[:1]:
         known = {d: numbers[g] for d, g in zip(sizes, groups, strict=True)}
         arrays = [np.ones([known.get(n, n) for n in x.shape], x.dtype) for x in xs]
-        results = _results(op, silently(op.perform, *arrays))
-        found.append([(r.shape, r.dtype, known) for r in results])
+        with switched(symbolic=None, trace=None, examples=None, recording=False):
+            results = silently(op.perform, *arrays)
+        found.append([(r.shape, r.dtype, known)
+                      for r in (results if op.outputs > 1 else (results,))])
     types = tuple(
         (_generalised(op, [r[0] for r in tries], [r[2] for r in tries]), tries[0][1])
         for tries in zip(*found, strict=True)
     )
     return types if op.outputs > 1 else types[0]
-
-
-def _results(op: Any, value: Any) -> list[np.ndarray]:
-    several = core.separate(value, op.outputs)
-    if len(several) != op.outputs:
-        raise TypeError(
-            f"perform returned {len(several)} results, but {op.name} has outputs={op.outputs}"
-        )
-    arrays = [np.asarray(v) for v in several]
-    for array, value in zip(arrays, several, strict=True):
-        if array.dtype.kind not in "biufcV":
-            raise DTypeError(f"perform returned {typed(value)}, which is no array of numbers")
-    return arrays
 
 
 def _generalised(op: Any, shapes: list[Any], known: list[dict[Any, int]]) -> tuple[Any, ...]:
@@ -316,24 +373,11 @@ class _Custom(core.Op):
         return probed(self, xs)
 
     def perform(self, *xs: np.ndarray) -> Any:
-        found = self.run(*xs)
-        if type(found) is np.ndarray and found.base is None and self.outputs == 1:
-            for x in xs:
-                if x is found:
-                    break
-            else:
-                return found  # as nearly always
-        results = tuple([_own(v, xs) for v in _results(self, found)])
-        return results if self.outputs > 1 else results[0]
+        return settled(self, self.run, xs)
 
     def _foreign(self, *xs: Any) -> Call:
         symbol = self.function.symbol or self.function.compiled_symbol(self, xs)
         return Call(symbol, (POINTERS, SIZES), status=True)
-
-
-def _own(y: np.ndarray, xs: tuple[np.ndarray, ...]) -> np.ndarray:
-    """A result in memory of its own, where it may look into an operand."""
-    return y.copy() if y.base is not None or any(y is x for x in xs) else y
 
 
 class CustomFunction:
@@ -401,14 +445,7 @@ class CustomFunction:
                 if type(x) is not Tensor:
                     break
             else:
-                op = self._plain  # at once: it is the same
-                y = apply(op, *xs)
-                if not op.declares or y.array is None:
-                    return y
-                model = None if op.like is None else op.model(xs)
-                if model is not None and y.shape == model.shape and y.dtype == model.dtype:
-                    return y
-                return _declared(op, (y,), xs)[0]
+                return apply(self._plain, *xs)  # at once: it is the same
         unknown = set(keywords) - self._keywords
         if unknown:
             raise TypeError(
