@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import symbolic as T
 from agnesi.ops.base.expand import sum_to
 from agnesi.rewrite import GraphRule, PatternRule, pattern_rule, rules, variables
 from agnesi.testing.check_rule import check_rule
@@ -75,3 +76,16 @@ def test_sums_of_no_elements_are_zero_whatever_their_factors(optimizer):
     found = ag.jit(gradients, optimizer=optimizer)(ag.zeros((0, 4)), ag.ones(4), ag.tensor(np.nan))
     for value, expected in zip(found, (np.zeros((0, 4)), np.zeros(4), np.zeros(4), 1), strict=True):
         np.testing.assert_array_equal(value.numpy(), expected)
+
+
+def test_replacements_whose_type_open_sizes_leave_unknown_are_not_made():
+    y, q = T.fmatrix("y"), T.fscalar("q")
+
+    def loss(y, q):
+        def step(mean, row):  # of a Kalman filter: the rows have one element, which nothing tells
+            error, inverse = row - mean, ag.linalg.inv(ag.exp(q) * ag.eye(1))
+            return mean + inverse @ error, error @ inverse @ error
+        return ag.scan(step, ag.zeros(1), y)[1].sum()
+    rows, slope = ag.tensor([[0.5], [-1.0], [2.0]]), ag.grad(loss, argnums=1)
+    found = ag.function([y, q], T.grad(loss(y, q), q))(rows, ag.tensor(0.3))
+    np.testing.assert_allclose(found, slope(rows, ag.tensor(0.3)).numpy(), rtol=1e-5)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -72,6 +72,10 @@ class Generic(ObjectVariable):
     symbolic bool."""
 
     __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(at(f"an object has attributes when the function is called: write "
+                                f"o.attr({name!r})"), name=name, obj=None)
 
     def attr(self, name: str) -> Generic:
         """An attribute, or one of an attribute (``"a.b"``)."""

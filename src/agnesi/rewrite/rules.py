@@ -282,8 +282,9 @@ class InsideRule(GraphRule):
         )
 
 
-def conformed(new: Node, old: Node, rule: str) -> Node:
-    """The replacement at the type of what it replaces: broadcast if that is all that lacks."""
+def conformed(new: Node, old: Node, rule: str) -> Node | None:
+    """The replacement at the type of what it replaces: broadcast if that is all that lacks; None if
+    sizes that are not known leave open whether it is of that type."""
     if new.dtype != old.dtype:
         raise changed(rule, old, new)
     if new.shape == old.shape or may_agree(new.shape, old.shape):
@@ -292,6 +293,8 @@ def conformed(new: Node, old: Node, rule: str) -> Node:
         fits = shapes.broadcast(new.shape, old.shape) == old.shape
     except ShapeError:
         fits = False
+    if not fits and shapes.fits(new.shape, old.shape):
+        return None
     if not fits:
         raise changed(rule, old, new)
     return Node(BroadcastTo(old.shape), (new,), old.shape, old.dtype, where=old.where)

@@ -40,6 +40,8 @@ def test_attributes_items_calls_and_comparisons_of_objects():
         bool(o)
     with pytest.raises(TypeError, match="cannot be iterated over"):
         list(o)
+    with pytest.raises(AttributeError, match=r"write o\.attr\('scale'\)"):
+        _ = o.scale
 
 
 def test_strings_are_indexed_joined_compared_and_numbered():

@@ -5,6 +5,7 @@ A line is ``call | what it is here``, or ``names : what to use``; operands are n
 """
 
 TENSOR = """
+save : `ag.save(x, path)`, which `ag.load(path)` gives back
 ipu xpu mtia pin_memory share_memory_ record_stream : nothing: there is one device, the CPU
 is_ipu is_maia is_mtia is_pinned is_set_to is_shared is_vulkan is_distributed is_inference is_conj
     is_neg : nothing: `x.device` is always 'cpu'
