@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.shared import Shared
+from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import as_tensor, cast
 
 #: Variables by the node that they stand for: a node has one variable as long as it is in use.
@@ -214,7 +215,12 @@ class Variable:
         raise TypeError(at(f"len() of a symbolic variable: use {self!r}.shape[0]"))
 
     def __getitem__(self, key: Any) -> Any:
-        return wrapped(self._value[bare(key)])
+        x, key = self._value, bare(key)
+        parts = key if isinstance(key, tuple) else (key,)
+        if x.array is not None and not all(
+                p is None or p is Ellipsis or isinstance(p, (int, slice)) for p in parts):
+            x = symbol(graph_node(x))  # a graph tells set_subtensor what is selected of what
+        return wrapped(x[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(at(f"{self!r}[...] = value: a symbolic variable cannot be assigned to; "
