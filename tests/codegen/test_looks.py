@@ -74,6 +74,26 @@ def test_functions_of_triangles_are_left_at_any_column(polls):
 
 
 @pytest.mark.native_plans
+@pytest.mark.parametrize("name", ["products", "sums of open length"])
+def test_what_is_one_unit_or_few_is_left_at_any_look(polls, name, monkeypatch):
+    monkeypatch.setattr(interrupts, "_POLLED_PRODUCT_ELEMENTS", 1)
+    if name == "products":  # of a few units, each with a long sum
+        run, args = ag.jit(ag.matmul), (ag.ones((64, 20_000)), ag.ones((20_000, 64)))
+    else:
+        run, args = ag.jit(lambda x: (x * 2).sum()), (ag.tensor(X),)
+        run(args[0][1:]), run(args[0][2:])
+    polls.calls = 0
+    run(*args)
+    looks = polls.calls
+    assert looks >= 10
+    for last in (1, looks // 2):
+        polls.calls, polls.last = 0, last
+        with pytest.raises(RuntimeError, match="stopped with code 1"):
+            run(*args)
+        assert polls.calls <= last + 4, last
+
+
+@pytest.mark.native_plans
 @pytest.mark.parametrize("name", SHARED)
 def test_what_threads_share_is_left_at_any_look(polls, name, monkeypatch):
     monkeypatch.setattr(shared, "_LOOK_BYTES", 1 << 13)

@@ -14,17 +14,18 @@ from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.opt_level import duration, endless
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.foreign import Call, external
-from agnesi.core.ir.kernels import Contraction, Convolution, Foreign, Kernel, Loop, nested
+from agnesi.core.ir.kernels import Contraction, Foreign, Kernel, Loop, Product, nested
 
 _POLL, _WRITING = (external(f"runtime:{n}") for n in ("poll", "writing_begins"))
 #: Elements that take about a millisecond.
 POLL_ELEMENTS = 1 << 21
 #: Elements of a chunk of a kernel.
 _CHUNK_ELEMENTS = 1 << 21
-#: Elements of a chunk of a product, which packs operands for each of its chunks.
-_PRODUCT_CHUNK_ELEMENTS = 1 << 27
-#: Elements of a chunk of a convolution, which takes several times as long where channels are few.
-_CONVOLUTION_CHUNK_ELEMENTS = 1 << 25
+#: Elements of a product from which it polls between its units, and between blocks of its sums.
+_POLLED_PRODUCT_ELEMENTS = 1 << 24
+#: Elements of a chunk of a convolution, which takes several times as long where channels are few,
+#: and of a product that does not poll by itself.
+_CONTRACTION_CHUNK_ELEMENTS = 1 << 25
 #: Elements of rows below which no function of ours polls.
 _LOOK_ELEMENTS = 1 << 13
 #: Elements between two polls of a loop.
@@ -51,14 +52,17 @@ def turns_between(loop: Loop) -> int:
 
 def chunk(kernel: Kernel, units: Any) -> int:
     """Return the units of a kernel that run between two polls; 0 for all of them."""
-    size = _CHUNK_ELEMENTS
-    if isinstance(kernel, Contraction):
-        convolves = isinstance(kernel, Convolution)
-        size = _CONVOLUTION_CHUNK_ELEMENTS if convolves else _PRODUCT_CHUNK_ELEMENTS
+    size = _CONTRACTION_CHUNK_ELEMENTS if isinstance(kernel, Contraction) else _CHUNK_ELEMENTS
     total, count = guess(duration([kernel])), guess(units)
     if total < 2 * size or count < 2:
         return 0
     return max(1, count * size // total)
+
+
+def polls(product: Product) -> bool:
+    """Whether a product polls by itself; in chunks it would pack its operands for each of them."""
+    total = duration([product])
+    return not isinstance(total, int) or total >= _POLLED_PRODUCT_ELEMENTS
 
 
 def looks(kernel: Kernel) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from agnesi.codegen.interrupts import Pace, chunk, poll
+from agnesi.codegen.interrupts import Pace, chunk, poll, polls
 from agnesi.codegen.kernel_key import structure
 from agnesi.codegen.kernels.library_products import emit_call, plan_call
 from agnesi.codegen.launch import Runner, Step, spot
@@ -201,11 +201,15 @@ class _Program:
         buffers = _places(kernel)
         pointer = self._addresses(b, buffers)
         target = self.module.target
+
+        def left() -> Value:
+            return b.icmp("ne", poll(b, thread), Value("0", "i32"))
+
         spare: Any = 0
         units: Size
         looks = False
         if isinstance(kernel, Product):
-            units = self._product(b, kernel, pointer, begin, end)
+            units, looks = self._product(b, kernel, pointer, begin, end, left)
             spare = _work(kernel) - target.costs.product_multiply_adds
             parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
         elif conv is not None:
@@ -224,14 +228,13 @@ class _Program:
             assert isinstance(kernel, Nest)
             shape = prepare(kernel, target)
             units, parallel, spare = shape.units, shape.parallel, shape.spare
-            looks = emit_nest(
-                b, shape, pointer, begin, end,
-                left=lambda: b.icmp("ne", poll(b, thread), Value("0", "i32")))
+            looks = emit_nest(b, shape, pointer, begin, end, left=left)
             if self._effort.little(shape.work):
                 b.attributes = LIGHT
         b.ret()
         name = self._added(b)
-        if size := chunk(kernel, units):
+        polled = looks and isinstance(kernel, Product)
+        if size := 0 if polled else chunk(kernel, units):
             name, looks = self._in_chunks(name, size), True
         parallel = parallel and target.threads > 1
         return Step(name, units, parallel, buffers, spare=spare, looks=looks)
@@ -248,18 +251,19 @@ class _Program:
         return self._added(b)
 
     def _product(self, b: Builder, kernel: Product, pointer: Callable[[Buffer], Value],
-                 begin: Value, end: Value) -> Size:
-        """Emit the work of a product; in how many units."""
+                 begin: Value, end: Value, left: Callable[[], Value]) -> tuple[Size, bool]:
+        """Emit the work of a product; in how many units, and whether it polls."""
         module = self.module
         call = plan_call(kernel, self.threads)
         if call is not None:
             emit_call(b, call, pointer, begin, end)
-            return call.units
+            return call.units, False
         from agnesi.codegen.kernels.product import emit_product, plan_product
 
         cut = plan_product(kernel, module.target, module.policy)
-        emit_product(b, kernel, cut, pointer, begin, end)
-        return cut.units
+        polled = cut.form != "stream" and polls(kernel)
+        emit_product(b, kernel, cut, pointer, begin, end, left if polled else None)
+        return cut.units, polled
 
     def _addresses(self, b: Builder, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
         """Addresses and sizes, in a function that is given their table first."""

@@ -43,6 +43,7 @@ class CFunction:
         self._bound = cfunction.bind(
             bound.code, made, states=[s.array for s in bound.states], constants=recipe.constants,
             arena_bytes=recipe.arena_bytes, foreign=recipe.foreign,
+            sizes=[d.itemsize * math.prod(shape) for d, shape in self.outputs],
         )
         self.address = self._bound.address
         self.signature = _signature(form, self.inputs, self.outputs)

@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.runtime import entry, machine
+from agnesi.runtime.support import POOLED_BYTES
 
 _IR = {"float64": "double", "float32": "float", "int64": "i64", "int32": "i32"}
 _C: dict[str, Any] = {
     "float64": ctypes.c_double, "float32": ctypes.c_float, "int64": ctypes.c_int64,
     "int32": ctypes.c_int32, "int": ctypes.c_int,
 }
+#: Where new arrays of ours begin, and what code expects that writes large results past the caches.
+_ALIGNED = 64
 _NAN = {"double": "0x7FF8000000000000", "float": "0x7FF8000000000000"}
 
 
@@ -53,12 +56,13 @@ class Bound(NamedTuple):
 
 
 def bind(code: machine.Code, form: Form, *, states: Sequence[np.ndarray],
-         constants: Sequence[np.ndarray], arena_bytes: int,
+         constants: Sequence[np.ndarray], arena_bytes: int, sizes: Sequence[int],
          foreign: Sequence[str] = ()) -> Bound:
-    """The address of a body as a C function; arguments and results are of ``form``."""
+    """The address of a body as a C function; arguments and results are of ``form``, and results
+    of ``sizes`` in bytes."""
     context = entry.context(foreign=foreign)
     fixed = [*states, *constants]
-    wrapper = machine.load(_text(form, len(fixed), arena_bytes))
+    wrapper = machine.load(_text(form, len(fixed), arena_bytes, sizes))
     places = [code.address("body"), ctypes.addressof(context), context.rt[3], context.rt[4],
               *(a.ctypes.data for a in fixed)]
     table = (ctypes.c_void_p * len(places)).from_address(wrapper.address("table"))
@@ -66,7 +70,7 @@ def bind(code: machine.Code, form: Form, *, states: Sequence[np.ndarray],
     return Bound(wrapper.address("call"), (code, wrapper, context, *fixed))
 
 
-def _text(form: Form, fixed: int, arena: int) -> str:
+def _text(form: Form, fixed: int, arena: int, sizes: Sequence[int]) -> str:
     """The wrapper's IR."""
     lines: list[str] = []
     parameters, inputs, outputs = _parameters(form, lines)
@@ -78,26 +82,57 @@ def _text(form: Form, fixed: int, arena: int) -> str:
     for i in range(fixed):
         lines.append(f"  %fixed{i} = load ptr, ptr getelementptr (ptr, ptr @table, i64 {i + 4})")
         buffers.append(f"%fixed{i}")
-    lines.append(f"  %arena = call ptr %alloc(i64 {arena})" if arena else "  %arena = bitcast ptr "
-                 "null to ptr")
-    for i, buffer in enumerate([*buffers, *outputs, "%arena"]):
+    large = [i for i, size in enumerate(sizes) if size >= POOLED_BYTES]
+    rounded = -(-arena // _ALIGNED) * _ALIGNED
+    own = bool(large or arena)
+    lines += _rooms(large, sizes, rounded) if own else ["  %arena = bitcast ptr null to ptr"]
+    placed = [f"%place{i}" if i in large else name for i, name in enumerate(outputs)]
+    for i, buffer in enumerate([*buffers, *placed, "%arena"]):
         lines.append(f"  %at{i} = getelementptr ptr, ptr %bufs, i64 {i}")
         lines.append(f"  store ptr {buffer}, ptr %at{i}")
     lines.append("  %code = call i32 %body(ptr %bufs, ptr %rt)")
-    if arena:
+    lines += [f"  call void @llvm.memcpy.p0.p0.i64(ptr %out{i}, ptr %place{i}, i64 %moved{i}, i1 0)"
+              for i in large]
+    if own:
         lines.append("  call void %free(ptr %arena)")
     kind = "i32" if form.kind == "pointers" else _IR[form.outputs[0]]
+    none = "-1" if form.kind == "pointers" else _NAN.get(kind, "0")
     if form.kind == "pointers":
         lines.append("  ret i32 %code")
     else:
         lines += [
             f"  %value = load {kind}, ptr %out0",
             "  %bad = icmp ne i32 %code, 0",
-            f"  %told = select i1 %bad, {kind} {_NAN.get(kind, '0')}, {kind} %value",
+            f"  %told = select i1 %bad, {kind} {none}, {kind} %value",
             f"  ret {kind} %told",
         ]
-    head = f"@table = global [{fixed + 4} x ptr] zeroinitializer\n\n"
+    if own:
+        lines += ["full:", f"  ret {kind} {none}"]
+    head = (f"@table = global [{fixed + 4} x ptr] zeroinitializer\n"
+            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n\n")
     return head + f"define {kind} @call({parameters}) {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def _rooms(large: Sequence[int], sizes: Sequence[int], arena: int) -> list[str]:
+    """Scratch memory, and behind it room for large results that are not aligned as ours are."""
+    lines, need = [], str(arena)
+    for i in large:
+        lines += [
+            f"  %address{i} = ptrtoint ptr %out{i} to i64",
+            f"  %odd{i} = and i64 %address{i}, {_ALIGNED - 1}",
+            f"  %even{i} = icmp eq i64 %odd{i}, 0",
+            f"  %moved{i} = select i1 %even{i}, i64 0, i64 {sizes[i]}",
+            f"  %room{i} = select i1 %even{i}, i64 0, i64 {-(-sizes[i] // _ALIGNED) * _ALIGNED}",
+            f"  %first{i} = add i64 {need}, 0",
+            f"  %need{i} = add i64 %first{i}, %room{i}",
+        ]
+        need = f"%need{i}"
+    lines += [f"  %arena = call ptr %alloc(i64 {need})", "  %none = icmp eq ptr %arena, null",
+              "  br i1 %none, label %full, label %run", "run:"]
+    for i in large:
+        lines += [f"  %inside{i} = getelementptr i8, ptr %arena, i64 %first{i}",
+                  f"  %place{i} = select i1 %even{i}, ptr %out{i}, ptr %inside{i}"]
+    return lines
 
 
 def _parameters(form: Form, lines: list[str]) -> tuple[str, list[str], list[str]]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.foreign import address
 from agnesi.core.support.dtypes import MAX_INT64
 from agnesi.core.support.record import record
@@ -178,6 +178,7 @@ class _Output(ctypes.Structure):
         ("bytes", ctypes.c_int64),
         ("wrap", ctypes.c_int64),
         ("first_size", ctypes.c_int64),
+        ("pooled", ctypes.c_int64),
     )
 
 
@@ -416,7 +417,10 @@ def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
         shape = () if spec.sizes else out.shape
         size = dtype.itemsize * math.prod(shape)
         dims = c_array(ctypes.c_int64, shape, keep)
-        records.append(_Output(id(dtype), len(out.shape), dims, size, out.wrap, first))
+        # Where sizes are open, code that expects much writes little as much, too: past the caches.
+        large = guess(dtype.itemsize * math.prod(out.shape)) >= support.POOLED_BYTES
+        least = 0 if spec.sizes and large else support.POOLED_BYTES
+        records.append(_Output(id(dtype), len(out.shape), dims, size, out.wrap, first, least))
         keep.append(dtype)
         first += len(out.shape)
     if spec.result == "single" and len(records) != 1:

@@ -63,8 +63,9 @@ def _typical(strides: tuple[Any, Any]) -> tuple[int, int]:
 
 
 def emit_product(b: Builder, product: Product, cut: GemmPlan,
-                 pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
-    """Emit work units [begin, end) of a product into the current function."""
+                 pointer: Callable[[Buffer], Value], begin: Value, end: Value,
+                 left: Callable[[], Value] | None = None) -> None:
+    """Emit work units [begin, end) of a product, which ends where ``left`` tells so."""
     *batches, at_i, at_j = product.axes
     axes = set(product.axes)
     root = Scope(b, pointer, {})
@@ -97,7 +98,7 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
 
     operands = Operands(
         _operand(b, product.a, pointer, "mk", batches),
-        _operand(b, product.b, pointer, "kn", batches), epilogue, call,
+        _operand(b, product.b, pointer, "kn", batches), epilogue, call, left,
     )
     scratch = b.alloca("i8", max(cut.scratch, 64))
     emit_gemm(b, cut, operands, begin, end, scratch)

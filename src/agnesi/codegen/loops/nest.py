@@ -112,7 +112,7 @@ def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], begi
     values = nest._values(shape.stores)
     root.loaded = frozenset(pointer(v.param[0]).ref for v in walk(values) if v.op == "load")
     nest.run(root, begin, end)
-    return nest.note is not None
+    return nest.note is not None or nest.looks
 
 
 class _Nest:
@@ -121,6 +121,8 @@ class _Nest:
         self.shape = shape
         #: Where a look at signals that ends the nest leaves a note.
         self.look = left
+        #: Whether a loop along the lanes looks, too, and between how many points.
+        self.looks, self.points = False, _LOOK_POINTS
         self.note = b.alloca("i8", 1) if self._is_watched() else None
         if self.note:
             b.store(const("i8", 0), self.note)
@@ -180,7 +182,7 @@ class _Nest:
     def _turns_between(self, axis: Axis) -> int:
         """Return the turns of a loop that runs in sequence between two looks for signals."""
         inner = self.shape.axes[self.shape.axes.index(axis) + 1:]
-        return max(1, _LOOK_POINTS // max(1, guess(product([a.extent for a in inner]))))
+        return max(1, self.points // max(1, guess(product([a.extent for a in inner]))))
 
     def _is_long(self, axis: Axis) -> bool:
         """Return whether a loop in sequence looks for signals."""

@@ -13,7 +13,7 @@ from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.loops.evaluate import IDENTITY, Scope
 from agnesi.codegen.loops.horizontal_reduction import low
-from agnesi.core.ir.extents import Extent, least
+from agnesi.core.ir.extents import Extent, guess, least
 from agnesi.core.ir.kernels import walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, divides
 
@@ -64,6 +64,11 @@ class _Turns:
             self.start, self.beyond = (
                 self.b.op("mul", edge, i64(nest.shape.block)) for edge in span)
         self.last = self.b.icmp("sge", self.beyond, self.size)
+        #: How to look for signals in a long loop that is all of a kernel.
+        self.look, self.points = None, nest.points
+        if span is None and not nest.shape.outer and guess(axis.extent) >= self.points:
+            self.look = nest.look
+            nest.looks = nest.look is not None
         #: Whether turns of one register make up the axis, whatever its length is.
         self.whole = divides(narrow, axis.extent)
 
@@ -90,11 +95,21 @@ class _Turns:
         return end if self.beyond is self.size else self.b.intrinsic("smin", self.beyond, end)
 
     def full(self, start: Value, stop: Value, count: int, totals: list[Value]) -> list[Value]:
-        inner = self._inside(start, count)
-        with self.b.loop(start, stop, count, totals) as loop:
-            inner.axes[self.axis] = loop.index
-            loop.carry(*self.body(inner, loop.carried))
-        return loop.results
+        b, inner = self.b, self._inside(start, count)
+
+        def turns(start: Value, stop: Value, totals: list[Value]) -> list[Value]:
+            with b.loop(start, stop, count, totals) as loop:
+                inner.axes[self.axis] = loop.index
+                loop.carry(*self.body(inner, loop.carried))
+            return loop.results
+
+        if self.look is None:
+            return turns(start, stop, totals)
+        with b.loop(start, stop, self.points, totals) as part:
+            end = b.intrinsic("smin", b.add(part.index, i64(self.points)), stop)
+            part.carry(*turns(part.index, end, part.carried))
+            part.until = self.look()
+        return part.results
 
     def masked(self, count: int, totals: list[Value]) -> list[Value]:
         """Emit the masked iteration over the remainder."""

@@ -29,8 +29,9 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 class Buffer:
     """Memory that kernels read and write.
 
-    ``role`` is "argument", "state", "constant", "output", "temporary" or "sum" (the running sum of
-    a matrix product, which has no memory).  The memory plan sets ``slot`` (place in the table of
+    ``role`` is "argument", "state", "constant", "output" (a new array, at a multiple of 64 bytes),
+    "result" (of a body: where its caller says), "temporary" or "sum" (the running sum of a matrix
+    product, which has no memory).  The memory plan sets ``slot`` (place in the table of
     pointers) and ``offset`` (bytes from there); buffers may share memory.
     """
 

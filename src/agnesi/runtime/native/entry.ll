@@ -48,7 +48,8 @@
 %Items = type {ptr, i64, ptr}                     ; list, its items
 %Field = type {i64, ptr}                          ; offset, object
 %Written = type {ptr, i64}                        ; tensor, or null for that of the argument here
-%Output = type {ptr, i64, ptr, i64, i64, i64}     ; descr, nd, dims, bytes, wrap, first of its sizes
+; descr, nd, dims, bytes, wrap, first of its sizes, bytes from which the memory is the pool's
+%Output = type {ptr, i64, ptr, i64, i64, i64, i64}
 %Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
 %Apart = type {i64, i64, i64, ptr}                ; an argument's buffer and bytes, and other memory in order: how many, %Span
 %Span = type {i64, i64}                           ; where memory begins and ends
@@ -132,13 +133,13 @@ done:
   ret ptr %memory
 }
 
-; A new array: small ones as NumPy makes them, large ones in a block of the pool, which the array
-; gives back through the memory handler that it carries.
-define internal ptr @new_array(ptr %descr, i32 %nd, ptr %dims, i64 %bytes) nounwind alwaysinline {
+; A new array: small ones as NumPy makes them, those of at least %pooled bytes in a block of the pool,
+; which the array gives back through the memory handler that it carries.
+define internal ptr @new_array(ptr %descr, i32 %nd, ptr %dims, i64 %bytes, i64 %pooled) nounwind alwaysinline {
 entry:
   %type = call ptr @api_get(i64 2)
   %make = call ptr @api_get(i64 3)
-  %large = icmp uge i64 %bytes, {pooled}
+  %large = icmp uge i64 %bytes, %pooled
   br i1 %large, label %pool, label %plain
 plain:
   call void @incref(ptr %descr)
@@ -956,7 +957,9 @@ measured:
 new:
   %dims = phi ptr [%dims.fixed, %make], [%dims.now, %measured]
   %bytes = phi i64 [%bytes.fixed, %make], [%bytes.now, %measured]
-  %array = call ptr @new_array(ptr %descr, i32 %nd32, ptr %dims, i64 %bytes)
+  %pooled.at = getelementptr %Output, ptr %output, i64 0, i32 6
+  %pooled = load i64, ptr %pooled.at
+  %array = call ptr @new_array(ptr %descr, i32 %nd32, ptr %dims, i64 %bytes, i64 %pooled)
   %bad = icmp eq ptr %array, null
   br i1 %bad, label %done, label %good
 good:
@@ -1671,7 +1674,7 @@ multiply:
   br i1 %over, label %slow, label %test
 make:
   %wide = trunc i64 %nd to i32
-  %array = call ptr @new_array(ptr %descr, i32 %wide, ptr %dims, i64 %bytes)
+  %array = call ptr @new_array(ptr %descr, i32 %wide, ptr %dims, i64 %bytes, i64 {pooled})
   ret ptr %array
 slow:
   %base = call ptr @field(ptr %self, i64 16)

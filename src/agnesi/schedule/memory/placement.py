@@ -140,6 +140,9 @@ def place(program: Program) -> Program:
         while owner in shared:
             owner = shared[owner]
         buffer.slot, buffer.offset = owner.slot, owner.offset
+    for buffer in (*table, *shared) if program.request.inner else ():
+        if buffer.role == "output":
+            buffer.role = "result"
     busy = [kernel for kernel in kernels if not _idle(kernel)]
     if len(busy) < len(kernels):
         spans = _lifetimes(busy, program.dependence.traffic)
@@ -334,6 +337,7 @@ def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: list[Buff
             last == first and overwrites_safely(kernels[first], argument, result)
         )
         if safe:
+            result.role = argument.role  # where that lies, and how it is aligned, is the caller's
             shared[result] = argument
             donated.remove(argument)
             return

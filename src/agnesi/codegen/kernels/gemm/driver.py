@@ -57,4 +57,5 @@ def emit_gemm(
             with b.when(b.icmp("ne", made_for, loop.carried[0])):
                 unit.prepare()
         unit.emit()
+        loop.until = operands.left() if operands.left else None
         loop.carry(made_for)

@@ -34,12 +34,16 @@ class Operand:
 
 @record
 class Operands:
-    """The operands that :func:`emit_gemm` reads, and where the sums go."""
+    """The operands that :func:`emit_gemm` reads, and where the sums go.
+
+    ``left`` writes a look for signals, whether to return: products that take long have some.
+    """
 
     a: Operand
     b: Operand
     epilogue: Epilogue
     call: Call | None = None
+    left: Callable[[], Value] | None = None
 
 
 def direct(
@@ -119,7 +123,7 @@ def transposed(operands: Operands) -> Operands:
         assert inner is not None
         inner(b, batch, j, i, columns, rows)
 
-    ends = (epilogue, call if inner is not None else None)
+    ends = (epilogue, call if inner is not None else None, operands.left)
     return Operands(turned(operands.b), turned(operands.a), *ends)
 
 

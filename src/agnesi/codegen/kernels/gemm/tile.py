@@ -32,6 +32,7 @@ class TileUnit(Unit):
             self.first = b.icmp("eq", loop.index, i64(0))
             self.last = b.icmp("sle", left, i64(plan.k_block))
             self._block(loop.index, b.intrinsic("smin", left, i64(plan.k_block)))
+            loop.until = self.operands.left() if self.operands.left else None
 
     def _block(self, k: Value, count: Value) -> None:
         """Add the products of k .. k+count to all sums of the unit."""
