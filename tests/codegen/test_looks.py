@@ -7,6 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.codegen import interrupts
+from agnesi.codegen.kernels.gemm import tile
 from agnesi.codegen.library.lanes import shared
 from agnesi.codegen.loops import nest
 from agnesi.core.ir.foreign import RESOLVERS
@@ -77,6 +78,7 @@ def test_functions_of_triangles_are_left_at_any_column(polls):
 @pytest.mark.parametrize("name", ["products", "sums of open length"])
 def test_what_is_one_unit_or_few_is_left_at_any_look(polls, name, monkeypatch):
     monkeypatch.setattr(interrupts, "_POLLED_PRODUCT_ELEMENTS", 1)
+    monkeypatch.setattr(tile, "_LONG_MULTIPLY_ADDS", 1)
     if name == "products":  # of a few units, each with a long sum
         run, args = ag.jit(ag.matmul), (ag.ones((64, 20_000)), ag.ones((20_000, 64)))
     else:

@@ -8,8 +8,12 @@ from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_pieces, copy_turne
 from agnesi.codegen.kernels.gemm.unit import Unit
 from agnesi.codegen.kernels.tiling import OpenPanel, Panel
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
-from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.dims import is_static, product
+from agnesi.core.ir.extents import guess
 from agnesi.core.support.record import replace
+
+#: Multiply-adds of a unit, from which it looks for signals: 8 ms.
+_LONG_MULTIPLY_ADDS = 1 << 28
 
 
 class TileUnit(Unit):
@@ -32,7 +36,13 @@ class TileUnit(Unit):
             self.first = b.icmp("eq", loop.index, i64(0))
             self.last = b.icmp("sle", left, i64(plan.k_block))
             self._block(loop.index, b.intrinsic("smin", left, i64(plan.k_block)))
-            loop.until = self.operands.left() if self.operands.left else None
+            if self.operands.left is not None and self._is_long():
+                loop.until = self.operands.left()
+
+    def _is_long(self) -> bool:
+        """Return whether a unit takes so long that it looks for signals between blocks of k."""
+        work = product(self.plan.spec.sizes)
+        return guess(work) >= guess(self.plan.units) * _LONG_MULTIPLY_ADDS
 
     def _block(self, k: Value, count: Value) -> None:
         """Add the products of k .. k+count to all sums of the unit."""
