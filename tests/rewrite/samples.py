@@ -165,10 +165,23 @@ SAMPLES = {
         lambda x, y, c: ag.log(ag.exp(x).mean()), lambda x, y, c: ag.log10(ag.expm1(x)),
         lambda x, y, c: ag.log(ag.exp(x) - ag.exp(y)), lambda x, y, c: ag.log(-ag.expm1(x)),
         lambda x, y, c: ag.log(ag.cosh(x)), lambda x, y, c: ag.log(ag.softmax(x).astype("float32")),
+        lambda x, y, c: ag.log(ag.sinh(x)), lambda x, y, c: ag.log(ag.tanh(x)),
+        lambda x, y, c: ag.log(ag.sinh(x) * -2), lambda x, y, c: ag.log(ag.erf(x)),
+        lambda x, y, c: ag.log((1 - ag.square(ag.tanh(x)))[1:]),
+        lambda x, y, c: ag.log(-(ag.exp(x) - ag.exp(y))),
     ],
+    "log_beside_large": [
+        lambda x, y, c: ag.log1p(ag.cosh(x)), lambda x, y, c: ag.log1p(0.5 * (ag.exp(x) + 1)),
+    ],
+    "root_of_steep": [
+        lambda x, y, c: ag.sqrt(ag.erfc(x)), lambda x, y, c: ag.sqrt(ag.sigmoid(x)),
+    ],
+    "zero_unseen": [lambda x, y, c: ag.exp(x + 0), lambda x, y, c: ag.square(0 + y)],
+    "zero_beside_number": [lambda x, y, c: (x + 0) + 1, lambda x, y, c: 2 - (x + 0)],
     "pair_factors": [
         lambda x, y, c: _softmax(x), lambda x, y, c: y / (1 + ag.exp(x)),
         lambda x, y, c: ag.exp(x) / (1 + ag.exp(x)), lambda x, y, c: ag.exp(-x) * ag.sigmoid(x),
+        lambda x, y, c: ag.cosh(x) / (1 + ag.cosh(x)), lambda x, y, c: ag.exp(x) / ag.exp(y),
     ],
     "distribute": [
         lambda x, y, c: (y / ag.sigmoid(x) + x) * ag.sigmoid(x),

@@ -171,3 +171,11 @@ def strange_cases(rule, var, const):
 @pytest.mark.parametrize("rule", FUNCTIONS, ids=lambda r: r.name)
 def test_function_rule(rule, var, const):
     assert (strange_cases(rule, var, const) > 0) == (rule.name in NEARER)
+
+
+def test_exponentials_keep_the_zero_that_comes_first():
+    """The derivative of exp(ndtri(q)) at 0 is the gradient 0 over the density 0, which is 0."""
+    q = ag.tensor(np.array([0.0, 0.25, 1.0]))
+    for function in (ag.exp, ag.erf, ag.special.ndtr, lambda y: ag.exp(-y)):
+        slopes = ag.grad(lambda q, f=function: f(ag.special.ndtri(q) * 0.5).sum())
+        np.testing.assert_allclose(ag.jit(slopes)(q), slopes(q), rtol=1e-9)

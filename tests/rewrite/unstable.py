@@ -131,6 +131,44 @@ UNSTABLE = {
     "sqrt(x**2 + 1)": (lambda m, x: m.sqrt(x ** 2 + 1), (0.5, 1e200)),
     "x / sqrt(x**2 + 1)": (lambda m, x: x / m.sqrt(x ** 2 + 1), (0.5, 1e200)),
     "(1 + 1 / x)**x": (lambda m, x: (1 + 1 / x) ** x, (3.0, 1e9)),
+    "log(1 - tanh(x)**2)": (
+        lambda m, x: m.log(1 - m.tanh(x) ** 2), (-300.0, -30.0, 1e-8, 0.7, 30.0, 300.0)),
+    "log(1 - tanh(x))": (lambda m, x: m.log(1 - m.tanh(x)), (-2.0, 1e-8, 0.7, 30.0, 300.0)),
+    "log(1 + tanh(x))": (lambda m, x: m.log(1 + m.tanh(x)), (-300.0, -30.0, 1e-8, 0.7)),
+    "log(tanh(x) / 2)": (lambda m, x: m.log(m.tanh(x) * 0.5), (1e-8, 0.7, 25.0)),
+    "log(sinh(x))": (lambda m, x: m.log(m.sinh(x)), (1e-8, 0.7, 30.0, 1000.0)),
+    "log(exp(x) - exp(-x))": (
+        lambda m, x: m.log(m.exp(x) - m.exp(-x)), (1e-8, 0.7, 30.0, 1000.0)),
+    "log(-(exp(x) - exp(-x)))": (
+        lambda m, x: m.log(-(m.exp(x) - m.exp(-x))), (-1e-8, -0.7, -30.0, -1000.0)),
+    "log(erf(x))": (lambda m, x: m.log(m.erf(x)), (1e-8, 0.3, 0.7, 6.0)),
+    "log(1 + cosh(x))": (lambda m, x: m.log(1 + m.cosh(x)), (-1000.0, 1e-8, 0.7, 1000.0)),
+    "log(1 + (1 + exp(x)) / 2)": (
+        lambda m, x: m.log(1 + 0.5 * (1 + m.exp(x))), (-40.0, 0.7, 1000.0)),
+    "log(1 - exp(x)**2)": (lambda m, x: m.log(1 - m.exp(x) ** 2), (-40.0, -0.7, -1e-8)),
+    "cosh(x) / (1 + cosh(x))": (
+        lambda m, x: m.cosh(x) / (1 + m.cosh(x)), (-900.0, 1e-8, 0.7, 900.0)),
+    "sqrt(1 - tanh(x)**2)": (
+        lambda m, x: m.sqrt(1 - m.tanh(x) ** 2), (-600.0, 1e-8, 0.7, 30.0, 600.0)),
+    "sqrt(sigmoid(x))": (lambda m, x: m.sqrt(m.sigmoid(x)), (-900.0, -1e-8, 0.7, 30.0)),
+    "sqrt(erfc(x))": (lambda m, x: m.sqrt(m.erfc(x)), (-0.7, 1e-8, 0.7, 30.0)),
+    "1 + tanh(x)": (lambda m, x: 1 + m.tanh(x), (-300.0, -30.0, 0.7)),
+    "-1 - tanh(x)": (lambda m, x: -m.tanh(x) - 1, (-300.0, -30.0, 0.7)),
+    "x (1 + tanh(x)) / 2": (lambda m, x: 0.5 * x * (1 + m.tanh(x)), (-300.0, -30.0, 0.7)),
+    "erfc(x) - 1": (lambda m, x: m.erfc(x) - 1, (-0.7, 1e-20, 0.7)),
+    "1 - cosh(x)**2": (lambda m, x: 1 - m.cosh(x) ** 2, (1e-8, 0.7, 300.0)),
+    "1 - erf(x)**2": (lambda m, x: 1 - m.erf(x) ** 2, (-6.0, 0.7, 6.0)),
+    "1 - sigmoid(x)**2": (lambda m, x: 1 - m.sigmoid(x) ** 2, (0.7, 6.0, 30.0)),
+    "1 + (exp(x) - 1)": (lambda m, x: 1 + (m.exp(x) - 1), (-30.0, 0.7)),
+    "1 / (cosh(x) - 1)": (lambda m, x: 1 / (m.cosh(x) - 1), (1e-8, 0.7, 1000.0)),
+    "exp(-x) log(1 + exp(x))": (
+        lambda m, x: m.exp(-x) * m.log(1 + m.exp(x)), (-1000.0, -0.7, 300.0)),
+    "log(1 + sinh(x))": (lambda m, x: m.log(1 + m.sinh(x)), (1e-8, 0.7, 1000.0)),
+    "sqrt(1 - sigmoid(x)**2)": (
+        lambda m, x: m.sqrt(1 - m.sigmoid(x) ** 2), (0.7, 30.0, 1000.0)),
+    "log(1 - sqrt(sigmoid(x)))": (
+        lambda m, x: m.log(1 - m.sqrt(m.sigmoid(x))), (-30.0, 0.7, 1000.0)),
+    "exp(tanh(x))": (lambda m, x: m.exp(m.tanh(x)), (0.7, 30.0)),
 }
 
 #: Those that stay off by more than 4 ulp times the condition, in the value or the derivative: there
@@ -139,6 +177,8 @@ EXCEPTIONS = {
     "(exp(x) - 1) / x", "log(exp(x) / x)", "exp(x**2) erfc(x)", "1 / sqrt(x) - 1 / sqrt(x + 1)",
     "log(1 + x**2), large", "(1 - cos(x)) / x**2", "sin(x + 1e-8) - sin(x)",
     "x - sin(x)", "1 / x - 1 / tan(x)", "1 / x - 1 / (exp(x) - 1)", "log(1 + x) - x",
-    "log(x) / (x - 1)", "exp(2x) - exp(x)", "sinh(x) / sinh(x + 1)", "log(tanh(x))",
+    "log(x) / (x - 1)", "exp(2x) - exp(x)", "sinh(x) / sinh(x + 1)",
     "1 - tanh(x)**2", "sqrt(x**2 + 1)", "x / sqrt(x**2 + 1)", "(1 + 1 / x)**x",
+    "1 / (cosh(x) - 1)", "exp(-x) log(1 + exp(x))", "log(1 + sinh(x))", "sqrt(1 - sigmoid(x)**2)",
+    "log(1 - sqrt(sigmoid(x)))", "exp(tanh(x))",
 }

@@ -19,6 +19,11 @@ UNSTABLE = frozenset("exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr ac
 #: Those of which differences lose digits.
 CANCELLING = frozenset("tanh sqrt reciprocal square power cos tan atan".split())
 
+#: Those to which people add 1.
+_BESIDE_ONE = frozenset(("tanh", "erf"))
+#: Those of which people take roots where they vanish.
+_STEEP = UNSTABLE | {"sigmoid", "subtract"}
+
 
 def stable_roots(roots: Iterable[Node], order: Sequence[Node],
                  ends: Callable[[], Iterable[Node]]) -> dict[Node, Node]:
@@ -53,6 +58,9 @@ def _may_be_unstable(node: Node) -> bool:
     name = node.op.name
     if name == "subtract":
         return any(map(_may_cancel, node.inputs))
+    if name in ("add", "sqrt"):
+        known = {n.op.name for n in node.inputs if n.op is not None}
+        return not known.isdisjoint(_BESIDE_ONE if name == "add" else _STEEP)
     return name in UNSTABLE
 
 
@@ -60,4 +68,6 @@ def _may_cancel(node: Node) -> bool:
     op = node.op
     if op is None:
         return False
+    if op.name == "negative":
+        return _may_cancel(node.inputs[0])
     return op.name in CANCELLING or (op.name == "divide" and node.inputs[0].op is None)

@@ -18,6 +18,7 @@ _FILES = {
     "arrays.reductions": (_FIRST,),
     "algebra.stable": (_STABLE,),
     "algebra.cancellations": (_STABLE,),
+    "algebra.complements": (_STABLE,),
     "algebra.logarithms": (_STABLE,),
     "algebra.quotients": (_FIRST, _STABLE),
     "algebra.specialize": (_LAST,),

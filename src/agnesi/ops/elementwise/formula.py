@@ -234,12 +234,12 @@ def value_of(formula: Formula) -> Numeric:
     return function
 
 
-def code_of(formula: Formula) -> Callable[..., loops.Expr]:
-    """A formula in the loop language, in double precision."""
+def code_of(formula: Formula, double: bool = True) -> Callable[..., loops.Expr]:
+    """A formula in the loop language, in double precision or its operands'."""
 
     def expand(*xs: loops.Expr) -> loops.Expr:
-        wide = (Scalar(loops.cast(x, "float64")) for x in xs)
-        return loops.cast(formula(_SCALARS, *wide).value, xs[-1].dtype)
+        given = (Scalar(loops.cast(x, "float64") if double else x) for x in xs)
+        return loops.cast(formula(_SCALARS, *given).value, xs[-1].dtype)
 
     return expand
 
@@ -258,12 +258,12 @@ def _mended(function: Numeric, value: Numeric, limit: float) -> Numeric:
 
 
 def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, *,
-        scipy: str = "", above: float = -np.inf) -> Elementwise:
+        scipy: str = "", above: float = -np.inf, double: bool = True) -> Elementwise:
     """A row of real functions with generated code.
 
     ``home`` is the module that makes it.  ``scipy`` names SciPy's function, if it has one, which
     then computes eager values, in functions of one operand only those greater than ``above``, since
-    it loses digits below.
+    it loses digits below.  Generated code computes in ``double`` precision, or the operands'.
     """
     value = value_of(formula)
     if scipy:
@@ -273,7 +273,8 @@ def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, 
     else:
         def function(*xs: np.ndarray) -> np.ndarray:
             return value(*xs).astype(xs[-1].dtype, copy=False)
-    return Elementwise(name, function, rules, kinds="f", expand=code_of(formula), home=home)
+    return Elementwise(name, function, rules, kinds="f", expand=code_of(formula, double),
+                       home=home)
 
 
 def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:

@@ -21,9 +21,10 @@ _LN2 = math.log(2)
 
 def _log_cosh(m: Any, x: Any) -> Any:
     size = m.abs(x)
-    half = m.sinh(0.5 * m.minimum(size, 2.0))
-    near = m.log1p(2.0 * half * half)
-    return m.where(size < 2.0, near, size + (m.log1p(m.exp(-2.0 * size)) - _LN2))
+    near = size < 0.7
+    t = m.tanh(size)
+    rest = m.log1p(m.where(near, -t * t, m.exp(-2.0 * size)))
+    return m.where(near, -0.5 * rest, rest + (size - _LN2))
 
 
 def _log_one_minus_exp(m: Any, x: Any) -> Any:
@@ -43,7 +44,7 @@ def _slope(x: Tensor) -> Tensor:
     return reciprocal(erfcx(x)) * (-2 / math.sqrt(math.pi))
 
 
-LOG_COSH = row("log_cosh", _log_cosh, (lambda g, x: g * tanh(x),), __name__)
+LOG_COSH = row("log_cosh", _log_cosh, (lambda g, x: g * tanh(x),), __name__, double=False)
 LOG_ONE_MINUS_EXP = row(
     "log_one_minus_exp", _log_one_minus_exp, (lambda g, x: -safe_divide(g, expm1(-x)),), __name__
 )

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import number
-from agnesi.ops.base.select import where
+from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.elementwise.explog import log, log1p, log10, logaddexp, softplus
 from agnesi.ops.neural.softmax import LogSoftmax, LogSumExp
 from agnesi.ops.special.normal import log_ndtr
+from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cosh, log_erfc, log_one_minus_exp
 from agnesi.rewrite.intervals import at_least, interval, keeps_sign_of_zero
 from agnesi.rewrite.pattern import scalar
@@ -25,6 +26,8 @@ from agnesi.rewrite.rules import Book
 BOOK = Book()
 rewriter = BOOK.rewriter
 _MAX_DEPTH = 8
+#: Odd functions whose logarithms are known.
+_ODD = frozenset(("sinh", "tanh", "erf"))
 Made = Callable[[Node, int, bool], "Tensor | None"]
 _LEAVES: dict[str, Callable[[Tensor], Tensor]] = {
     "exp": lambda x: x, "sigmoid": lambda x: -softplus(-x), "cosh": log_cosh,
@@ -108,6 +111,14 @@ def _added(node: Node, depth: int, term: bool) -> Tensor | None:
 
 
 def _product(node: Node, depth: int, term: bool) -> Tensor | None:
+    for one, other in (node.inputs, node.inputs[::-1]):
+        value = scalar(one)
+        if value is None or other.op is None or other.op.name not in _ODD:
+            continue
+        if value < 0:
+            other = graph_node(apply(other.op, -symbol(other.inputs[0])))
+        found = log_of(other, depth, term)
+        return None if found is None else found + number(math.log(abs(value)), node.dtype)
     logs = _pair(node.inputs, depth, term, factors=True)
     return None if logs is None else logs[0] + logs[1]
 
@@ -143,6 +154,8 @@ def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
         return None
     if scalar(a) == 0 and b.op is not None and b.op.name == "expm1":
         return log_one_minus_exp(symbol(b.inputs[0]))
+    if scalar(a) == 1 and b.op is not None and b.op.name == "square":
+        return log1p(-symbol(b))
     above, below = log_of(a, depth), log_of(b, depth)
     if above is None or below is None:
         return None
@@ -150,10 +163,38 @@ def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
 
 
 def _negated(node: Node, depth: int, term: bool) -> Tensor | None:
+    """log(-x), where the sign goes inside."""
     (x,) = node.inputs
-    if term or x.op is None or x.op.name != "expm1":
-        return None
-    return log_one_minus_exp(symbol(x.inputs[0]))
+    name = "" if x.op is None else x.op.name
+    inside: Tensor | None = None
+    if name == "expm1":
+        return None if term else log_one_minus_exp(symbol(x.inputs[0]))
+    if name == "subtract":
+        inside = symbol(x.inputs[1]) - symbol(x.inputs[0])
+    elif name in _ODD:
+        inside = apply(x.op, -symbol(x.inputs[0]))
+    elif name in ("add", "multiply"):
+        for one, other in (x.inputs, x.inputs[::-1]):
+            value = scalar(one)
+            if value is not None and (name == "multiply" or value == 0):
+                inside = symbol(other) * -float(value) if value else -symbol(other)
+    return None if inside is None else log_of(graph_node(inside), depth, term)
+
+
+def _of_sinh(node: Node, depth: int, term: bool) -> Tensor | None:
+    x = symbol(node.inputs[0])
+    return None if term else x + (log_one_minus_exp(x * -2) - math.log(2))
+
+
+def _of_tanh(node: Node, depth: int, term: bool) -> Tensor | None:
+    x = symbol(node.inputs[0])
+    return None if term else log_one_minus_exp(x * -2) - softplus(x * -2)
+
+
+def _of_erf(node: Node, depth: int, term: bool) -> Tensor | None:
+    x = symbol(node.inputs[0])
+    return None if term else where(
+        x > 0.5, log1p(-erfc(maximum(x, 0.5))), log(minimum(erf(x), 0.6)))
 
 
 def _less_one(node: Node, depth: int, term: bool) -> Tensor | None:
@@ -168,7 +209,18 @@ _COMPOSED: dict[str, Made] = {
     "square": _scaled(2.0, even=True), "abs": _scaled(1.0, even=True), "sqrt": _scaled(0.5),
     "prod": _multiplied,
     "subtract": _difference, "negative": _negated, "expm1": _less_one,
+    "sinh": _of_sinh, "tanh": _of_tanh, "erf": _of_erf,
 }
+
+
+@rewriter("stabilize", ops=["log1p"], tags=("softplus",))
+def log_beside_large(node: Node) -> Tensor | None:
+    """log(1 + x) of what may overflow."""
+    (x,) = node.inputs
+    if x.op is None or interval(x).high < math.inf:
+        return None
+    found = log_of(x, term=True)
+    return None if found is None else softplus(found)
 
 
 @rewriter("stabilize", ops=[log, "log2", log10], tags=("softmax", "softplus"))

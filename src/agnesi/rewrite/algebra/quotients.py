@@ -21,10 +21,12 @@ from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.base.convert import number
+from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import exp, sigmoid
 from agnesi.rewrite.algebra.exponentials import divided, exponential_terms, ratio
+from agnesi.rewrite.algebra.logarithms import log_of
 from agnesi.rewrite.algebra.softmaxes import normaliser_of, softmax_of, squeezed
-from agnesi.rewrite.intervals import needs, never_zero, sources
+from agnesi.rewrite.intervals import interval, needs, never_zero, sources
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 
@@ -266,6 +268,9 @@ def _pair_sums(product: Product) -> bool:
     for n in product.above():
         for d in product.below():
             found = ratio(n, d)
+            if found is None and _is_next(d, n):
+                log = log_of(n, term=True)
+                found = None if log is None else sigmoid(log)
             if found is not None:
                 product.remove(n, True)
                 product.remove(d, False)
@@ -273,6 +278,13 @@ def _pair_sums(product: Product) -> bool:
                 changed = True
                 break
     return changed
+
+
+def _is_next(node: Node, other: Node) -> bool:
+    """Return whether a node is 1 + another one that may overflow."""
+    if not _named(node, "add") or other not in node.inputs or interval(other).high < math.inf:
+        return False
+    return scalar(node.inputs[node.inputs[0] is other]) == 1
 
 
 def _pair_exponential(product: Product, e: Node) -> bool:
@@ -300,7 +312,8 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
     for n in product.below():
         side = product.then if n in product.then.below or e in product.then.above else product.first
         if _named(n, "exp") and n.shape == e.shape and n is not e:
-            side.above.append(graph_node(exp(symbol(x) - symbol(n.inputs[0]))))
+            first = [x] if n in product.then.below and e in product.first.above else []
+            side.above.append(_power(symbol(x) - symbol(n.inputs[0]), first))
         elif (terms := exponential_terms(n)) is not None and n.shape == e.shape:
             side.below.append(graph_node(divided(terms, x, e)))
         else:
@@ -310,12 +323,21 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
         return True
     for n in product.above():
         if _named(n, "exp") and n is not e and n.shape == e.shape:
-            side = product.then if {n, e} & set(product.then.above) else product.first
+            then = {n, e} & set(product.then.above)
+            side = product.then if then else product.first
             product.remove(e, True)
             product.remove(n, True)
-            side.above.append(graph_node(exp(symbol(x) + symbol(n.inputs[0]))))
+            first = [k.inputs[0] for k in {n, e} - then] if then else []
+            side.above.append(_power(symbol(x) + symbol(n.inputs[0]), first))
             return True
     return False
+
+
+def _power(exponent: Tensor, first: Iterable[Node]) -> Node:
+    """An exponential, which is zero where one of those is that come first."""
+    for x in first:
+        exponent = where(symbol(x) == -math.inf, -math.inf, exponent)
+    return graph_node(exp(exponent))
 
 
 def logistic(node: Node) -> Node | None:

@@ -1,0 +1,103 @@
+"""What is left of 1 where something near 1 is taken from it, as people compose it.
+
+``1 - sigmoid(x)**2`` is ``sigmoid(-x) * (1 + sigmoid(x))``, and ``log(1 - tanh(x)**2)``, the
+change of volume of a squashed normal, ``-2 * log(cosh(x))``.
+"""
+
+from __future__ import annotations
+
+from agnesi.core.dispatch import apply
+from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import add, reciprocal, sqrt, square, subtract
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, sigmoid
+from agnesi.ops.elementwise.hyperbolic import cosh, sinh, tanh
+from agnesi.ops.special.normal import ndtr
+from agnesi.ops.special.special import erf, erfc
+from agnesi.ops.special.tails import log_cosh, log_one_minus_exp
+from agnesi.rewrite.algebra.logarithms import log_of
+from agnesi.rewrite.intervals import far_from_zero
+from agnesi.rewrite.pattern import scalar, variables
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+x = variables("x")
+_STAGE = "stabilize"
+#: Functions that do not see the sign of a zero.
+_BLIND = ("exp", "exp2", "cosh", "cos", "square", "abs", "sigmoid", "softplus", "erfc", "ndtr")
+#: Those that vanish or overflow before their square roots do.
+_STEEP = frozenset(("exp", "exp2", "sigmoid", "erfc", "ndtr"))
+
+
+def _real(x: Node) -> bool:
+    return x.dtype.kind == "f"
+
+
+def _double(x: Node) -> bool:
+    """Return whether an exponential takes no longer than tanh."""
+    return x.dtype.kind == "f" and x.dtype.itemsize == 8
+
+
+def _rule(pattern: object, replacement: object, name: str, when: object = _real) -> None:
+    BOOK.rule(pattern, replacement, name=name, stage=_STAGE, when=when)  # type: ignore[arg-type]
+
+
+# -- logarithms -------------------------------------------------------------------------------
+_rule(log1p(-exp(x)), log_one_minus_exp(x), "log1p_of_minus_exp")
+_rule(log1p(-square(tanh(x))), -2 * log_cosh(x), "log_of_squashed")
+_rule(log(2 * sigmoid(x)), log1p(tanh(x * 0.5)) + 0, "log_of_two_sigmoids")
+_rule(log1p(tanh(x)), where(x > 0, log1p(maximum(tanh(x), 0)), x - log_cosh(x)), "log1p_of_tanh")
+_rule(log1p(-tanh(x)), where(x < 0, log1p(maximum(-tanh(x), 0)), -x - log_cosh(x)),
+      "log1p_of_minus_tanh")
+
+# -- differences and their roots --------------------------------------------------------------
+_rule(1 + tanh(x), 2 * sigmoid(2 * x), "one_plus_tanh", _double)
+_rule(tanh(x) - 1, 0 - 2 * sigmoid(-2 * x), "tanh_minus_one")
+_rule(-tanh(x) - 1, 0 - 2 * sigmoid(2 * x), "minus_tanh_minus_one")
+_rule(erfc(x) - 1, 0 - erf(x), "erfc_minus_one")
+_rule(1 - square(cosh(x)), 0 - square(sinh(x)), "one_minus_square_cosh")
+_rule(square(cosh(x)) - 1, square(sinh(x)), "square_cosh_minus_one")
+_rule(1 - square(exp(x)), 0 - expm1(2 * x), "one_minus_square_exp")
+_rule(square(exp(x)) - 1, expm1(2 * x) + 0, "square_exp_minus_one")
+_rule(1 - square(sigmoid(x)), sigmoid(-x) * (1 + sigmoid(x)), "one_minus_square_sigmoid")
+_rule(1 - square(ndtr(x)), ndtr(-x) * (1 + ndtr(x)), "one_minus_square_ndtr")
+_rule(1 - square(erf(x)), erfc(x) * erfc(-x), "one_minus_square_erf")
+_rule(1 - square(erfc(x)), erf(x) * (1 + erfc(x)) + 0, "one_minus_square_erfc")
+_rule(sqrt(1 - square(tanh(x))), reciprocal(cosh(x)), "root_of_squashed")
+
+
+@BOOK.rewriter(_STAGE, ops=[sqrt], operands=sorted(_STEEP))
+def root_of_steep(node: Node) -> Tensor | None:
+    """The square root of what vanishes or overflows before its root does."""
+    found = log_of(node.inputs[0])
+    return None if found is None else exp(found * 0.5)
+
+
+@BOOK.rewriter(_STAGE, ops=_BLIND, operands=["add"])
+def zero_unseen(node: Node) -> Tensor | None:
+    """A zero that was added for the sign of another zero goes where nobody sees it."""
+    bare = _bare(node.inputs[0])
+    return None if bare is None else apply(node.op, bare)
+
+
+@BOOK.rewriter(_STAGE, ops=[add, subtract], operands=["add"])
+def zero_beside_number(node: Node) -> Tensor | None:
+    """A zero that was added for the sign of another zero goes beside what is never zero."""
+    first, second = node.inputs
+    for one, other in ((first, second), (second, first)):
+        bare = _bare(one) if far_from_zero(other) else None
+        if bare is not None:
+            pair = [bare if n is one else symbol(n) for n in node.inputs]
+            return apply(node.op, *pair)
+    return None
+
+
+def _bare(node: Node) -> Tensor | None:
+    """``x`` if the node is ``x + 0``."""
+    if node.op is None or node.op.name != "add":
+        return None
+    for zero, other in (node.inputs, node.inputs[::-1]):
+        if scalar(zero) == 0 and (other.shape, other.dtype) == (node.shape, node.dtype):
+            return symbol(other)
+    return None
