@@ -340,3 +340,26 @@ def test_streams_in_pytensors_words():
     assert (f()[1] != b).all()
     s.seed(3)
     np.testing.assert_array_equal(f()[1], b)
+
+
+def test_shapes_are_vectors_as_results_and_whole_numbers_have_derivatives_of_zero():
+    x, m = T.dvector("x"), T.dmatrix("m")
+    assert value(x.shape, over=[x], x=[1, 2]).tolist() == [2]
+    whole, rows = value([m.shape, theano.clone(m.shape[0])], over=[m], m=A[0])
+    assert whole.tolist() == [3, 4] and rows == 3
+    assert value(T.grad(T.argmax(x), x), over=[x], x=[1, 2]).tolist() == [0, 0]
+    with pytest.raises(theano.gradient.DisconnectedInputError, match="does not depend on m"):
+        T.grad(T.sum(x > 0), m)
+
+
+def test_constants_indexed_by_tensors_have_a_place_to_be_set():
+    steps, _ = theano.scan(lambda i, row: T.inc_subtensor(row[i], 2.0), sequences=T.arange(3),
+                           outputs_info=T.zeros(3))
+    assert steps[-1].eval().tolist() == [2, 2, 2]
+    assert T.set_subtensor(T.zeros(3)[T.arange(2)], 1.0).eval().tolist() == [1, 1, 0]
+
+
+def test_functions_of_variables_are_vectorized():
+    x, y = T.dmatrix("x"), T.dvector("y")
+    dots = T.vectorize(lambda a, b: (a * b).sum(), signature="(n),(n)->()")
+    np.testing.assert_allclose(value(dots(x, y), over=[x, y], x=A[0], y=A[0, 0]), A[0] @ A[0, 0])

@@ -43,7 +43,8 @@ CHANGES = {
     "tile": (lambda t, x, n: t.tile(x, n), [(A[:2], 3), (A[:2], 0)]),
     "tiles": (lambda t, x, n: t.tile(x, (n, 2)), [(A[:2], 3)]),
     "repeat": (lambda t, x, n: t.repeat(x, n), [(A[:2], 3)]),
-    "repeats": (lambda t, x, counts: t.repeat(x, counts), [(A[:3], np.int32([2, 0, 1]))]),
+    "repeats": (lambda t, x, counts: t.repeat(x, counts), [
+        (A[:3], np.int32([2, 0, 1])), (A[:3], np.int32([2]))]),
     "roll": (lambda t, x, n: t.roll(x, n), [(A[:4], 1), (A[:4], -5)]),
     "parts": (lambda t, x, n: t.concatenate([x[n:], x[:n]]), [(A, 3), (A, 0)]),
     "stack": (lambda t, x, n: t.stack([x[:n], x[:n] * 2]), [(A, 3)]),

@@ -23,7 +23,7 @@ from agnesi.compat.theano.sparse_variable import (
     values_of,
 )
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
-from agnesi.compat.theano.variable import SharedVariable, Variable, bare, wrapped
+from agnesi.compat.theano.variable import SharedVariable, Sizes, Variable, bare, wrapped
 from agnesi.compiler.cloning import clone as our_clone
 from agnesi.compiler.function import function as compiled
 from agnesi.compiler.inputs import In as OurIn
@@ -340,7 +340,7 @@ class _Outputs:
 
     def __init__(self, given: Any) -> None:
         #: The variables as the user gave them: None, one, a list or a dict.
-        self.given = given
+        self.given = given = given.vector() if isinstance(given, Sizes) else given
         if isinstance(given, Mapping):
             self._leaves = list(given.values())
         else:
@@ -474,4 +474,6 @@ def clone(output: Any, replace: Pairs = None, strict: bool = True,
     """The same expressions over other variables."""
     swaps = {_target(a): _given(a, b, "clone: replace would")
              for a, b in _pairs(replace, "clone: replacements")}
-    return wrapped(our_clone(bare(output), swaps))
+    values = [as_tensor(as_tensor_variable(x)._value)
+              for x in (output if isinstance(output, (list, tuple)) else [output])]
+    return wrapped(our_clone(values if isinstance(output, (list, tuple)) else values[0], swaps))

@@ -18,6 +18,8 @@ def safe_asarray(a: Any, dtype: Any,
 
 
 _asarray = safe_asarray
+#: PyTensor's names of how many bits an int has.
+LOCAL_BITWIDTH = PYTHON_INT_BITWIDTH = 64
 
 
 def dump(obj: Any, file_handler: BinaryIO, protocol: int = pickle.DEFAULT_PROTOCOL) -> None:

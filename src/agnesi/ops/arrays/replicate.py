@@ -274,8 +274,8 @@ def _origins(repeats: Tensor, n: Any) -> Tensor:
     """Of each element of a result the one that it repeats, for counts that only the run knows."""
     if repeats.ndim != 1 or repeats.dtype.kind not in "iu":
         raise TypeError(f"repeats must be integers for each element, not {typed(repeats)}")
-    ends = cumsum(cast(broadcast_to(repeats, (n,)), dtypes.int64), 0)
-    total = size_of(sum_(cast(repeats, dtypes.int64)), "the sum of repeats")
+    counts = cast(broadcast_to(repeats, (n,)), dtypes.int64)
+    ends, total = cumsum(counts, 0), size_of(sum_(counts), "the sum of repeats")
     return searchsorted(ends, made(Arange(0, 1, total, dtypes.int64), total), side="right")
 
 

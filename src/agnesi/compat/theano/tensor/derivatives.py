@@ -11,9 +11,12 @@ import agnesi
 from agnesi.api import functions as F
 from agnesi.api import symbolic
 from agnesi.api.sparse.tensors import SparseTensor
+from agnesi.compat.theano.config import config
 from agnesi.compat.theano.sparse_variable import SparseVariable
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Constant, Variable, bare, floats, lifted, wrapped
+from agnesi.core.dispatch import current
+from agnesi.core.ir.node import toposort
 from agnesi.core.support.errors import GradientError, at
 from agnesi.ops.base.convert import as_tensor
 
@@ -84,6 +87,8 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
     """
     if cost is not None and cost.ndim:
         raise TypeError(at(f"grad: cost must be a scalar, not {cost.type}; sum it up"))
+    if cost is not None and not known_grads and cost.dtype.startswith(("int", "uint", "bool")):
+        return _of_steps(cost, wrt, disconnected_inputs)
     if known_grads:
         cost = _with_known(cost, known_grads)
     rules: dict[str, Literal["error", "zero"]] = {
@@ -111,6 +116,17 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
         found = [x.with_data(g) if isinstance(x, SparseTensor) else g
                  for x, g in zip(targets, found, strict=True)]
     return wrapped(found)
+
+
+def _of_steps(cost: Any, wrt: Any, disconnected_inputs: str) -> Any:
+    """The derivative of whole numbers, which is zero wherever there is one."""
+    if isinstance(wrt, (list, tuple)):
+        return [_of_steps(cost, x, disconnected_inputs) for x in wrt]
+    if disconnected_inputs == "raise" and current(bare(wrt)) not in toposort([current(bare(cost))]):
+        raise DisconnectedInputError(at(f"grad: the cost does not depend on {wrt!r}, {wrt.type}; "
+                                        "disconnected_inputs='ignore' gives zeros"))
+    floating = wrt.dtype if wrt.dtype.startswith(("float", "complex")) else config.floatX
+    return lifted(F.zeros_like)(wrt, dtype=floating)
 
 
 def _derived(cost: Any, data: Any, rule: Literal["error", "zero"], held: Sequence[Any],

@@ -112,6 +112,11 @@ def log1mexp(x: Any) -> Variable:
     return wrapped(F.log(-F.expm1(x)))
 
 
+def vectorize(func: Any, signature: str | None = None) -> Any:
+    """A function of variables, for those with more axes in front, which broadcast."""
+    return lifted(F.vectorize(lambda *xs: bare(func(*wrapped(xs))), signature=signature))
+
+
 def isinf(x: Any) -> Variable:
     """Return whether elements are infinite."""
     return lifted(F.isinf)(x)
