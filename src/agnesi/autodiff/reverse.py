@@ -19,7 +19,7 @@ from agnesi.core.op import explain, typed
 from agnesi.core.public import keyworded, renamed
 from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import earlier
-from agnesi.core.support.config import MODE, STATE, switched
+from agnesi.core.support.config import LENT, MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
     MissingRuleError,
@@ -123,13 +123,13 @@ def backprop(
     if not is_tracing() and all([
             n.serial < 0 and (type(g) is not Tensor or g.array is not None)
             for n, g in seeds.items()]):
-        return _backprop(seeds, wrt, constants, sparse)
+        return _backprop(seeds, wrt, constants, sparse, True)
     with no_gc(), switched(line=STATE.line or user_where()):
-        return _backprop(seeds, wrt, constants, sparse)
+        return _backprop(seeds, wrt, constants, sparse, False)
 
 
 def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
-              constants: Collection[Node], sparse: bool) -> dict[Node, Tensor]:
+              constants: Collection[Node], sparse: bool, eager: bool) -> dict[Node, Tensor]:
     order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
     goals = None if wrt is None else set(wrt)
     better = stable_roots(
@@ -137,6 +137,24 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
     if better:
         seeds = _moved(seeds, better)
         order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
+    if eager and not constants and COO not in map(type, seeds.values()):
+        found = LENT.taped(order, seeds, wrt)
+        if found is not None:
+            return found
+    results = swept(order, seeds, goals, constants, sparse, _pullback)
+    if is_tracing():
+        current_trace().derived(
+            g.values() if isinstance(g, COO) else g for g in results.values())
+        for owner in [o for o in map(_owner, results) if o is not None]:
+            HOOKED.compile(owner)
+    return results
+
+
+def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection[Node] | None,
+          constants: Collection[Node], sparse: bool,
+          pull: Callable[[Node, Any], Sequence[Any]]) -> dict[Node, Tensor]:
+    """Cotangents of goals, or of leaves and retained nodes, where ``pull`` gives those of an
+    operation's inputs; ``order`` is what gradients flow through, inputs first."""
     allowed = set(order)
     grads: dict[Node, Any] = dict(seeds)
     results: dict[Node, Tensor] = {}
@@ -164,18 +182,13 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
         if line is not None:  # where a gradient checks indices, errors tell the operation's line
             indexed = any([n.dtype.kind in "iu" for n in node.inputs])
             mode.line = node.where or line if indexed else line
-        for source, part in zip(node.inputs, _pullback(node, g), strict=True):
+        for source, part in zip(node.inputs, pull(node, g), strict=True):
             if part is not None and source in allowed:
                 if type(part) is Unknown:
                     raise part.error
                 before = grads.get(source)
                 grads[source] = part if before is None else before + part
     mode.line = line
-    if is_tracing():
-        current_trace().derived(
-            g.values() if isinstance(g, COO) else g for g in results.values())
-        for owner in [o for o in map(_owner, results) if o is not None]:
-            HOOKED.compile(owner)
     return results
 
 

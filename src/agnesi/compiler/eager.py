@@ -23,6 +23,9 @@ _COMPILE_MULTIPLY_ADDS = 300_000_000
 #: Multiply-adds that NumPy does in about the time of a call.
 _CALL_MULTIPLY_ADDS = 100_000
 _MAX_FUNCTIONS = 512
+#: Backward passes of which none is compiled.
+_FIRST_PASSES = 20
+_passes = 0
 
 _spent: dict[Any, int] = {}
 _functions: dict[Any, Callable[..., np.ndarray]] = {}
@@ -141,12 +144,21 @@ def _regions(function: Callable[..., Any]) -> Callable[..., Any]:
     return Regions(function)
 
 
+def _taped(order: Any, seeds: Any, wrt: Any) -> Any:
+    """Compiled backward passes; the first programs that are run need no code for them."""
+    global _passes
+    _passes += 1
+    if _passes > _FIRST_PASSES:
+        LENT.taped = import_module("agnesi.compiler.tapes").taped
+    return None
+
+
 def lend() -> None:
     """Register the compiler's functions with the operations that use them."""
     LENT.run, LENT.each, LENT.native = run, each, native
     LENT.compiles, LENT.execute = compiles, _execute
     LENT.sort = sorting.sort
     LENT.stable = _stable
-    LENT.regions = _regions
+    LENT.regions, LENT.taped = _regions, _taped
     register()
     _lend_library()

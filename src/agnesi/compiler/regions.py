@@ -137,6 +137,7 @@ class Region:
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], recording: bool,
                  tree: Tree | None, places: tuple[int, ...] | None) -> None:
+        self.token = object()  # by which it is known without being kept
         args = _tensors(leaves, places)
         with witnessed(), switched(symbolic=False), body_trace(recording) as trace:
             variables = [_variable(trace, x) for x in args]
@@ -224,7 +225,7 @@ class Outer:
 
 
 def _bare(x: Tensor) -> Tensor:
-    return wrap(x.array) if x._requires_grad else x
+    return wrap(x.array) if x._requires_grad and x.array is not None else x
 
 
 class _Backward:
@@ -315,22 +316,46 @@ class RegionCall(Op):
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         back: Any = self.region.backward
-        gs = [g] if self.outputs == 1 else list(g)
-        seeds = [zeros(s, dtype=d) if c is None else c
-                 for c, (s, d), seeded in zip(gs, self.region.types, back.seeded, strict=True)
-                 if seeded]
-        for t in (*(self.args[i] for i in back.needed), *back.outer.tensors):
-            if t._version is not None and t._version[0] > self.serial:
-                raise overwritten(current(t))
+        if not self.is_fresh():
+            late = [t for t in self._read() if t._version and t._version[0] > self.serial]
+            raise overwritten(current(late[0]))
+        if not MODE.get().recording:
+            back.outer.fit()
+            return self.pulled(g, [*self.saved, *[_bare(self.args[i]) for i in back.needed],
+                                   *back.outer.bare])
         args = list(self.args)
         for i, x in zip(back.places, xs, strict=False):
             args[i] = x
-        if MODE.get().recording:
-            found = self._recorded(back, args, seeds)
-        else:
-            back.outer.fit()
-            found = back.pull(*self.saved, *[_bare(args[i]) for i in back.needed],
-                              *map(_bare, seeds), *back.outer.bare)
+        return self._parts(self._recorded(back, args, self._seeds(g)))
+
+    def held(self) -> list[Tensor]:
+        """What the gradients are computed from besides cotangents."""
+        return [*self.saved, *self._read()]
+
+    def _read(self) -> list[Tensor]:
+        back: Any = self.region.backward
+        return [*[self.args[i] for i in back.needed], *back.outer.tensors]
+
+    def is_fresh(self) -> bool:
+        """Return whether nothing that they are computed from was changed since the call."""
+        serial = self.serial
+        return all([t._version is None or t._version[0] <= serial for t in self._read()])
+
+    def pulled(self, g: Any, held: Sequence[Any]) -> tuple[Any, ...]:
+        """The gradients, computed from such values."""
+        back: Any = self.region.backward
+        place = len(self.saved) + len(back.needed)
+        return self._parts(back.pull(*held[:place], *map(_bare, self._seeds(g)), *held[place:]))
+
+    def _seeds(self, g: Any) -> list[Tensor]:
+        back: Any = self.region.backward
+        gs = [g] if self.outputs == 1 else list(g)
+        return [zeros(s, dtype=d) if c is None else c
+                for c, (s, d), seeded in zip(gs, self.region.types, back.seeded, strict=True)
+                if seeded]
+
+    def _parts(self, found: Sequence[Tensor]) -> tuple[Any, ...]:
+        back: Any = self.region.backward
         parts = iter(found)
         return tuple([next(parts) if there else None for there in back.given])
 

@@ -38,6 +38,9 @@ class Lent:
     #: A function whose calls ``(args, keywords)`` are compiled where that pays.
     regions: Callable[[Callable[..., Any]], Callable[..., Any]] = staticmethod(
         lambda function: lambda args, keywords: function(*args, **keywords))
+    #: The cotangents of a backward pass over eager records from compiled code, or None:
+    #: ``taped(order, seeds, wrt)``.
+    taped: Callable[..., dict[Any, Any] | None] = staticmethod(lambda order, seeds, wrt: None)
     #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``,
     #: and of values the first and the last place that are wanted.
     sort: Callable[..., np.ndarray | None] = staticmethod(lambda *args: None)
