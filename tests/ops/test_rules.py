@@ -9,11 +9,11 @@ import pytest
 
 import agnesi as ag
 import agnesi.nn
-from agnesi.core.dispatch import Item
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir import loops
 from agnesi.core.ir.node import Node
+from agnesi.core.op import Item
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import symbol, wrap
 from agnesi.ops.base.elementwise import TABLE, call

@@ -14,10 +14,10 @@ from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close, close_all
 from agnesi.autodiff.recording import Identity, SetValue
-from agnesi.core.dispatch import Item, current, graph_node, symbolic
+from agnesi.core.dispatch import current, graph_node, symbolic
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import EXPLAINED, Op, in_user_code, located
+from agnesi.core.op import EXPLAINED, Item, Op, in_user_code, located
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.tracing import is_tracing, within
 from agnesi.core.tensor import Tensor, symbol, wrap

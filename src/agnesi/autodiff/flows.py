@@ -7,8 +7,9 @@ from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push
-from agnesi.core.dispatch import Item, current
+from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import Item
 from agnesi.core.tensor import Tensor
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.branch import Cond

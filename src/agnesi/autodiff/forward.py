@@ -9,9 +9,9 @@ from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, missing_rule, read_by_rules, seed
 from agnesi.autodiff.rules import cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
-from agnesi.core.dispatch import Item, current
+from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import typed
+from agnesi.core.op import Item, typed
 from agnesi.core.public import higher
 from agnesi.core.shapes import fits
 from agnesi.core.support.config import STATE, switched

@@ -12,11 +12,11 @@ from contextlib import nullcontext
 from typing import Any
 
 from agnesi.autodiff.bodies import is_cut
-from agnesi.core.dispatch import Item, apply, apply_many
+from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.ir.dims import Dim, Size, combine
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import typed
+from agnesi.core.op import Item, typed
 from agnesi.core.substitution import open_sizes, size_with, unify
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import DTypeError, ShapeError, at

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.core.dispatch import Item
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import Item
 
 
 def _is_cheap(node: Node) -> bool:

@@ -13,9 +13,9 @@ from agnesi.autodiff.pullbacks import pulled
 from agnesi.autodiff.recording import ALIAS, STOP, alias, detach, enable_grad, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
-from agnesi.core.dispatch import Item, current, item_of
+from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import explain, typed
+from agnesi.core.op import Item, explain, item_of, typed
 from agnesi.core.public import keyworded, renamed
 from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import earlier

@@ -20,9 +20,9 @@ from agnesi.autodiff.flows import seeds_of
 from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop, overwritten
 from agnesi.compiler.jit import jit
-from agnesi.core.dispatch import Item, assign, current, record, record_many
+from agnesi.core.dispatch import assign, current, record, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
-from agnesi.core.op import Op
+from agnesi.core.op import Item, Op
 from agnesi.core.support.config import LENT, MODE, config, settled, switched, witnessed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten

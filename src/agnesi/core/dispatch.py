@@ -34,7 +34,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.ir.node import Node, next_serial
-from agnesi.core.op import EXPLAINED, Op, explain, typed
+from agnesi.core.op import EXPLAINED, Op, explain, item_of, typed
+from agnesi.core.shapes import MOST_AXES, check_axes
 from agnesi.core.storage.leaves import COPY, node_of
 from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
 from agnesi.core.storage.views import (
@@ -53,7 +54,6 @@ from agnesi.core.support.errors import (
     MET,
     THEIRS,
     GradientError,
-    ShapeError,
     TraceError,
     at,
     ours,
@@ -66,8 +66,6 @@ _new_node = Node.__new__
 _getframe = sys._getframe
 _ndarray = np.ndarray
 _asarray = np.asarray
-#: Axes that an array may have, which is NumPy's limit.
-MOST_AXES = 64
 
 
 def apply(op: Op, *xs: Tensor) -> Tensor:
@@ -344,13 +342,6 @@ def _checked_types(op: Op, xs: Any) -> Any:
     return types
 
 
-def check_axes(shape: Sequence[Any]) -> None:
-    """Refuse a result with more axes than arrays may have."""
-    if len(shape) > MOST_AXES:
-        raise ShapeError(
-            f"the result would have {len(shape)} axes, and an array has {MOST_AXES} at most")
-
-
 def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> Node:
     """A node whose type is known."""
     several = op.outputs > 1
@@ -383,38 +374,6 @@ def graph_node(x: Tensor) -> Node:
     if MODE.get().examples is not None and x.array is not None:
         MODE.get().examples.meet(node, x)
     return node
-
-
-class Item(Op):
-    """One result of an operation that has several."""
-
-    name = "item"
-    traits = frozenset(("cheap",))
-    keep_inputs = ()
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-    def label(self) -> str:
-        return f"item[{self.index}]"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Item) and self.index == other.index
-
-    def __hash__(self) -> int:
-        return hash(("item", self.index))
-
-    def infer(self, x: Any) -> Any:
-        return x.outputs[self.index]
-
-
-def item_of(parent: Node, index: int) -> Node:
-    """The node of one result of an operation that has several."""
-    shape, dtype = parent.outputs[index]
-    return Node(
-        Item(index), (parent,), shape, dtype, where=parent.where,
-        requires_grad=parent.requires_grad and dtype.kind in "fcV",
-    )
 
 
 # -- in place -------------------------------------------------------------------------------

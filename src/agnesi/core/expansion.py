@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from agnesi.core.dispatch import Item, graph_node
+from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, Interner
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import explain
+from agnesi.core.op import Item, explain
 from agnesi.core.substitution import copied
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.record import replace

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dispatch import Item
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.node import Node
-from agnesi.core.op import EXPLAINED, check_result, explain
+from agnesi.core.op import EXPLAINED, Item, check_result, explain
 from agnesi.core.support.errors import MissingInputError
 
 #: Told about every node and its value as it is computed, inputs and constants included.

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, location, user_where
 from agnesi.core.support.errors import typed as typed
@@ -198,6 +199,38 @@ class Op:
 
     def __repr__(self) -> str:
         return self.label()
+
+
+class Item(Op):
+    """One result of an operation that has several."""
+
+    name = "item"
+    traits = frozenset(("cheap",))
+    keep_inputs = ()
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def label(self) -> str:
+        return f"item[{self.index}]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Item) and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash(("item", self.index))
+
+    def infer(self, x: Any) -> Any:
+        return x.outputs[self.index]
+
+
+def item_of(parent: Node, index: int) -> Node:
+    """The node of one result of an operation that has several."""
+    shape, dtype = parent.outputs[index]
+    return Node(
+        Item(index), (parent,), shape, dtype, where=parent.where,
+        requires_grad=parent.requires_grad and dtype.kind in "fcV",
+    )
 
 
 def separate(found: Any, outputs: int) -> Sequence[Any]:

@@ -9,6 +9,9 @@ from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, product
 from agnesi.core.support.errors import ShapeError
 
+#: Axes that an array may have, which is NumPy's limit.
+MOST_AXES = 64
+
 
 class Typed(NamedTuple):
     """An operand of which nothing but the type is known."""
@@ -96,3 +99,10 @@ def reduced(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
 def count(shape: Shape, axes: Sequence[int]) -> Size:
     """Number of elements along ``axes``."""
     return product([shape[a] for a in axes])
+
+
+def check_axes(shape: Sequence[Any]) -> None:
+    """Refuse a result with more axes than arrays may have."""
+    if len(shape) > MOST_AXES:
+        raise ShapeError(
+            f"the result would have {len(shape)} axes, and an array has {MOST_AXES} at most")

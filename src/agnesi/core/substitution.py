@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
-from agnesi.core.dispatch import Item
 from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, next_serial, toposort
-from agnesi.core.op import Op, explain, name_at, typed
+from agnesi.core.op import Item, Op, explain, name_at, typed
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import symbol
 

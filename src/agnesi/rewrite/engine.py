@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from agnesi.core.dispatch import Item
 from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
 from agnesi.core.graph import FunctionGraph, Interner, constant_value
 from agnesi.core.ir.node import Node
+from agnesi.core.op import Item
 from agnesi.core.substitution import copied
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import warn

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dispatch import item_of
 from agnesi.core.expansion import Simpler
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import item_of
 from agnesi.core.substitution import copied
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.ops.control.body import Body

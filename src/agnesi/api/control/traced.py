@@ -27,11 +27,11 @@ from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_
 from agnesi.autodiff.flows import flowing_results
 from agnesi.autodiff.recording import enable_grad
 from agnesi.compiler.tracing.dead_checks import checked, keep_body_checks, note_body_checks
-from agnesi.core.dispatch import Item, current, graph_node
+from agnesi.core.dispatch import current, graph_node
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import typed
+from agnesi.core.op import Item, typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched, witnessed

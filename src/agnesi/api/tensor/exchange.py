@@ -11,8 +11,8 @@ from agnesi.api.tensor import bfloats
 from agnesi.api.tensor.host import exported
 from agnesi.core import devices
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dispatch import MOST_AXES
 from agnesi.core.public import DEVICE, explain_errors, on_host
+from agnesi.core.shapes import MOST_AXES
 from agnesi.core.storage.placed import place_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import PACKAGE, at

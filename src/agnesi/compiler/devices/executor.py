@@ -12,10 +12,10 @@ from agnesi.compiler.compilation.compiled import Compiled, Settings
 from agnesi.compiler.tracing.closing import closed
 from agnesi.compiler.tracing.trace import Trace, stand_in, tracing
 from agnesi.core.backend import BACKENDS, Storage
-from agnesi.core.dispatch import current, item_of, node_of_type
+from agnesi.core.dispatch import current, node_of_type
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node, next_serial
-from agnesi.core.op import Op, typed
+from agnesi.core.op import Op, item_of, typed
 from agnesi.core.storage.placed import PlacedTensor, moved, place_of
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import DeviceError, at, call_user

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.binding.call_adapter import MISSED
-from agnesi.core.dispatch import Item
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.node import Node
-from agnesi.core.op import typed
+from agnesi.core.op import Item, typed
 from agnesi.core.support.dtypes import real_of
 from agnesi.core.support.errors import at, warn
 from agnesi.core.support.tree import flatten

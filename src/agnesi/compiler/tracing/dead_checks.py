@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recompute import After
-from agnesi.core.dispatch import Item, apply, assign, current
+from agnesi.core.dispatch import apply, assign, current
 from agnesi.core.expansion import decomposed
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import Item
 from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.tensor import Tensor, symbol

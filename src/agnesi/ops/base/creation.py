@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.dispatch import apply, check_axes, graph_node, make_node, symbolic
+from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, is_static
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.shapes import check_axes
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dispatch import Item, current
+from agnesi.core.dispatch import current
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.interpret import Runner
 from agnesi.core.ir.node import Node
+from agnesi.core.op import Item
 from agnesi.core.shapes import fits
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import typed

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.dispatch import Item
 from agnesi.core.graph import constant, constant_value
 from agnesi.core.ir.costs import HEAVY
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.ir.node import Node
+from agnesi.core.op import Item
 from agnesi.core.support.dtypes import real_of
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor, symbol

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agnesi.core.dispatch import Item
 from agnesi.core.graph import FunctionGraph, Interner, constant_value
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Op
+from agnesi.core.op import Item, Op
 from agnesi.core.tensor import symbol
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.branch import Cond

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.dispatch import Item, apply, graph_node
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph, Interner
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.node import Node
+from agnesi.core.op import Item
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.arith import add, subtract
 from agnesi.ops.base.convert import number

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.dispatch import Item, apply, graph_node, make_node
+from agnesi.core.dispatch import apply, graph_node, make_node
 from agnesi.core.graph import FunctionGraph, Interner, constant, constant_value
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import Item
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.expand import BroadcastTo
 from agnesi.ops.base.movement import reshape

@@ -33,7 +33,7 @@ def _table(*rows: str) -> dict[str, tuple[str, str]]:
 #: Operations by the names that files have.
 OPERATIONS = _table(
     "base.elementwise Elementwise",
-    ".core.dispatch Item",
+    ".core.op Item",
     ".core.storage.leaves Copy",
     ".autodiff.opgraph GraphOp",
     "arrays.replicate Unfold",

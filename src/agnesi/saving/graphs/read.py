@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.shared import Shared, variable_over
-from agnesi.core.dispatch import Item
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.node import Node
+from agnesi.core.op import Item
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import symbol, wrap
 from agnesi.core.valuedims import ValueDim
