@@ -13,7 +13,7 @@ from agnesi.core.ir.kernels import Kernel, Store, walk
 from agnesi.core.ir.loops import Affine, Expr, Substitution, atom_of
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
-from agnesi.schedule.complexmath import COMPLEX, REAL, Pair, Real
+from agnesi.schedule.complexmath import COMPLEX, REAL, Pair
 from agnesi.schedule.program import Program
 
 #: Operations on elements whose result at a place is what a real operation gives for each part, and
@@ -70,7 +70,7 @@ class _Parts(Substitution):
     def __call__(self, value: Expr) -> Expr:
         if value.dtype.startswith("complex"):
             re, im = self.pair(value)
-            return loops.make("complex", (re.e, im.e), value.dtype)
+            return loops.make("complex", (re, im), value.dtype)
         found = self._done.get(value)
         if found is None:
             found = self._done[value] = self._real(value)
@@ -82,9 +82,9 @@ class _Parts(Substitution):
         pairs = [self.pair(a) for a in value.args]
         if value.op == "cast":
             if value.dtype == "bool":
-                return (pairs[0][0].ne(0) | pairs[0][1].ne(0)).e
-            return loops.cast(pairs[0][0].e, value.dtype)
-        return REAL[value.op](*pairs).e
+                return pairs[0][0].ne(0) | pairs[0][1].ne(0)
+            return loops.cast(pairs[0][0], value.dtype)
+        return REAL[value.op](*pairs)
 
     def pair(self, value: Expr) -> Pair:
         """The parts of a complex value, or of a real one beside it."""
@@ -97,25 +97,24 @@ class _Parts(Substitution):
         part = dtypes.real_of(dtypes.as_dtype(value.dtype)).name
         if value.op == "load":
             read = loops.load(value.param[0], value.dtype, self.index(value.param[1]))
-            re, im = (Real(loops.make(name, (read,), part)) for name in ("real", "imag"))
+            re, im = (loops.make(name, (read,), part) for name in ("real", "imag"))
             return re, im
         if value.op == "complex":
-            return Real(self(value.args[0])), Real(self(value.args[1]))
+            return self(value.args[0]), self(value.args[1])
         if value.op == "cast":
             return self._cast(value.args[0], part)
         if value.op == "where":
             condition = self(value.args[0])
             a, b = map(self.pair, value.args[1:])
-            return (Real(loops.where(condition, a[0].e, b[0].e)),
-                    Real(loops.where(condition, a[1].e, b[1].e)))
+            return loops.where(condition, a[0], b[0]), loops.where(condition, a[1], b[1])
         if value.op == "reduce":
             re, im = self.pair(value.args[0])
-            return (Real(loops.make("reduce", (re.e,), part, value.param, value.free)),
-                    Real(loops.make("reduce", (im.e,), part, value.param, value.free)))
+            return (loops.make("reduce", (re,), part, value.param, value.free),
+                    loops.make("reduce", (im,), part, value.param, value.free))
         return COMPLEX[value.op](*map(self.pair, value.args))
 
     def _cast(self, value: Expr, part: str) -> Pair:
         if not value.dtype.startswith("complex"):
-            return Real(loops.cast(self(value), part)), Real(loops.const(0.0, part))
+            return loops.cast(self(value), part), loops.const(0.0, part)
         re, im = self.pair(value)
-        return Real(loops.cast(re.e, part)), Real(loops.cast(im.e, part))
+        return loops.cast(re, part), loops.cast(im, part)

@@ -39,11 +39,7 @@ def in_turns(root: Node, buffer: Buffer, part: Turns) -> Nest:
     alone = {a for i in place if len(i.terms) == 1 for a in i.terms}
     ordered = {a for a in axes if a.extent != 1 and (a not in alone or a.slot in part.order)}
     # An axis that no place depends on writes one place again and again: let the place name it.
-    zero = loops.const(0, "int64")
-    pin = Affine(0, {
-        loops.call("multiply", loops.index(Affine(0, {a: 1})), zero): 1
-        for a in axes if a in ordered - offset.free
-    })
+    pin = Affine(0, {loops.index(a.index) * 0: 1 for a in axes if a in ordered - offset.free})
 
     def element(i: At) -> Expr:
         return loops.load(buffer, root.dtype.name, buffer.place(i) + pin)

@@ -83,8 +83,15 @@ def fresh_axes(extents: Sequence[int], taken: Iterable[Axis]) -> tuple[Axis, ...
     return tuple([fresh_axis(n, around, _FIRST_FRESH_SLOT + i) for i, n in enumerate(extents)])
 
 
+def _operator(name: str, *, swapped: bool = False) -> Callable[[Any, Any], Expr]:
+    return (lambda a, b: call(name, b, a)) if swapped else (lambda a, b: call(name, a, b))
+
+
 class Expr:
     """A scalar value: operation name, arguments, dtype name, parameter, free axes.
+
+    Python's operators make expressions, as :func:`call` does; ``&``, ``|`` and ``~`` are logical.
+    Only ``==`` asks for identity: the operations are ``eq`` and ``ne``.
 
     ``buffers`` are those it loads from, set by the first call of ``kernels.buffers_of``;
     ``loads`` and ``reduces`` are true if it contains a load, a reduction.
@@ -100,6 +107,25 @@ class Expr:
     buffers: dict[Any, None] | None
     loads: bool
     reduces: bool
+
+    __array_ufunc__ = None  # NumPy's numbers leave their operators to these
+    __add__, __radd__ = _operator("add"), _operator("add", swapped=True)
+    __sub__, __rsub__ = _operator("subtract"), _operator("subtract", swapped=True)
+    __mul__, __rmul__ = _operator("multiply"), _operator("multiply", swapped=True)
+    __truediv__, __rtruediv__ = _operator("divide"), _operator("divide", swapped=True)
+    __lt__, __le__ = _operator("less"), _operator("less_equal")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __and__, __or__ = _operator("logical_and"), _operator("logical_or")
+    eq, ne = _operator("equal"), _operator("not_equal")
+
+    def __neg__(self) -> Expr:
+        return call("negative", self)
+
+    def __abs__(self) -> Expr:
+        return call("abs", self)
+
+    def __invert__(self) -> Expr:
+        return call("logical_not", self)
 
     def __repr__(self) -> str:
         if self.op == "load":
@@ -300,8 +326,21 @@ class _Bits(float):
         return hash(self.hex())
 
 
-def call(name: str, *args: Expr) -> Expr:
-    """A scalar operation by its name in the elementwise table; operands share one dtype."""
+def alike(name: str, args: Sequence[Any]) -> tuple[Expr, ...]:
+    """Operands in which a number is a constant of the dtype of the first expression; of float64
+    where all are numbers.  A condition does not count."""
+    dtypes = [a.dtype for a in args[name == "where":] if type(a) is Expr]
+    return tuple([a if type(a) is Expr else const(a, dtypes[0] if dtypes else "float64")
+                  for a in args])
+
+
+def call(name: str, *args: Any) -> Expr:
+    """A scalar operation by its name in the elementwise table; operands share one dtype, which
+    numbers take."""
+    for a in args:
+        if type(a) is not Expr:
+            args = alike(name, args)
+            break
     dtype = (args[1] if name == "where" else args[0]).dtype
     name = _LOGICAL.get(name, name) if dtype == "bool" else name
     if dtype.startswith("complex") and name in _PARTS:
@@ -309,7 +348,7 @@ def call(name: str, *args: Expr) -> Expr:
     return make(name, args, "bool" if name in BOOL_RESULTS else dtype)
 
 
-def where(condition: Expr, a: Expr, b: Expr) -> Expr:
+def where(condition: Expr, a: Any, b: Any) -> Expr:
     """``a`` where the condition holds, else ``b``."""
     return call("where", condition, a, b)
 

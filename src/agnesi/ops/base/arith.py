@@ -34,8 +34,7 @@ def _zero_wins(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
 
 def _guarded(name: str) -> Callable[..., loops.Expr]:
     def expand(g: loops.Expr, by: loops.Expr) -> loops.Expr:
-        zero = loops.const(0, g.dtype)
-        return loops.where(loops.call("equal", g, zero), zero, loops.call(name, g, by))
+        return loops.where(g.eq(0), 0, loops.call(name, g, by))
 
     return expand
 

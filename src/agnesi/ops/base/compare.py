@@ -62,10 +62,7 @@ def _on_truth(name: str) -> Callable[..., loops.Expr]:
     """Logic in the loop language knows bools only: other numbers are true where they are not 0."""
 
     def expand(*values: loops.Expr) -> loops.Expr:
-        return loops.call(name, *[
-            v if v.dtype == "bool" else loops.call("not_equal", v, loops.const(0, v.dtype))
-            for v in values
-        ])
+        return loops.call(name, *[v if v.dtype == "bool" else v.ne(0) for v in values])
 
     return expand
 

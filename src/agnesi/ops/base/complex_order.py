@@ -75,11 +75,11 @@ class OrderKey(Op):
     def key(self, z: Expr) -> Expr:
         """The key of a complex expression."""
         bits = 64 if z.dtype == "complex128" else 32
-        (a, no_a), (b, no_b) = (_Integer.of(loops.call(name, z)) for name in ("real", "imag"))
-        first, second = self._keys(a, b, no_a, no_b, bits, _Integer.where)
+        (a, no_a), (b, no_b) = (_expression(loops.call(name, z)) for name in ("real", "imag"))
+        first, second = self._keys(a, b, no_a, no_b, bits, loops.where)
         if bits == 32:
-            return (first * (1 << 32) + second).e
-        return second.e if self.second else first.e
+            return first * (1 << 32) + second
+        return second if self.second else first
 
 
 def _number(x: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,42 +88,11 @@ def _number(x: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
     return np.where(raw < 0, -(1 << (bits - 1)) - raw, raw), np.isnan(x)
 
 
-class _Integer:
-    """A whole number or a condition of the loop language, with the operators that keys need."""
-
-    __slots__ = ("e",)
-
-    def __init__(self, e: Expr) -> None:
-        self.e = e
-
-    @classmethod
-    def of(cls, x: Expr) -> tuple[_Integer, _Integer]:
-        """The same as :func:`_number`."""
-        raw = loops.cast(loops.bits(x), "int64")
-        least = loops.const(-(1 << (31 if x.dtype == "float32" else 63)), "int64")
-        negative = loops.call("less", raw, loops.const(0, "int64"))
-        number = loops.where(negative, loops.call("subtract", least, raw), raw)
-        return cls(number), cls(loops.call("isnan", x))
-
-    @classmethod
-    def where(cls, condition: _Integer, a: _Integer, b: _Integer) -> _Integer:
-        return cls(loops.where(condition.e, a.e, b.e))
-
-    def _with(self, name: str, other: Any) -> _Integer:
-        e = other.e if isinstance(other, _Integer) else loops.const(other, "int64")
-        return _Integer(loops.call(name, self.e, e))
-
-    def __neg__(self) -> _Integer:
-        return _Integer(loops.call("negative", self.e))
-
-    def __add__(self, other: Any) -> _Integer:
-        return self._with("add", other)
-
-    def __mul__(self, other: Any) -> _Integer:
-        return self._with("multiply", other)
-
-    def __or__(self, other: _Integer) -> _Integer:
-        return self._with("logical_or", other)
+def _expression(x: Expr) -> tuple[Expr, Expr]:
+    """The same of expressions."""
+    raw = loops.cast(loops.bits(x), "int64")
+    least = -(1 << (31 if x.dtype == "float32" else 63))
+    return loops.where(raw < 0, least - raw, raw), loops.call("isnan", x)
 
 
 def _ops(dtype: Any, way: Way) -> list[OrderKey]:

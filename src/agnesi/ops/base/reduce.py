@@ -159,16 +159,12 @@ class Reduce(Op):
                 full.insert(axis, loops.Affine())
         read = x
         if self.kind.startswith("logical") and x.dtype != "bool":
-            read = loops.Read(x.shape, "bool", lambda i: _truth(x(*i)))
+            read = loops.Read(x.shape, "bool", lambda i: x(*i).ne(0))
         narrow = x.dtype in ("float16", "bfloat16") and self.kind in ("add", "multiply")
         if narrow:
             read = loops.Read(x.shape, "float32", lambda i: loops.cast(x(*i), "float32"))
         result = lower_reduce(self.kind, tuple(full), self.axes, read)
         return loops.cast(result, x.dtype) if narrow else result
-
-
-def _truth(value: Any) -> Any:
-    return loops.call("not_equal", value, loops.const(0, value.dtype))
 
 
 @functools.lru_cache(maxsize=4096)

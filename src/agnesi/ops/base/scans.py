@@ -120,7 +120,7 @@ class CumSum(Scan, LinearOp):
     def parts(self, x: Any) -> list[Any]:
         return self.in_turns(
             x.shape, lambda at: x(*at),
-            lambda own, at: loops.call("add", own(*self.stepped(at, -1)), x(*at)),
+            lambda own, at: own(*self.stepped(at, -1)) + x(*at),
         )
 
 
@@ -201,7 +201,7 @@ class Recurrence(Scan):
         def later(own: Any, at: Any) -> Any:
             before = self.stepped(at, -1)
             factor = a(*before) if self.lagged else a(*at)
-            return loops.call("add", loops.call("multiply", factor, own(*before)), b(*at))
+            return factor * own(*before) + b(*at)
 
         return self.in_turns(b.shape, lambda at: b(*at), later)
 
@@ -269,7 +269,7 @@ class CumProd(Scan):
     def parts(self, x: Any) -> list[Any]:
         def later(own: Any, at: Any) -> Any:
             before = self.stepped(at, -1)
-            return loops.call("multiply", own(*before), x(*before) if self.exclusive else x(*at))
+            return own(*before) * (x(*before) if self.exclusive else x(*at))
 
         one = loops.const(1, x.dtype)
         return self.in_turns(

@@ -212,7 +212,7 @@ _ZEROS = _Zeros()
 
 RELU = Elementwise(
     "relu", lambda x: np.maximum(x, _ZEROS[x.dtype]), (lambda g, y: where(y > 0, g, 0),),
-    kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
+    kinds="iuf", expand=lambda x: loops.call("maximum", x, 0),
     writer=_write_relu,
 )
 
@@ -327,16 +327,15 @@ def _nextafter(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _next(a: Expr, b: Expr) -> Expr:
     """The number whose bits, counted from zero, are one more or one less."""
-    zero = loops.const(0.0, a.dtype)
-    up = loops.call("equal", loops.call("less", a, b), loops.call("less", zero, a))
+    up = (a < b).eq(a > 0)
     here = loops.bits(a)
-    one, less = (loops.const(k, here.dtype) for k in (1, -1))
-    beside = loops.bits(loops.call("add", here, loops.where(up, one, less)), a.dtype)
+    one = loops.const(1, here.dtype)
+    beside = loops.bits(here + loops.where(up, one, -1), a.dtype)
     least = loops.call("copysign", loops.bits(one, a.dtype), b)
-    found = loops.where(loops.call("equal", a, zero), least, beside)
-    found = loops.where(loops.call("equal", a, b), b, found)
-    strange = loops.call("logical_or", loops.call("isnan", a), loops.call("isnan", b))
-    return loops.where(strange, loops.call("add", a, b), found)
+    found = loops.where(a.eq(0), least, beside)
+    found = loops.where(a.eq(b), b, found)
+    strange = loops.call("isnan", a) | loops.call("isnan", b)
+    return loops.where(strange, a + b, found)
 
 
 # The step has the size of the last digit, so it moves with the first operand.

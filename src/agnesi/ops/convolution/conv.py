@@ -36,10 +36,10 @@ from agnesi.ops.convolution.windows import (
     Place,
     Run,
     Windows,
-    all_of,
     borders,
     count,
     fold,
+    inside_or,
     per_axis,
     within_kernel,
 )
@@ -134,7 +134,7 @@ class _Bilinear(BilinearOp):
 
     def _aside(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         found: np.ndarray = aside(_work(self, a, b) // _MULTIPLY_ADDS_PER_NANOSECOND,
-                                  self.compute, a, b)
+                                  silently, self.compute, a, b)
         return found
 
     def _lent(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -176,7 +176,6 @@ class Conv(_Bilinear):
         places = self.windows.sizes(x.shape[2:], w.shape[2:])
         return (x.shape[0], w.shape[0], *places), x.dtype
 
-    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         (shape, _), groups, out = self.infer(x, w), self.groups, w.shape[0]
         columns = _columns(x, self.windows, w.shape[2:], groups)
@@ -227,7 +226,6 @@ class ConvGradX(_Bilinear):
         _check_adjoint(self, g, Typed(self.shape, w.dtype), w)
         return self.shape, g.dtype
 
-    @np.errstate(all="ignore")
     def compute(self, g: np.ndarray, w: np.ndarray) -> np.ndarray:
         groups, kernel, places = self.groups, w.shape[2:], g.shape[2:]
         wide = [
@@ -283,7 +281,6 @@ class ConvGradW(_Bilinear):
         _check_adjoint(self, g, x, Typed(self.shape, x.dtype))
         return self.shape, x.dtype
 
-    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
         columns = _columns(x, self.windows, self.shape[2:], self.groups)
         return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)
@@ -318,10 +315,7 @@ class ConvGradW(_Bilinear):
 # -- in the loop language -----------------------------------------------------------------------
 def _times(value: Any, factor: Any, places: tuple[Place, ...]) -> Any:
     """The product, or zero where the place lies outside."""
-    inside = all_of([p.inside for p in places])
-    if inside is not None:
-        value = loops.where(inside, value, loops.const(0, value.dtype))
-    return loops.call("multiply", value, factor)
+    return inside_or(0, value, places) * factor
 
 
 def _total(at: Any, channels: int, runs: list[Run], term: Any) -> Any:

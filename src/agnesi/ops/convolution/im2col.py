@@ -25,9 +25,9 @@ from agnesi.ops.convolution.pooled import summed
 from agnesi.ops.convolution.windows import (
     Ints,
     Windows,
-    all_of,
     borders,
     count,
+    inside_or,
     per_axis,
     within_kernel,
 )
@@ -60,9 +60,7 @@ class Columns(LinearOp):
         rank = len(self.kernel)
         runs = self.windows.reads(at[2 + rank:], self.kernel, x.shape[2:])
         places = [run.place(t) for run, t in zip(runs, at[2: 2 + rank], strict=True)]
-        value = x(*at[:2], *(p.at for p in places))
-        inside = all_of([p.inside for p in places])
-        return value if inside is None else loops.where(inside, value, loops.const(0, x.dtype))
+        return inside_or(0, x(*at[:2], *(p.at for p in places)), places)
 
 
 @record
@@ -105,15 +103,12 @@ class Folded(LinearOp):
         places = x.shape[2 + len(self.kernel):]
         runs = self.windows.covers(at[2:], self.kernel, self.sizes, places)
         dtype = summed(np.dtype(x.dtype)).name
-        zero = loops.const(0, dtype)
 
         def term(found: Any) -> Any:
             taps = [within_kernel(p.tap, k) for p, k in zip(found, self.kernel, strict=True)]
-            value = loops.cast(x(*at[:2], *taps, *(p.at for p in found)), dtype)
-            inside = all_of([p.inside for p in found])
-            return value if inside is None else loops.where(inside, value, zero)
+            return inside_or(0, loops.cast(x(*at[:2], *taps, *(p.at for p in found)), dtype), found)
 
-        total = combined("add", runs, at, term) if count(runs) else zero
+        total = combined("add", runs, at, term) if count(runs) else loops.const(0, dtype)
         return loops.cast(total, x.dtype)
 
 

@@ -20,6 +20,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
 from agnesi.core.support.record import record
+from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.choice import choose
 from agnesi.ops.convolution.windows import (
@@ -31,6 +32,7 @@ from agnesi.ops.convolution.windows import (
     count,
     every,
     fold,
+    inside_or,
     number,
     number_of,
 )
@@ -67,7 +69,7 @@ class _Pool(Op):
     def perform(self, *arrays: np.ndarray) -> np.ndarray:
         work = self.tap_cost * math.prod(self.kernel) * max(a.size for a in arrays)
         found = LENT.run(self, arrays, work)
-        return self.compute(*arrays) if found is None else found
+        return silently(self.compute, *arrays) if found is None else found
 
     def sweep(self, *xs: Any) -> Any:
         return isinstance(self, _Back), xs[0].shape, self.windows, self.kernel
@@ -121,7 +123,6 @@ class PoolTaps(_Pool):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), tap_dtype(self.kernel)
 
-    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray) -> np.ndarray:
         view = self.windows.view(self.windows.padded(x, _least(x.dtype)), self.kernel)
         places = view.shape[2: 2 + len(self.kernel)]
@@ -146,10 +147,9 @@ class PoolTaps(_Pool):
                 strict=True)):
             if low:
                 skipped, _ = (i * -s + (low + d - 1)).divmod(d)
-                tap = loops.call("maximum", number(skipped), loops.const(0, "int64"))
-                inner = loops.const(math.prod(self.kernel[axis + 1:]), "int64")
-                term = loops.call("multiply", tap, inner)
-                found = term if found is None else loops.call("add", found, term)
+                tap = loops.call("maximum", number(skipped), 0)
+                term = tap * math.prod(self.kernel[axis + 1:])
+                found = term if found is None else found + term
         dtype = tap_dtype(self.kernel).name
         return loops.const(0, dtype) if found is None else loops.cast(found, dtype)
 
@@ -157,48 +157,40 @@ class PoolTaps(_Pool):
         runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
         if count(runs) > MAX_UNROLLED_ELEMENTS:
             return loops.cast(self._searched(at, x, runs), tap_dtype(self.kernel).name)
-        least = loops.const(_least(x.dtype), x.dtype)
         best: Any = None
         found: Any = None
         for tap, places in enumerate(every(runs)):
-            value = x(*at[:2], *(p.at for p in places))
-            inside = all_of([p.inside for p in places])
-            value = value if inside is None else loops.where(inside, value, least)
+            value = inside_or(_least(x.dtype), x(*at[:2], *(p.at for p in places)), places)
             if best is None:
                 best, found = value, self._first_lowered(at)
                 continue
             mine = loops.const(tap, tap_dtype(self.kernel).name)
-            more = loops.call("logical_not", loops.call("less_equal", value, best))
+            more = ~(value <= best)
             if x.dtype.startswith(("float", "bfloat")):  # the first that is not a number stays
-                more = loops.call("logical_and", more, loops.call("equal", best, best))
+                more = more & best.eq(best)
             best, found = loops.where(more, value, best), loops.where(more, mine, found)
         return found
 
     def _searched(self, at: Any, x: Any, runs: Any) -> Any:
         top = _greatest(at, x, runs)
-        none = loops.const(math.prod(self.kernel), "int64")
 
         def term(places: tuple[Place, ...]) -> Any:
             value = x(*at[:2], *(p.at for p in places))
-            chosen: Any = loops.call("equal", value, top)
+            chosen: Any = value.eq(top)
             if x.dtype.startswith(("float", "bfloat")):
-                strange = loops.call("not_equal", value, value)
-                chosen = loops.call("logical_or", chosen, strange)
+                chosen = chosen | value.ne(value)
             chosen = all_of([chosen, *(p.inside for p in places)])
             tap = loops.index(number_of([p.tap for p in places], self.kernel))
-            return loops.where(chosen, tap, none)
+            return loops.where(chosen, tap, math.prod(self.kernel))
 
         return fold("minimum", runs, at, term)
 
 
 def _greatest(at: Any, x: Any, runs: Any) -> Any:
     """The greatest element of a window; what lies outside of the image does not count."""
-    least = loops.const(_least(x.dtype), x.dtype)
 
     def term(places: tuple[Place, ...]) -> Any:
-        value = x(*at[:2], *(p.at for p in places))
-        inside = all_of([p.inside for p in places])
-        return value if inside is None else loops.where(inside, value, least)
+        return inside_or(_least(x.dtype), x(*at[:2], *(p.at for p in places)), places)
 
     return fold("logical_or" if x.dtype == "bool" else "maximum", runs, at, term)
 
@@ -215,15 +207,13 @@ class MaxPool(_Pool):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), x.dtype
 
-    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray) -> np.ndarray:
         padded = self.windows.padded(x, _least(x.dtype))
         places = self.windows.sizes(x.shape[2:], self.kernel)
         result: Any = None
         for _, where in self.windows.taps(self.kernel, places):
             tap = padded[where]
-            with np.errstate(invalid="ignore"):  # ml_dtypes' NaN
-                result = tap.copy() if result is None else np.maximum(result, tap, out=result)
+            result = tap.copy() if result is None else np.maximum(result, tap, out=result)
         return result
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
@@ -252,7 +242,6 @@ class TapPick(_Pool, LinearOp):
         need_shape(taps.shape, self.pooled(x.shape), "the positions")
         return taps.shape, x.dtype
 
-    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray, taps: np.ndarray) -> np.ndarray:
         padded = self.windows.padded(x)
         result = np.zeros(taps.shape, x.dtype)
@@ -286,7 +275,6 @@ class TapSpread(_Back, LinearOp):
         need_shape(taps.shape, g.shape, "the positions")
         return self.spread(g)
 
-    @np.errstate(all="ignore")
     def compute(self, g: np.ndarray, taps: np.ndarray) -> np.ndarray:
         return _added(self, g, lambda tap: choose(taps == tap, g, np.zeros((), g.dtype)))
 
@@ -309,15 +297,12 @@ class TapSpread(_Back, LinearOp):
 def _sum_of_chosen(op: Any, at: Any, x: Any, runs: Any, read: Any) -> Any:
     """Sum of those elements whose place in the window is the one that counts."""
     dtype = tap_dtype(op.kernel).name
-    zero, none = loops.const(0, x.dtype), loops.const(math.prod(op.kernel), dtype)
 
     def term(places: tuple[Place, ...]) -> Any:
         value, chosen = read(places)
         mine = loops.cast(number(number_of([p.tap for p in places], op.kernel)), dtype)
-        inside = all_of([p.inside for p in places])
-        if inside is not None:
-            mine = loops.where(inside, mine, none)
-        return loops.where(loops.call("equal", chosen, mine), value, zero)
+        mine = inside_or(math.prod(op.kernel), mine, places)
+        return loops.where(chosen.eq(mine), value, 0)
 
     return fold("add", runs, at, term)
 
@@ -334,7 +319,6 @@ class WindowSum(_Pool, LinearOp):
     def infer(self, x: Any) -> Any:
         return self.pooled(x.shape), x.dtype
 
-    @np.errstate(all="ignore")
     def compute(self, x: np.ndarray) -> np.ndarray:
         (shape, _), padded = self.infer(x), self.windows.padded(x)
         result = np.full(shape, -0.0, summed(x.dtype))
@@ -362,7 +346,6 @@ class WindowSpread(_Back, LinearOp):
     def infer(self, g: Any) -> Any:
         return self.spread(g)
 
-    @np.errstate(all="ignore")
     def compute(self, g: np.ndarray) -> np.ndarray:
         return _added(self, g, lambda tap: g)
 
@@ -393,11 +376,8 @@ def _added(op: Any, g: np.ndarray, term: Any) -> np.ndarray:
 
 def _sum_of_all(at: Any, x: Any, runs: Any) -> Any:
     dtype = summed(np.dtype(x.dtype)).name
-    zero = loops.const(0, dtype)
 
     def term(places: tuple[Place, ...]) -> Any:
-        value = loops.cast(x(*at[:2], *(p.at for p in places)), dtype)
-        inside = all_of([p.inside for p in places])
-        return value if inside is None else loops.where(inside, value, zero)
+        return inside_or(0, loops.cast(x(*at[:2], *(p.at for p in places)), dtype), places)
 
     return loops.cast(fold("add", runs, at, term), x.dtype)

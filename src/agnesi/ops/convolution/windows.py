@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,15 +134,15 @@ def _within(i: Affine, least: int, most: int, n: int) -> tuple[Affine, Expr | No
     value, tests = number(i), []
     below, beyond = (not surely(ok) for ok in (lambda: least >= 0, lambda: most < n))
     if below:
-        tests.append(loops.call("greater_equal", value, loops.const(0, "int64")))
+        tests.append(value >= 0)
     if beyond:
-        tests.append(loops.call("less", value, loops.const(n, "int64")))
+        tests.append(value < n)
     if not tests:
         return i, None
     if below:
-        value = loops.call("maximum", value, loops.const(0, "int64"))
+        value = loops.call("maximum", value, 0)
     if beyond:
-        value = loops.call("minimum", value, loops.const(n - 1, "int64"))
+        value = loops.call("minimum", value, n - 1)
     return loops.atom_of(value), all_of(tests)
 
 
@@ -151,8 +151,14 @@ def all_of(tests: list[Expr] | list[Expr | None]) -> Expr | None:
     result: Expr | None = None
     for test in tests:
         if test is not None:
-            result = test if result is None else loops.call("logical_and", result, test)
+            result = test if result is None else result & test
     return result
+
+
+def inside_or(beyond: Any, value: Expr, places: Sequence[Place]) -> Expr:
+    """The value read at these positions; ``beyond`` where one of them lies outside."""
+    inside = all_of([p.inside for p in places])
+    return value if inside is None else loops.where(inside, value, beyond)
 
 
 def _span(i: Affine) -> tuple[int, int]:
@@ -182,7 +188,7 @@ def _window(i: Affine, span: tuple[int, int], places: int, k: int,
         tap = rest + j * s
         at, inside = _within(quotient + j * -1, least - last, most - first, places)
         if (last + 1) * s > k:
-            meant = loops.call("less", number(tap), loops.const(k, "int64"))
+            meant = number(tap) < k
             inside = all_of([inside, meant])
         return Place(at, inside, tap)
 
@@ -197,7 +203,7 @@ def _spread(i: Affine, places: int, s: int, d: int) -> Callable[[Affine], Place]
         at, inside = _within(quotient, -(1 << 62), 1 << 62, places)
         fits = None
         if rest.terms or rest.const:
-            fits = loops.call("equal", number(rest), loops.const(0, "int64"))
+            fits = number(rest).eq(0)
         return Place(at, all_of([inside, fits]), t)
 
     return find
@@ -243,7 +249,7 @@ def within_kernel(tap: Affine, size: int) -> Affine:
     """A tap that may lie outside of the kernel, moved to where it can be read."""
     if not tap.terms:
         return Affine(min(tap.const, size - 1))
-    return loops.atom_of(loops.call("minimum", loops.index(tap), loops.const(size - 1, "int64")))
+    return loops.atom_of(loops.call("minimum", loops.index(tap), size - 1))
 
 
 # -- parameters -------------------------------------------------------------------------------

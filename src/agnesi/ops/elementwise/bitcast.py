@@ -66,8 +66,7 @@ class Bitcast(Op):
         if self.ratio == 1:
             return _as_number(_as_integer(x(*at)), self.dtype)
         if self.source.itemsize > self.dtype.itemsize:
-            shift = loops.call("multiply", loops.index(at[-1]),
-                               loops.const(8 * self.dtype.itemsize, "int64"))
+            shift = loops.index(at[-1]) * (8 * self.dtype.itemsize)
             bits = _as_integer(x(*at[:-1]))
             part = loops.call("bitwise_right_shift", bits, loops.cast(shift, bits.dtype))
             return _as_number(loops.cast(part, _unsigned(self.dtype)), self.dtype)

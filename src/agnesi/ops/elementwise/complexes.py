@@ -170,8 +170,7 @@ class AsReal(LinearOp):
 
     def lower(self, at: Any, x: Any) -> Any:
         value, which = x(*at[:-1]), loops.index(at[-1])
-        first = loops.call("equal", which, loops.const(0, "int64"))
-        return loops.where(first, loops.call("real", value), loops.call("imag", value))
+        return loops.where(which.eq(0), loops.call("real", value), loops.call("imag", value))
 
 
 @record

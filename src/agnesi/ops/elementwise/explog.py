@@ -114,9 +114,7 @@ def _xlogy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _expand_xlogy(a: loops.Expr, b: loops.Expr) -> loops.Expr:
-    zero = loops.const(0, a.dtype)
-    nothing = loops.call("logical_and", loops.call("equal", a, zero), loops.call("equal", b, b))
-    return loops.where(nothing, zero, loops.call("multiply", a, loops.call("log", b)))
+    return loops.where(a.eq(0) & b.eq(b), 0, a * loops.call("log", b))
 
 
 XLOGY = Elementwise(

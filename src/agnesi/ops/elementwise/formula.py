@@ -91,105 +91,32 @@ def each(function: Callable[[float], float]) -> Numeric:
     return lambda x: np.asarray(ufunc(x.astype(np.float64)), np.float64)
 
 
-class Scalar:
-    """A value in the loop language with Python's operators."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: loops.Expr) -> None:
-        self.value = value
-
-    def _like(self, other: Any) -> loops.Expr:
-        if isinstance(other, Scalar):
-            return other.value
-        return loops.const(other, self.value.dtype)
-
-    def _with(self, name: str, other: Any) -> Scalar:
-        return Scalar(loops.call(name, self.value, self._like(other)))
-
-    def _after(self, name: str, other: Any) -> Scalar:
-        return Scalar(loops.call(name, self._like(other), self.value))
-
-    def __neg__(self) -> Scalar:
-        return Scalar(loops.call("negative", self.value))
-
-    def __add__(self, other: Any) -> Scalar:
-        return self._with("add", other)
-
-    def __radd__(self, other: Any) -> Scalar:
-        return self._after("add", other)
-
-    def __sub__(self, other: Any) -> Scalar:
-        return self._with("subtract", other)
-
-    def __rsub__(self, other: Any) -> Scalar:
-        return self._after("subtract", other)
-
-    def __mul__(self, other: Any) -> Scalar:
-        return self._with("multiply", other)
-
-    def __rmul__(self, other: Any) -> Scalar:
-        return self._after("multiply", other)
-
-    def __truediv__(self, other: Any) -> Scalar:
-        return self._with("divide", other)
-
-    def __rtruediv__(self, other: Any) -> Scalar:
-        return self._after("divide", other)
-
-    def __lt__(self, other: Any) -> Scalar:
-        return self._with("less", other)
-
-    def __le__(self, other: Any) -> Scalar:
-        return self._with("less_equal", other)
-
-    def __gt__(self, other: Any) -> Scalar:
-        return self._with("greater", other)
-
-    def __ge__(self, other: Any) -> Scalar:
-        return self._with("greater_equal", other)
-
-    def __and__(self, other: Any) -> Scalar:
-        return self._with("logical_and", other)
-
-    def __or__(self, other: Any) -> Scalar:
-        return self._with("logical_or", other)
-
-
 class _OnScalars:
     """The namespace of formulas on the loop language."""
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *xs: self._call(name, xs)
+        known = TABLE.get(name)
+        if known is None or known.expand is None:
+            return functools.partial(loops.call, name)
+        expand = known.expand
+        return lambda *xs: expand(*loops.alike(name, xs))
 
     @staticmethod
     def steps(most: int, wanted: Any, operands: Sequence[Any], starts: Sequence[Any], step: Any
-              ) -> Scalar:
+              ) -> loops.Expr:
         """As ``loops.in_steps``, with steps counted in floats.
 
         ``step(n, values, *operands)`` gives the next values, and whether there is another step.
         """
         def one(turn: loops.Expr, values: list[loops.Expr]) -> Any:
-            n = Scalar(loops.cast(turn, "float64"))
-            following, more = step(n, [Scalar(v) for v in values], *operands)
-            return [model._like(x) for x in following], more.value
+            following, more = step(loops.cast(turn, "float64"), values, *operands)
+            return known(following), more
 
-        model = operands[0]
-        within: Any = [x.value for x in (wanted, *operands)]
-        return Scalar(loops.in_steps(within, most, wanted.value, [model._like(x) for x in starts],
-                                     one))
+        def known(values: Sequence[Any]) -> tuple[loops.Expr, ...]:
+            return loops.alike("", (operands[0], *values))[1:]
 
-    @staticmethod
-    def _call(name: str, xs: tuple[Any, ...]) -> Scalar:
-        operands = xs[1:] if name == "where" else xs
-        model = next((x for x in operands if isinstance(x, Scalar)), None)
-        if model is None:  # a choice between numbers
-            model = Scalar(loops.const(0, "float64"))
-        values = [model._like(x) for x in xs]
-        known = TABLE.get(name)
-        if known is not None and known.expand is not None:
-            return Scalar(known.expand(*values))
-        return Scalar(loops.call(name, *values))
+        within: Any = [wanted, *operands]
+        return loops.in_steps(within, most, wanted, known(starts), one)
 
 
 class _OnArrays:
@@ -238,8 +165,8 @@ def code_of(formula: Formula, double: bool = True) -> Callable[..., loops.Expr]:
     """A formula in the loop language, in double precision or its operands'."""
 
     def expand(*xs: loops.Expr) -> loops.Expr:
-        given = (Scalar(loops.cast(x, "float64") if double else x) for x in xs)
-        return loops.cast(formula(_SCALARS, *given).value, xs[-1].dtype)
+        given = (loops.cast(x, "float64") if double else x for x in xs)
+        return loops.cast(formula(_SCALARS, *given), xs[-1].dtype)
 
     return expand
 

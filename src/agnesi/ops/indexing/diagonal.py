@@ -62,8 +62,8 @@ def _within(at: loops.Affine, n: int) -> loops.Affine:
     bounds = at.bounds()
     if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
         return at
-    top = loops.call("minimum", loops.index(at), loops.const(n - 1, "int64"))
-    return loops.atom_of(loops.call("maximum", top, loops.const(0, "int64")))
+    top = loops.call("minimum", loops.index(at), n - 1)
+    return loops.atom_of(loops.call("maximum", top, 0))
 
 
 @record
@@ -95,10 +95,8 @@ class DiagonalMatrix(LinearOp):
             return loops.const(0, x.dtype)
         low, right = max(-self.k, 0), max(self.k, 0)
         i = loops.index(row + -low)
-        on = loops.call("equal", i, loops.index(column + -right))
-        for bound, name in ((0, "greater_equal"), (x.shape[-1], "less")):
-            on = loops.call("logical_and", on, loops.call(name, i, loops.const(bound, "int64")))
-        return loops.where(on, x(*rest, _within(row + -low, x.shape[-1])), loops.const(0, x.dtype))
+        on = i.eq(loops.index(column + -right)) & (i >= 0) & (i < x.shape[-1])
+        return loops.where(on, x(*rest, _within(row + -low, x.shape[-1])), 0)
 
     def resolve(self, known: Any) -> Op:
         return DiagonalMatrix(self.k, known(self.rows), known(self.columns))
@@ -125,7 +123,7 @@ class Triangle(LinearOp):
     def lower(self, at: Any, x: Any) -> Any:
         row, column = loops.index(at[-2] + self.k), loops.index(at[-1])
         inside = loops.call("greater_equal" if self.upper else "less_equal", column, row)
-        return loops.where(inside, x(*at), loops.const(0, x.dtype))
+        return loops.where(inside, x(*at), 0)
 
 
 def _matrix(x: Any) -> Tensor:

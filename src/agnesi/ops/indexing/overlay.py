@@ -65,7 +65,7 @@ class Overlay(Op):
             ]
             total = terms[0] if terms else loops.const(0, dtype)
             for term in terms[1:]:
-                total = loops.call("add", total, term)
+                total = total + term
             return total
 
         shape = tuple(b - a for a, b in zip(low, high, strict=True))

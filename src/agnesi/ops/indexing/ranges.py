@@ -66,10 +66,7 @@ class Arange(Op):
         name = self.dtype.name
         if self.dtype.kind in "iu":
             return loops.cast(loops.index(at[0] * int(self.step) + int(self.start)), name)
-        scaled = loops.call(
-            "multiply", loops.cast(loops.index(at[0]), name), loops.const(self.step, name)
-        )
-        return loops.call("add", scaled, loops.const(self.start, name))
+        return loops.cast(loops.index(at[0]), name) * self.step + self.start
 
     def resolve(self, known: Any) -> Op:
         start, step = (known(v) if isinstance(v, Dim) else v for v in (self.start, self.step))
@@ -101,18 +98,11 @@ class Linspace(Op):
 
     def lower(self, at: Any) -> Any:
         count = combine("max", self.num - 1 if self.endpoint else self.num, 1)
-        if isinstance(count, int):
-            step, end = (loops.const((self.stop - self.start) / count, "float64"),
-                         loops.const(count, "int64"))
-        else:
-            span, end = loops.const(self.stop - self.start, "float64"), loops.size(count)
-            step = loops.call("divide", span, loops.cast(end, "float64"))
-        i = loops.index(at[0])
-        value = loops.call("multiply", loops.cast(i, "float64"), step)
-        value = loops.call("add", value, loops.const(self.start, "float64"))
+        i, end, span = loops.index(at[0]), loops.size(count), self.stop - self.start
+        step = span / (count if isinstance(count, int) else loops.cast(end, "float64"))
+        value = loops.cast(i, "float64") * step + self.start
         if self.endpoint:
-            last = loops.call("equal", i, end)
-            value = loops.where(last, loops.const(self.stop, "float64"), value)
+            value = loops.where(i.eq(end), self.stop, value)
         return loops.cast(value, self.dtype.name)
 
 
@@ -138,7 +128,7 @@ class Eye(Op):
         return np.eye(rows, columns, self.k, self.dtype)
 
     def lower(self, at: Any) -> Any:
-        same = loops.call("equal", loops.index(at[0] + self.k), loops.index(at[1]))
+        same = loops.index(at[0] + self.k).eq(loops.index(at[1]))
         return loops.cast(same, self.dtype.name)
 
     def resolve(self, known: Any) -> Op:

@@ -10,17 +10,11 @@ from agnesi.ops.base.arith import square
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.elementwise.hyperbolic import tanh
 
-
-def _softsign_code(x: loops.Expr) -> loops.Expr:
-    one = loops.const(1, x.dtype)
-    return loops.call("divide", x, loops.call("add", one, loops.call("abs", x)))
-
-
 SOFTSIGN = Elementwise(
     "softsign", lambda x: x / (1 + np.abs(x)), (lambda g, x: g / square(1 + magnitude(x)),),
-    kinds="f", expand=_softsign_code, home=__name__,
+    kinds="f", expand=lambda x: x / (1 + abs(x)), home=__name__,
 )
 TANHSHRINK = Elementwise(
     "tanhshrink", lambda x: x - np.tanh(x), (lambda g, x: g * square(tanh(x)),), kinds="f",
-    expand=lambda x: loops.call("subtract", x, loops.call("tanh", x)), home=__name__,
+    expand=lambda x: x - loops.call("tanh", x), home=__name__,
 )

@@ -169,19 +169,15 @@ class Noise(Op):
         def numbers(block: loops.Affine) -> list[loops.Expr]:
             step = loops.cast(loops.index(block), "uint32")
             low, high = state(loops.Affine(2)), state(loops.Affine(3))
-            count = loops.call("add", low, step)
-            carry = loops.cast(loops.call("less", count, step), "uint32")
-            zero = loops.const(0, "uint32")
-            high = loops.call("add", high, carry)
-            words = philox_expr(key, (count, high, zero, zero))
+            count, zero = low + step, loops.const(0, "uint32")
+            words = philox_expr(key, (count, high + loops.cast(count < step, "uint32"), zero, zero))
             return _numbers(loops, self.kind, words, self.dtype.name)
 
         def left(at: Any) -> loops.Expr:
             result, *others = numbers(loops.Affine(each))
             place = loops.index(at[0])
             for i, number in enumerate(others, 1):
-                is_it = loops.call("equal", place, loops.const(i, "int64"))
-                result = loops.where(is_it, number, result)
+                result = loops.where(place.eq(i), number, result)
             return result
 
         def region(j: int) -> loops.Part:

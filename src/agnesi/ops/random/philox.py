@@ -61,12 +61,12 @@ def philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
     call = loops.call
     for turn in range(_ROUNDS):
         key0, key1 = (
-            call("add", k, _u32(turn * w & WORD)) if turn else k
+            k + _u32(turn * w & WORD) if turn else k
             for k, w in zip((k0, k1), _WEYL, strict=True)
         )
         m0, m1 = map(_u32, _MULTIPLIERS)
-        high0, low0 = call("mulhi", x0, m0), call("multiply", x0, m0)
-        high1, low1 = call("mulhi", x2, m1), call("multiply", x2, m1)
+        high0, low0 = call("mulhi", x0, m0), x0 * m0
+        high1, low1 = call("mulhi", x2, m1), x2 * m1
         x0 = call("bitwise_xor", call("bitwise_xor", high1, x1), key0)
         x2 = call("bitwise_xor", call("bitwise_xor", high0, x3), key1)
         x1, x3 = low1, low0
@@ -110,11 +110,10 @@ class RandomBits(Op):
         return result.reshape(-1)[:n]
 
     def lower(self, at: Any, state: Any) -> Any:
-        call = loops.call
         key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))
         blocks: Any = (self.size + 3) // 4
         i = loops.cast(loops.index(at[0]), "uint32")
-        later = [call("greater_equal", i, _u32(min(w * blocks, WORD))) for w in (1, 2, 3)]
+        later = [i >= min(w * blocks, WORD) for w in (1, 2, 3)]
 
         def choose(words: Any) -> loops.Expr:
             result = words[0]
@@ -122,11 +121,11 @@ class RandomBits(Op):
                 result = loops.where(after, word, result)
             return result
 
-        block = call("subtract", i, choose([_u32(_low_word(w * blocks)) for w in range(4)]))
-        count = call("add", low, block)
-        carry = loops.cast(call("less", count, block), "uint32")
+        block = i - choose([_u32(_low_word(w * blocks)) for w in range(4)])
+        count = low + block
+        carry = loops.cast(count < block, "uint32")
         zero = _u32(0)
-        return choose(philox_expr((key0, key1), (count, call("add", high, carry), zero, zero)))
+        return choose(philox_expr((key0, key1), (count, high + carry, zero, zero)))
 
     def resolve(self, known: Any) -> Op:
         return RandomBits(known(self.size))
@@ -158,13 +157,12 @@ class Advance(Op):
         return counted(state, (int(state[2]) | int(state[3]) << 32) + blocks)
 
     def lower(self, at: Any, state: Any) -> Any:
-        call = loops.call
         blocks = _u32((self.size + 3) // 4)
         place = loops.index(at[0])
         low, high = (state(loops.Affine(i)) for i in (2, 3))
-        count = call("add", low, blocks)
-        carried = call("add", high, loops.cast(call("less", count, blocks), "uint32"))
-        is_low, is_high = (call("equal", place, loops.const(i, "int64")) for i in (2, 3))
+        count = low + blocks
+        carried = high + loops.cast(count < blocks, "uint32")
+        is_low, is_high = (place.eq(i) for i in (2, 3))
         return loops.where(is_low, count, loops.where(is_high, carried, state(*at)))
 
     def resolve(self, known: Any) -> Op:

@@ -23,7 +23,7 @@ from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.ops.base.elementwise import TABLE
-from agnesi.ops.elementwise.formula import _SCALARS, Scalar
+from agnesi.ops.elementwise.formula import _SCALARS
 from agnesi.ops.random.noise import _Arrays, _unit
 from agnesi.ops.random.philox import CHUNK, WORD, philox, philox_expr
 
@@ -281,30 +281,27 @@ class Sampler(Op):
 
     def _element(self, at: Any, state: Any, places: Any, wanted: Any, *params: Any) -> Any:
         kind, dtype = KINDS[self.kind], params[0].dtype
-        own = [Scalar(p(*at)) for p in params]
-        starts = [s.value for s in kind.start(_SCALARS, *own)]
+        own = [p(*at) for p in params]
+        starts = kind.start(_SCALARS, *own)
         place = loops.cast(places(*at), "uint32")
 
         def step(turn: Any, values: Any) -> Any:
             words = self._word_expressions(state, place, loops.cast(turn, "uint32"))
-            u = [Scalar(x) for x in _uniforms(loops, words, dtype)]
-            t = Scalar(loops.cast(turn, dtype))
-            nexts, more = kind.step(_SCALARS, u, t, [Scalar(v) for v in values], *own)
-            return [x.value for x in nexts], more.value
+            u = _uniforms(loops, words, dtype)
+            return kind.step(_SCALARS, u, loops.cast(turn, dtype), values, *own)
 
         return loops.in_steps(at, kind.most, wanted(*at), starts, step)
 
     def _word_expressions(self, state: Any, place: Any, t: Any) -> list[Any]:
-        call, blocks = loops.call, KINDS[self.kind].blocks
+        blocks = KINDS[self.kind].blocks
         key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))
         words: list[Any] = []
         for block in range(blocks):
-            further = call("add", call("multiply", place, loops.const(blocks, "uint32")),
-                           loops.const(block, "uint32"))
-            count = call("add", low, further)
-            carry = loops.cast(call("less", count, further), "uint32")
+            further = place * blocks + block
+            count = low + further
+            carry = loops.cast(count < further, "uint32")
             zero = loops.const(0, "uint32")
-            words += philox_expr((key0, key1), (count, call("add", high, carry), t, zero))
+            words += philox_expr((key0, key1), (count, high + carry, t, zero))
         return words
 
 

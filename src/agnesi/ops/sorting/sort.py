@@ -284,12 +284,10 @@ class SearchSorted(Op):
         before = self._complex_before if value.dtype.startswith("c") else self._before
         found = loops.const(0, "int64")
         for bit in reversed(range(int(n).bit_length())):
-            step = loops.call("add", found, loops.const(1 << bit, "int64"))
-            inside = loops.call("less_equal", step, loops.const(n, "int64"))
-            last = loops.call("minimum", step, loops.const(n, "int64"))
+            step = found + (1 << bit)
+            last = loops.call("minimum", step, n)
             below = before(row(*before_last, loops.atom_of(last) + -1), value)
-            fits = loops.call("logical_and", inside, below)
-            found = loops.where(fits, step, found)
+            found = loops.where((step <= n) & below, step, found)
         return found
 
     def _before(self, element: Any, value: Any) -> Any:
@@ -298,19 +296,16 @@ class SearchSorted(Op):
         if element.dtype.startswith(("float", "bfloat")):
             missing = loops.call("isnan", value)
             if not self.right:
-                missing = loops.call(
-                    "logical_and", missing, loops.call("logical_not", loops.call("isnan", element))
-                )
-            order = loops.call("logical_or", order, missing)
+                missing = missing & ~loops.call("isnan", element)
+            order = order | missing
         return order
 
     def _complex_before(self, element: Any, value: Any) -> Any:
         """The same for complex numbers, by their keys."""
         (*firsts, last) = zip(key_expressions(element), key_expressions(value), strict=True)
         found = loops.call("less_equal" if self.right else "less", *last)
-        for pair_ in firsts:
-            tied = loops.call("logical_and", loops.call("equal", *pair_), found)
-            found = loops.call("logical_or", loops.call("less", *pair_), tied)
+        for a, b in firsts:
+            found = (a < b) | (a.eq(b) & found)
         return found
 
 

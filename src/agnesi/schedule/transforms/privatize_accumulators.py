@@ -133,7 +133,7 @@ def _with_places(nest: Nest, axis: Axis) -> tuple[Nest, list[Nest], list[Buffer]
         table = tables.setdefault(s.offset, Buffer((axis.extent,), _PLACE, "temporary"))
         offset = Affine(0, {loops.load(table, _PLACE.name, at): 1})
         own = loops.load(s.buffer, s.buffer.dtype.name, offset)
-        body.append(Store(s.buffer, offset, loops.call("add", own, s.value.args[1])))
+        body.append(Store(s.buffer, offset, own + s.value.args[1]))
     fills = [
         Nest(nest.nodes, (axis,), [Store(table, at, loops.index(offset))], waits=nest.waits)
         for offset, table in tables.items()
@@ -148,7 +148,7 @@ def _moved(s: Store, axis: Axis, to: Affine, copy: Buffer, start: int) -> Store:
     change = Substitution({axis: to})
     offset, (_, term) = change.index(s.offset) + start, s.value.args
     own = loops.load(copy, copy.dtype.name, offset)
-    return Store(copy, offset, loops.call("add", own, change(term)))
+    return Store(copy, offset, own + change(term))
 
 
 def _totals(nest: Nest, copies: Sequence[Sequence[tuple[Buffer, int]]]) -> list[Kernel]:

@@ -173,11 +173,10 @@ def _parts(axes: Sequence[Axis], itemsize: int, costs: Costs) -> int:
 def _added(part: Buffer, axis: Axis, column: Axis, ordered: frozenset[Axis], value: Expr) -> Store:
     """The store that adds a value to the sum of its column in a part."""
     # The sum is another one for each row: let its place name them.
-    zero = loops.const(0, "int64")
     named = sorted(ordered, key=lambda a: a.slot)
-    pin = {loops.call("multiply", loops.index(a.index), zero): 1 for a in named}
+    pin = {loops.index(a.index) * 0: 1 for a in named}
     place = part.place((axis.index, column.index)) + Affine(0, pin)
-    return Store(part, place, loops.call("add", load(part, part.dtype.name, place), value))
+    return Store(part, place, load(part, part.dtype.name, place) + value)
 
 
 def _sum_of(part: Buffer, place: Affine, taken: set[Axis]) -> Expr:

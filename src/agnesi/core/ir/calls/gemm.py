@@ -92,4 +92,4 @@ def _scaled(value: Expr, factor: Expr) -> tuple[Expr, Buffer, Affine] | None:
 def _times(a: Expr, b: Expr) -> Expr:
     if a.op == b.op == "const":
         return loops.const(a.param * b.param, a.dtype)
-    return loops.call("multiply", a, b)
+    return a * b

@@ -116,8 +116,8 @@ class Stretch(Op):
         return Stretch(self.axis, known(self.size))
 
     def lower(self, at: Any, x: Any, first: Any) -> Any:
-        zero, last = loops.const(0, "int64"), loops.size(x.shape[self.axis] - self.size)
-        start = loops.call("maximum", loops.call("minimum", first(), last), zero)
+        start = loops.call("minimum", first(), x.shape[self.axis] - self.size)
+        start = loops.call("maximum", start, 0)
         place = list(at)
         place[self.axis] = loops.atom_of(start) + at[self.axis]
         return x(*place)

@@ -305,13 +305,9 @@ def located(index: Any, n: int) -> Any:
         bounds = value.param.bounds()
         if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
             return value.param
-    top = loops.const(n - 1, value.dtype)
     if index.dtype.startswith("int"):
-        zero, size = loops.const(0, "int64"), loops.const(n, "int64")
-        wrapped = loops.call("add", value, size)
-        value = loops.where(loops.call("less", value, zero), wrapped, value)
-        value = loops.call("maximum", value, zero)
-    return loops.atom_of(loops.call("minimum", value, top))
+        value = loops.call("maximum", loops.where(value < 0, value + n, value), 0)
+    return loops.atom_of(loops.call("minimum", value, n - 1))
 
 
 def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
@@ -461,7 +457,7 @@ class ScatterAdd(Spread):
         return result
 
     def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
-        return loops.call("add", own(*place(at)), new(*at))
+        return own(*place(at)) + new(*at)
 
     def foreign(self, base: Any, new: Any, *indices: Any) -> Call | None:
         if base.dtype.name not in _ADDED:
