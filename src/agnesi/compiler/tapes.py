@@ -19,8 +19,9 @@ from agnesi.autodiff.reverse import swept
 from agnesi.autodiff.rules import cotangents
 from agnesi.compiler.jit import jit
 from agnesi.compiler.regions import RegionCall, UnsuitedError
-from agnesi.core.dispatch import current, item_of
+from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import item_of
 from agnesi.core.support.config import LENT, MODE, config, switched, witnessed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.elementwise import Elementwise
