@@ -356,6 +356,14 @@ def test_arithmetic_of_bools_has_numpys_dtype(name: str) -> None:
         np.testing.assert_array_equal(found.numpy(), want)
 
 
+def test_elements_of_a_range_are_counted_between_unrounded_numbers():
+    def f(x):
+        begin = float(x.sum())
+        return ag.arange(begin, begin + 3)  # float32: between rounded bounds lie four
+    x = ag.tensor(np.float64(0.2))
+    assert f(x).shape == ag.jit(f)(x).shape == (3,)
+
+
 @pytest.mark.parametrize("spaced", [ag.linspace, ag.logspace])
 def test_numbers_beside_wide_ends_of_ranges_are_not_rounded(spaced):
     x = ag.tensor(np.float64(1.0))

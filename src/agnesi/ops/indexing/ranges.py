@@ -197,8 +197,8 @@ def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
     floats = any(v.dtype.kind in "fV" for v in ends)
     if floats and dtype is None:
         kind = float_dtype(of_ends(start, stop, step))
-    wide = dtypes.float64 if floats else dtypes.int64
-    first, last, between = (cast(v, wide) for v in ends)
+    first, last, between = map(_end, (start, stop, step)) if floats else (
+        cast(v, dtypes.int64) for v in ends)
     if floats:
         count = cast(ceil(divide(subtract(last, first), between)), dtypes.int64)
     elif type(step) is int and abs(step) == 1:
@@ -210,7 +210,7 @@ def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
         size = size_of(count, "the size of arange")
         return made(Arange(start, step, size, kind), size)
     places = cast(counted(count, most_of(count), "the size of arange"), kind)
-    return add(multiply(places, cast(ends[2], kind)), cast(ends[0], kind))
+    return add(multiply(places, cast(between, kind)), cast(first, kind))
 
 
 def counted(count: Tensor, most: Any, name: str = "a size") -> Tensor:
