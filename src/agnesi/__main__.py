@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ...     main(["cache", "clear"])
     0 entries removed
     """
-    parser = argparse.ArgumentParser(prog="agnesi", description=__doc__)
+    parser = _Parser(prog="agnesi", description=__doc__)
     subjects = parser.add_subparsers(required=True, metavar="subject", dest="subject")
     cache = subjects.add_parser("cache", help="compiled code on disk")
     cache.add_argument("what", choices=("show", "clear"),
@@ -37,6 +37,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(cache_report())
     else:
         print(clear_cache(), "entries removed")
+
+
+#: Parts of other launchers' options, and what is written here.
+_MEANT = {"nproc": "-n 2", "-np": "-n 2", "max-restarts": "--restarts 3",
+          "log-dir": "--logs folder",
+          "nnodes": "`mpiexec -n 8 -hosts a,b python train.py` for several machines"}
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors tell what stands for other launchers' options."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        given = sys.argv[1:] if args is None else list(args)
+        for word in given[1:] if given[:1] == ["launch"] else ():
+            if not word.startswith("-"):
+                break
+            for known, meant in _MEANT.items():
+                if known in word.partition("=")[0].replace("_", "-"):
+                    self.error(f"there is no option {word}; write {meant}")
+        return super().parse_args(args, namespace)
 
 
 def _add_launch(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,6 @@ dtype('float32')
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -24,8 +23,8 @@ from agnesi.core.support.dtypes import as_dtype as _as_dtype
 from agnesi.core.support.dtypes import is_inexact as _is_inexact
 from agnesi.core.support.errors import DTypeError as _DTypeError
 from agnesi.core.support.errors import at as _at
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.errors import typed as _typed
+from agnesi.core.support.errors import warn as _warn
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 
@@ -53,9 +52,8 @@ class autocast(contextlib.ContextDecorator):  # noqa: N801
             raise _DTypeError(_at(f"autocast: dtype must be one of floats, not {_as_dtype(dtype)}"))
         self.device_type, self.enabled = device_type, enabled and device_type == "cpu"
         if self.enabled:
-            warnings.warn(_at("autocast: operands keep their dtypes; `model.to('bfloat16')` or "
-                              "training.Trainer(precision='bfloat16') compute in fewer bits"),
-                          stacklevel=2)
+            _warn("autocast: operands keep their dtypes; `model.to('bfloat16')` or "
+                  "training.Trainer(precision='bfloat16') compute in fewer bits")
 
     def __enter__(self) -> autocast:
         return self
@@ -212,4 +210,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

@@ -29,7 +29,6 @@ from agnesi.autodiff.transforms import vjp as vjp
 from agnesi.autodiff.vmap import vmap as vmap
 from agnesi.compiler.jit import jit as jit
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.nn.utils.stateless import functional_call as functional_call
 from agnesi.nn.utils.stateless import stack_module_state as stack_module_state
@@ -64,4 +63,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

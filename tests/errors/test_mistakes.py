@@ -13,6 +13,8 @@ import agnesi as ag
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
 from agnesi import data, nn, optim
+from agnesi.__main__ import main
+from agnesi.core.support.errors import BodySizeError, GradientError
 from agnesi.nn import functional as F
 
 V, M = ag.ones(3), ag.ones((2, 3))
@@ -201,6 +203,18 @@ CASES: list[tuple[Any, str]] = [
     (lambda: ag.max(3, 5), r"the second argument is an axis; ag.maximum\(a, b\) compares values"),
     (lambda: ag.random.normal(generator=np.random.default_rng(0)), r"generator must be a Gener"),
     (lambda: ag.jit(lambda: ag.symbolic.dvector("v") * 2)(), r"^v, .*is a variable of a declared"),
+    # misspelt names, other libraries' launchers, options of options
+    (lambda: data.Datset, r"has no attribute 'Datset'; did you mean `Dataset`"),
+    (lambda: ag.distributions.Noraml, r"did you mean `Normal`"),
+    (lambda: ag.sparse.coo_matrix, r"use `ag.sparse.coo\(indices, values, shape\)`"),
+    (lambda: ag.distributed.KVStore().init([3, 5], [V]), r"^KVStore.init: a key is one name or"),
+    (lambda: ag.distributed.all_gather([V], V), r"axis must be an integer, not float32\[3\]$"),
+    (lambda: ag.einsum(M, M), r"the subscripts come first, as in einsum\('ij,jk->ik', a, b\)"),
+    (lambda: ag.vmap(lambda x: x)("a"), r"^vmap: x must be a tensor with an axis of examples"),
+    (lambda: ag.jvp(lambda x: x, (V,), ()), r"^jvp: the tangents are \(\), the primals \(float32"),
+    (lambda: F.one_hot([0, 1], 1), r"labels go from 0 to 1; num_classes=1 is for those from"),
+    (lambda: theano.scan(lambda a: T.zeros((T.cast(a, "int64"),)), T.vector()),
+     r"^scan: a step's result is float64\[.*, whose size only the step knows"),
 ]
 
 
@@ -226,3 +240,23 @@ def test_what_is_said(mistake: Any, told: str) -> None:
 
 def test_groups_have_labels_of_their_own() -> None:
     assert _grouped(name="head", weights=3).param_groups[0]["name"] == "head"
+
+
+def test_options_of_other_launchers_are_told(capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main(["launch", "--nproc_per_node=2", "train.py"])
+    assert "no option --nproc_per_node=2; write -n 2" in capsys.readouterr().err
+
+
+def test_a_body_that_asks_for_a_size_raises_what_is_public() -> None:
+    assert BodySizeError.__name__ == ag.TraceError.__name__
+
+
+def test_assignments_of_recorded_values_to_arrays_say_what_to_write() -> None:
+    def loss(x: Any) -> Any:
+        found = np.zeros(3)
+        found[0] = x[0]
+        return ag.asarray(found).sum()
+
+    with pytest.raises(GradientError, match=r"^an assignment to an element of a NumPy array would"):
+        ag.grad(loss)(V)

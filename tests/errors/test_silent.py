@@ -78,7 +78,7 @@ CASES = [
     (lambda: nn.Transformer(10, 3), ValueError,
      "Transformer: MultiheadAttention: embed_dim=10 cannot be divided into num_heads=3"),
     (lambda: nn.functional.one_hot(ag.arange(3), 2), ValueError,
-     "one_hot(int64[3], 2): labels go from 0 to 2, not from 0 to 1"),
+     "one_hot(int64[3], 2): labels go from 0 to 2; num_classes=2 is for those from 0 to 1"),
     (lambda: nn.functional.cross_entropy(ag.ones((4, 1)), ag.ones((4, 2))), ag.ShapeError,
      "cross_entropy(float32[4, 1], float32[4, 2]): probabilities have the shape of the logits, or "
      "one that broadcasts to it"),

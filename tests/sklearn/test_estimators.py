@@ -118,7 +118,7 @@ def test_searches_tell_options_to_modules_and_optimizers() -> None:
     with pytest.raises(ValueError, match="module__hidden is an argument of what makes the module"):
         Classifier(nn.Linear(4, 2)).set_params(module__hidden=7)
     with pytest.raises(TypeError, match="did you mean `hidden`"):
-        Classifier(Two).set_params(module__hiden=7).fit(x, y)
+        Classifier(Two).set_params(module__hiden=7)
 
 
 def test_early_stopping_keeps_the_best_weights() -> None:
@@ -225,3 +225,11 @@ def test_what_does_not_fit_is_said() -> None:
     absolute = [Regressor(nn.Linear, criterion=c, max_epochs=2, random_state=0).fit(x, y).loss_
                 for c in (nn.L1Loss, lambda a, b: abs(a - b).mean(1))]
     np.testing.assert_allclose(*absolute, rtol=1e-5)
+
+
+def test_options_that_nobody_takes_are_refused_when_they_are_set() -> None:
+    model = Classifier(nn.Linear(3, 2))
+    with pytest.raises(ValueError, match="criterion takes no options by name, so there is no crit"):
+        model.set_params(criterion__x=3)
+    with pytest.raises(TypeError, match=r"Adam\(\) .* argument 'learn'; it takes parameters, lr, "):
+        model.set_params(optimizer__learn=3)

@@ -15,7 +15,6 @@ tensor(2.5066283)
 
 from agnesi.api.torch.numbers import logit as logit
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.base.arith import cbrt as cbrt
 from agnesi.ops.base.select import round as round
@@ -99,4 +98,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

@@ -11,7 +11,6 @@ from agnesi.api.nests import structure as structure
 from agnesi.api.nests import transpose as transpose
 from agnesi.api.nests import unflatten as unflatten
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.tree import flatten as flatten
 from agnesi.core.support.tree import leaves as leaves
@@ -30,4 +29,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

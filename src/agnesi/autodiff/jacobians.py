@@ -15,7 +15,6 @@ from agnesi.autodiff.transforms import (
     free,
     gradient_function,
     jvp,
-    listed,
     name_of,
     opened,
     recording,
@@ -243,8 +242,8 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
         directions, its_shape = tree.flatten(opened(tangents)[0])
         if its_shape != inputs.shape:
             raise ValueError(at(
-                f"linearize: there are tangents {listed(its_shape, 'tangents')}, but primals "
-                f"{listed(inputs.shape, 'primals')}; give a tangent for each"))
+                f"linearize: the tangents are {typed(tangents)}, the primals {typed(primals)}: "
+                "give a tangent for each, in the same nest"))
         again = keep or any(isinstance(t, Tensor) and t._requires_grad for t in directions)
         with recording(inputs.was_recording and again):
             pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)

@@ -488,8 +488,8 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     directions, its_shape = tree.flatten(opened(tuple(tangents))[0])
     if its_shape != inputs.shape:
         raise ValueError(at(
-            f"jvp: there are tangents {listed(its_shape, 'tangents')}, but primals "
-            f"{listed(inputs.shape, 'primals')}; give a tangent for each"))
+            f"jvp: the tangents are {typed(tuple(tangents))}, the primals {typed(tuple(primals))}: "
+            "give a tangent for each, in the same nest"))
     value = inputs.call(f, {})
     ys, shape = tensors_of(f, value, "jvp")
     again = inputs.outer(ys) or (

@@ -163,6 +163,9 @@ class _Call:
         ]
 
     def _examples(self, x: Any, axis: int, path: str) -> Tensor:
+        if isinstance(x, (str, bytes)):
+            raise TypeError(at(f"vmap: {path} must be a tensor with an axis of examples, not "
+                               f"{typed(x)}; give None in in_axes for what is the same for all"))
         t = as_tensor(x)
         if not -t.ndim <= axis < t.ndim:
             raise ShapeError(

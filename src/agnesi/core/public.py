@@ -30,14 +30,12 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import DTypeError, GradientError, NestingError, at, ours, shown
+from agnesi.core.support.errors import DTypeError, NestingError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: What NumPy makes of any error where a tensor is put into an array; ours is its cause.
-_NO_ELEMENT = "setting an array element with a sequence."
 #: Names of devices.
 _DEVICES = (DEVICE, "cuda", "gpu", "meta", "mps", "tpu", "xpu")
 
@@ -108,8 +106,6 @@ def higher(function: F) -> F:
         try:
             return function(*args, **keywords)
         except Exception as error:
-            if str(error) == _NO_ELEMENT and isinstance(error.__cause__, GradientError):
-                raise error.__cause__.with_traceback(error.__traceback__) from None
             explained = not isinstance(error, EXPLAINED) or (
                 name in str(error) and "\n  at " in str(error))
             told = getattr(error, "located", False) or "\n  at " in str(error)

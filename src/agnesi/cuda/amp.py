@@ -6,7 +6,6 @@ from typing import Any
 
 from agnesi import amp as _amp
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 
 
@@ -53,4 +52,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

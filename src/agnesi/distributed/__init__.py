@@ -2,7 +2,6 @@
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import CollectiveError as CollectiveError
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.distributed.agreement import same_state as same_state
 from agnesi.distributed.batches import ShardedBatches as ShardedBatches
@@ -52,4 +51,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

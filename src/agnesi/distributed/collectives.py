@@ -44,8 +44,10 @@ def _checked(name: str, x: Tensor, op: str) -> None:
 
 
 def _axis(x: Tensor, axis: int) -> int:
-    if not is_integer(axis) or not -x.ndim <= axis < x.ndim:
-        raise ShapeError(f"there is no axis {typed(axis)} among {x.ndim}")
+    if not is_integer(axis):
+        raise TypeError(f"axis must be an integer, not {typed(axis)}")
+    if not -x.ndim <= axis < x.ndim:
+        raise ShapeError(f"axis {axis} is out of range for {x.ndim} dimensions")
     return axis % x.ndim
 
 

@@ -48,9 +48,16 @@ class KVStore(Explained):
         :param value: Of the same shape and dtype in all processes.
         :type value: array_like
         """
+        self._check(key)
         self._values[key] = broadcast(as_tensor(value), 0, self.group)
 
+    @staticmethod
+    def _check(key: Any) -> None:
+        if isinstance(key, (list, set, dict)):
+            raise TypeError(at(f"a key is one name or number, not {typed(key)}: call it for each"))
+
     def _value(self, key: Any) -> Tensor:
+        self._check(key)
         if key not in self._values:
             raise StateError(at(f"the store has no {key!r}, but {list(self._values)}: call init"))
         return self._values[key]

@@ -5,7 +5,6 @@ values are checked where they are known, which is not so while a function is com
 """
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.distributions import constraints as constraints
@@ -96,4 +95,3 @@ _lend(__name__, """
     relaxed_categorical studentT transformed_distribution uniform von_mises weibull wishart
 """)
 _strictly(__name__)
-_tell_missing(__name__)

@@ -8,7 +8,6 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Size
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.ops.linalg.spectral.eigh import eigvalsh
@@ -205,4 +204,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.nn.base.module import Module
 
@@ -42,4 +41,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
@@ -25,6 +25,7 @@ from agnesi.compiler.jit import jit
 from agnesi.core import options
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
+from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor, wrap
 
 #: From so many steps on, a compiled one pays.
@@ -268,23 +269,41 @@ class Estimator(BaseEstimator):
         ------
         ValueError
             If there is no such option, or a module was given that is there already.
+        TypeError
+            If what makes the module or the optimizer does not take the option.
         """
         given: dict[str, dict[str, Any]] = {"module": {}, "optimizer": {}}
-        for name in [n for n in params if n.partition("__")[0] in given and "__" in n]:
+        mine, called = self.get_params(deep=False), type(self).__name__
+        for name in [n for n in params if "__" in n]:
             owner, _, option = name.partition("__")
-            given[owner][option] = params.pop(name)
+            if owner in given:
+                given[owner][option] = params.pop(name)
+            elif owner in mine and not hasattr(mine[owner], "set_params"):
+                raise ValueError(at(f"{called}: {owner} takes no options by name, so there is no "
+                                    f"{name}: give {owner}= itself"))
         super().set_params(**params)
         for owner, own in given.items():
             held: Any = getattr(self, owner)
             if owner == "optimizer" and isinstance(held, str):
                 held = getattr(optim, held, held)
             if own and (not callable(held) or isinstance(held, nn.Module)):
-                raise ValueError(at(f"{type(self).__name__}: {owner}__{next(iter(own))} is an "
-                                    f"argument of what makes the {owner}, which must be a class or "
-                                    f"a function, not {typed(held)}"))
+                raise ValueError(at(f"{called}: {owner}__{next(iter(own))} is an argument of what "
+                                    f"makes the {owner}, which must be a class or a function, not "
+                                    f"{typed(held)}"))
             if own:
+                self._check_taken(owner, held, own)
                 setattr(self, owner, partial(held, **own))
         return self
+
+    def _check_taken(self, owner: str, maker: Any, own: Mapping[str, Any]) -> None:
+        """Refuse options that what makes the module or the optimizer does not take."""
+        known = inspect.signature(maker).parameters
+        unknown = [n for n in own if n not in known]
+        if unknown and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+            name = getattr(maker, "__name__", owner)
+            told = with_keyword(f"{name}() got an unexpected keyword argument {unknown[0]!r}",
+                                tuple(known))
+            raise TypeError(at(f"{type(self).__name__}: {told}"))
 
     def _check_options(self) -> None:
         options.check(lambda: type(self).__name__, inspect.unwrap(type(self).__init__),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from agnesi.autograd.differences import check_grads as check_grads
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.testing.check_rule import check_rule as check_rule
 from agnesi.testing.numerical import assert_allclose as assert_allclose
@@ -17,4 +16,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

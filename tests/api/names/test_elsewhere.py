@@ -33,8 +33,8 @@ OWNERS: dict[str, Any] = {
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
         "amp", "autograd", "cuda", "cuda.amp", "data", "distributed", "distributions",
         "distributions.constraints", "fft", "func", "image", "linalg",
-        "metrics", "nn.init", "nn.parallel", "nn.utils", "saving", "sklearn", "special", "testing",
-        "training", "tree",
+        "metrics", "nn.init", "nn.parallel", "nn.utils", "saving", "sklearn", "sparse", "special",
+        "testing", "training", "tree",
         "utils", "utils.data")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
@@ -53,6 +53,7 @@ KNOWN: dict[str, Any] = {
     "self": nn.ReLU(),
     "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
     "f": ag.function([], ag.shared(1.0) + 1), "group": OWNERS["Group"], "model": OWNERS["Module"],
+    "layer": _MODEL,
     "trainer": OWNERS["Trainer"], "F": chainer.functions, "L": chainer.links, "chainer": chainer,
     "torch": torch7, "tnn": torch7nn, "tensor": OWNERS["torch7.Tensor"],
     "link": OWNERS["chainer.Link"],
@@ -195,6 +196,19 @@ KEYWORDS = [
     (lambda: nn.Dropout(rate=0.5), "Dropout", "rate", "`p`"),
     (lambda: optim.Adam([W], learning_rate=1), "Adam", "learning_rate", "`lr`"),
     (lambda: ag.scan(fn=1), "scan", "fn", "`ag.symbolic.scan`"),
+    (lambda: nn.Linear(3, 2, kernel_initializer=1), "Linear", "kernel_initializer", "functions of"),
+    (lambda: nn.Conv2d(3, 2, 3, data_format="x"), "Conv2d", "data_format", "`ag.moveaxis(x, -1"),
+    (lambda: nn.LayerNorm(3, center=True), "LayerNorm", "center", "`elementwise_affine`"),
+    (lambda: nn.LSTM(3, 2, return_sequences=True), "LSTM", "return_sequences", "nothing: `output"),
+    (lambda: nn.Linear(3, 2)(W, training=True), "forward", "training", "`model.train()` and"),
+    (lambda: optim.RMSprop([W], rho=0.9), "RMSprop", "rho", "`alpha`"),
+    (lambda: optim.SGD([W], 0.1, clipnorm=1), "SGD", "clipnorm", "`nn.utils.clip_grad_norm_("),
+    (lambda: OWNERS["Trainer"].fit([], 1, validation_data=[]), "fit", "validation_data",
+     "`validation`"),
+    (lambda: ag.matmul(W, W, transpose_b=True), "matmul", "transpose_b", "`x.mT`"),
+    (lambda: ag.random.uniform(minval=0), "uniform", "minval", "`low`"),
+    (lambda: ag.distributions.Normal(mean=0, scale=1), "Normal", "mean", "`loc`"),
+    (lambda: ag.load("x", mmap=True), "load", "mmap", "`ag.saving.open_file(path)`"),
 ]
 
 
@@ -203,6 +217,13 @@ def test_keywords_of_other_libraries(call: Any, function: str, word: str, told: 
     with pytest.raises(TypeError, match=re.escape(
             f"{function}() got an unexpected keyword argument {word!r}; use {told}")):
         call()
+
+
+def test_what_is_told_of_keywords_exists() -> None:
+    for _, _, told in migration_hints._keywords():
+        for code in re.findall("`([^`]+)`", told):
+            if "." in code and not code.startswith(("agnesi ", "output")):
+                _attributes(code)
 
 
 def test_no_parameter_is_told_that_there_is_not() -> None:

@@ -31,7 +31,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import STATE
 from agnesi.core.support.dtypes import int64
-from agnesi.core.support.errors import BodySizeError, at
+from agnesi.core.support.errors import BodySizeError, at, typed
 from agnesi.core.support.record import record, replace
 from agnesi.core.support.tracing import current_trace, within
 from agnesi.core.tensor import Tensor, symbol
@@ -259,11 +259,11 @@ class SteppedScan(TracedScan):
         end -= self.stops is not None
         operands = [*self.xs.tensors, *self.carry.tensors, *self.given.tensors, *taken.values()]
         known = {d for x in operands for size in x.shape for d in leaves_of(size)}
-        if any(d not in known for y in outputs[first:end]
-               for size in y.shape for d in leaves_of(size)):
+        if open_ones := [y for y in outputs[first:end] if any(
+                d not in known for size in y.shape for d in leaves_of(size))]:
             raise BodySizeError(at(
-                f"{self.owner}: rows of results have sizes that only their steps know, and are no "
-                "stack: sum them up in the body"))
+                f"{self.owner}: a step's result is {typed(symbol(open_ones[0]))}, whose size only "
+                "the step knows, and such rows are no stack: sum them up in the body"))
         self.rows = _types(outputs[first:end])
         sizes: dict[Size, Size] = {}
         copies = {n: _copied(n, sizes) for n in (*inputs, *taken)}

@@ -61,7 +61,6 @@ from agnesi.api.sparse.tensors import SparseTensor as SparseTensor
 from agnesi.api.sparse.variables import csc_matrix as csc_matrix
 from agnesi.api.sparse.variables import csr_matrix as csr_matrix
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.sparse.coordinates import COO as COO
 
@@ -71,4 +70,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

@@ -46,6 +46,11 @@ Returns
 -------
 RandomVariable
     {dtype} by default; its numbers are other ones in each call of a function.
+
+Raises
+------
+TypeError
+    If a parameter is no number and no tensor.
 """
 #: What the parameters of NumPy's distributions mean; they may be symbolic, and broadcast.
 _PARAMETERS = {

@@ -1,7 +1,5 @@
 """``chainer.functions``: functions of variables, and those with parameters as Chainer 1.0 had."""
 
-from typing import NoReturn as _NoReturn
-
 from agnesi.compat.chainer.forms.activation import *  # noqa: F403
 from agnesi.compat.chainer.forms.array import *  # noqa: F403
 from agnesi.compat.chainer.forms.connection import *  # noqa: F403
@@ -11,11 +9,5 @@ from agnesi.compat.chainer.forms.noise import *  # noqa: F403
 from agnesi.compat.chainer.forms.pooling import *  # noqa: F403
 from agnesi.compat.chainer.parameterized import *  # noqa: F403
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import no_attribute as _no_attribute
-
-
-def __getattr__(name: str) -> _NoReturn:
-    raise _no_attribute(f"module {__name__!r}", name)
-
 
 _strictly(__name__)

@@ -64,6 +64,9 @@ class BodySizeError(TraceError):
     """The body of a loop or branch asks for a size that only its steps know."""
 
 
+BodySizeError.__name__ = BodySizeError.__qualname__ = TraceError.__name__  # only ours tell it apart
+
+
 class MissingKeyError(KeyError):
     """There is nothing of a name; the text tells what there is."""
 
@@ -292,6 +295,11 @@ def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: st
         found: Any = TypeError(at(f"{owner}{': ' * bool(owner)}{text}{how}"))
         found.located = True
         raise found from None
+    except ValueError as error:  # NumPy's, of an assignment to an element: ours is its cause
+        inner = error.__cause__
+        if not isinstance(inner, GradientError) or not str(error).startswith("setting an array"):
+            raise
+        raise inner.with_traceback(error.__traceback__) from None
 
 
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from agnesi.core.op import EXPLAINED, called, in_user_code, is_accident, of_operands
 from agnesi.core.support.errors import PACKAGE, at, typed
+from agnesi.core.support.migration_hints import with_keyword
 
 _PLACE = "\n  at "
 #: Python's words where a function's arguments do not fit its parameters.
@@ -82,5 +83,9 @@ def _called(error: Exception, module: Any) -> str:
     code = getattr(type(module).forward, "__code__", None)
     if code is not None and code.co_varnames[:1] != ("self",) and not code.co_argcount > 1:
         return f"{type(module).__name__}.forward is a method: it is defined as forward(self, ...)"
-    names = ", ".join(code.co_varnames[1: code.co_argcount]) if code is not None else "..."
-    return f"{str(error).rpartition('.')[2]}; it is called as {type(module).__name__}()({names})"
+    names = code.co_varnames[1: code.co_argcount] if code is not None else ("...",)
+    text = str(error).rpartition(".")[2]
+    told: str = with_keyword(text, names)
+    if told.startswith((f"{text}; use ", f"{text}; did you mean")):
+        return told
+    return f"{text}; it is called as {type(module).__name__}()({', '.join(names)})"

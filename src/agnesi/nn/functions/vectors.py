@@ -104,7 +104,8 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
             num_classes = int(values.max()) + 1 if values.size else 0
         if values.size and not 0 <= values.min() <= values.max() < num_classes:
             raise ValueError(at(f"one_hot({typed(labels)}): labels go from {values.min()} to "
-                                f"{values.max()}, not from 0 to {num_classes - 1}"))
+                                f"{values.max()}; num_classes={num_classes} is for those from 0 to "
+                                f"{num_classes - 1}"))
     else:
         classes: Any = num_classes
         told = f"one_hot({typed(labels)}): labels must go from 0"

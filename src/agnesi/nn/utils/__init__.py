@@ -1,7 +1,6 @@
 """Functions that change modules and their parameters from outside."""
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.nn.utils import parametrizations as parametrizations
@@ -35,4 +34,3 @@ _lend(__name__, """
     clip_grad convert_parameters
 """)
 _strictly(__name__)
-_tell_missing(__name__)

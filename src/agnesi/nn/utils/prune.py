@@ -10,7 +10,6 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Order
 from agnesi.core.support.errors import at
-from agnesi.core.support.errors import tell_missing as _tell_missing
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
@@ -223,4 +222,3 @@ def __dir__() -> list[str]:
 
 
 _strictly(__name__)
-_tell_missing(__name__)

@@ -259,6 +259,9 @@ def _in_letters(first: Any, others: tuple[Any, ...]) -> tuple[str, tuple[Any, ..
     given = (first, *others)
     if word := next((x for x in others if isinstance(x, str)), ""):
         raise TypeError(f"the subscripts come first: write einsum({word!r}, ...)")
+    if not all(isinstance(x, (list, tuple)) for x in given[1::2]):
+        raise TypeError("the subscripts come first, as in einsum('ij,jk->ik', a, b), or a list of "
+                        "numbers behind each operand, as in einsum(a, [0, 1], b, [1, 2])")
     lists = given[1::2] if len(given) % 2 == 0 else (*given[1::2], given[-1])
     words = ["".join(map(_letter, numbers)) for numbers in lists]
     arrow = "->" + words.pop() if len(given) % 2 else ""

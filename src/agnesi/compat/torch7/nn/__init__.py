@@ -1,7 +1,5 @@
 """Torch7's ``nn``: modules with ``forward`` and ``backward``, criterions, and their testers."""
 
-from typing import NoReturn as _NoReturn
-
 from agnesi.compat.torch7.nn.containers import *  # noqa: F403
 from agnesi.compat.torch7.nn.convolutions import *  # noqa: F403
 from agnesi.compat.torch7.nn.criterions import *  # noqa: F403
@@ -22,11 +20,5 @@ from agnesi.compat.torch7.nn.shapes import *  # noqa: F403
 from agnesi.compat.torch7.nn.training import *  # noqa: F403
 from agnesi.compat.torch7.nn.transfer import *  # noqa: F403
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import no_attribute as _no_attribute
-
-
-def __getattr__(name: str) -> _NoReturn:
-    raise _no_attribute(f"module {__name__!r}", name)
-
 
 _strictly(__name__)

@@ -28,6 +28,7 @@ _TEXTS = {
     "module 'agnesi.symbolic'": "theano.TENSOR theano.THEANO",
     "module 'agnesi.autograd'": "modules.AUTOGRAD", "module 'agnesi.func'": "modules.FUNC",
     "module 'agnesi.utils'": "modules.UTILS", "module 'agnesi.utils.data'": "modules.DATA",
+    "module 'agnesi.sparse'": "numpy.SPARSE",
     "module 'agnesi.special'": "modules.SPECIAL", "module 'agnesi.linalg'": "modules.LINALG",
     "module 'agnesi.fft'": "modules.FFT", "module 'agnesi.testing'": "modules.TESTING",
     "module 'agnesi.distributions'": "modules.DISTRIBUTIONS",
@@ -211,10 +212,11 @@ def elsewhere(owner: str, name: str) -> str:
     for room in () if own else _ROOMS:
         if room != here and name in _names(room):
             return f"; use `{'.'.join(filter(None, ('ag', room, name)))}`"
-    plain = {n.lower().replace("_", ""): n for n in _names(here)} if here in _ROOMS else {}
+    plain = {n.lower().replace("_", ""): n for n in _names(here)}
     found = plain.get(name.lower().replace("_", ""))
     if not found and len(name) > 5:
-        found = nearest(name, plain.values(), 0.87)
+        turned = [n for n in plain.values() if sorted(n) == sorted(name)]
+        found = nearest(name, turned, 0.8) or nearest(name, plain.values(), 0.87)
     return f"; did you mean `{found}`?" if found else ""
 
 

@@ -6,6 +6,94 @@ parameter counts only for functions that have it.
 """
 
 KEYWORDS = """
+rho decay decay_rate smoothing_constant | RMSprop : `alpha`
+decay_steps | CosineAnnealingLR : `T_max`
+decay_rate rate | ExponentialLR StepLR MultiStepLR : `gamma`
+decay_steps transition_steps | StepLR : `step_size`
+gradient_clip_val clipnorm global_clipnorm max_grad_norm grad_clip | Trainer : `clip_norm`
+clipnorm clipvalue global_clipnorm gradient_clip_norm max_grad_norm grad_clip | [A-Z]* :
+    `nn.utils.clip_grad_norm_(parameters, 1.0)` before `optimizer.step()`
+use_ema ema_momentum ema_overwrite_frequency | [A-Z]* : `optim.swa_utils.AveragedModel`
+model net module network | SGD ASGD Ada* Adam* *Adam RMSprop Rprop LBFGS Lamb Lion Muon :
+    `model.parameters()`, first and without a name
+mask wd_mask | AdamW Lamb Lion : groups of parameters with options of their own,
+    `[{'params': biases, 'weight_decay': 0.0}]`
+max_epochs num_epochs n_epochs | Trainer : `trainer.fit(data, epochs)`
+accumulate_grad_batches gradient_accumulation_steps | Trainer : `accumulate`
+accelerator strategy num_nodes gpus tpu_cores | Trainer : nothing: there is one device, the CPU;
+    processes are those of `agnesi launch`
+logger log_every_n_steps enable_progress_bar progress_bar | Trainer : `callbacks`
+validation_data val_data validation_dataloaders val_dataloaders eval_set valid | fit : `validation`
+validation_split | fit : `ag.data.random_split(dataset, [0.9, 0.1])`
+ckpt_path resume_from_checkpoint initial_epoch | fit : `resume`
+callbacks verbose | fit : the `callbacks` of `ag.training.Trainer`
+y labels targets | fit : a dataset of pairs, `ag.data.TensorDataset(x, y)`
+shuffle | fit : `ag.data.DataLoader(dataset, batch_size, shuffle=True)`
+input_signature reduce_retracing jit_compile nopython nogil parallel fastmath example_inputs
+    check_trace autograph boundscheck capture_by_value | jit : nothing: the compiler sees to it
+cache | jit : `ag.config.cache`
+only_inputs | grad : nothing: gradients of what is asked for are computed
+maximum_iterations max_steps max_iters | while_loop : `ag.scan` with `length` and `until`
+carry initial initial_state | scan : `init`
+kernel_initializer bias_initializer kernel_init bias_init weight_init w_init b_init weights_init
+    initializer init_method weight_attr bias_attr param_attr embeddings_initializer
+    recurrent_initializer | [A-Z]* : functions of `nn.init` on `layer.weight` and `layer.bias`
+kernel_regularizer bias_regularizer activity_regularizer regularizer recurrent_regularizer
+    | [A-Z]* : the optimizer's `weight_decay`, or a term of the loss
+kernel_constraint bias_constraint | [A-Z]* : `nn.utils.parametrize`
+input_shape batch_input_shape batch_shape | * : `in_features`
+input_shape batch_input_shape batch_shape | Conv* : `in_channels`
+data_format channels_last | * : `ag.moveaxis(x, -1, 1)` before: channels are axis 1
+axis | BatchNorm* InstanceNorm* GroupNorm : nothing: channels are axis 1
+axis normalized_axes reduction_axes | LayerNorm RMSNorm : `normalized_shape`, the sizes of the last
+    axes
+center scale use_scale create_scale create_offset elementwise | *Norm* : `affine`, for both
+center scale use_scale create_scale create_offset | *Norm* : `elementwise_affine`, for both
+decay decay_rate | *Norm* : `momentum`, which is 1 - decay
+use_running_average training train is_training deterministic inference | [A-Z]* forward :
+    `model.train()` and `model.eval()`
+input_length | Embedding : nothing: the ids tell
+mask_zero | Embedding : `padding_idx`
+return_sequences return_state return_hidden | * : nothing: `output, state = layer(x)` has both
+recurrent_dropout dropout_rate | * : `dropout`
+go_backwards | [A-Z]* : `bidirectional`, or `ag.flip(x, 0)` before
+stateful | [A-Z]* : nothing: the state that a call returns is given to the next one
+key_dim qkv_features head_dim size_per_head | MultiheadAttention : `embed_dim`, that of all heads
+use_causal_mask causal | * : `is_causal`
+dim_ff intermediate_dim d_ff ff_dim ffn_dim mlp_dim dim_feed_forward | * : `dim_feedforward`
+from_logits | BCELoss : `nn.BCEWithLogitsLoss`
+sparse categorical | *Entropy* : nothing: labels and probabilities are both taken
+negative_slope slope | ELU CELU : `alpha`
+axis | [A-Z]* : `dim`
+depth n_classes num_labels | one_hot : `num_classes`
+reduction_indices reduction_axes | * : `axis`
+output_type | arg* : `x.astype(dtype)` of the result
+transpose_a transpose_b adjoint_a adjoint_b | matmul dot bmm mm : `x.mT` of the operand
+precision preferred_element_type | * : nothing: products are computed in the operands' dtype
+clip_value_min a_min amin min_value minimum lower | clip clamp : `min`
+clip_value_max a_max amax max_value maximum upper | clip clamp : `max`
+minval min lo | uniform randint : `low`
+maxval max hi | uniform randint : `high`
+mu mean | normal Normal LogNormal Laplace Cauchy Gumbel StudentT MultivariateNormal : `loc`
+std sigma stddev sd | normal Normal LogNormal Laplace Cauchy Gumbel : `scale`
+lam lambda_ mu | Poisson Exponential : `rate`
+prob p theta | Bernoulli Binomial Geometric Categorical : `probs`
+value constant_value fill_value | pad : `constant_values`
+bs | * : `batch_size`
+in_order | DataLoader : nothing: batches come in order
+pickle_module pickle_protocol _use_new_zipfile_serialization | save : nothing: files hold tensors
+    and plain values, no pickles
+mmap | load : `ag.saving.open_file(path)`
+assign | load_state_dict : nothing: values are copied into the parameters
+keep_vars | state_dict : `dict(model.named_parameters())`
+remove_duplicate | named_* : nothing: each is told once
+foreach fused | clip_grad_* : nothing: the library sees to it
+norm | clip_grad_norm_ : `norm_type`
+some | svd qr : `full_matrices`, its opposite
+seed key rng rngs rng_key random_state | * : `generator`, as of `ag.random.default_rng(0)`
+seed key rng rngs rng_key random_state | [A-Z]* sample rsample : `ag.manual_seed(0)` before
+name scope | Linear Conv* LSTM GRU RNN Embedding Dropout *Norm* *Pool* : nothing: modules are
+    named by the attributes that hold them
 static_argnums static_argnames static_broadcasted_argnums | jit vmap grad value_and_grad : nothing:
     what is no tensor and no float is static
 donate_argnums donate_argnames donate | jit vmap : nothing: memory that nobody reads again is used
@@ -85,7 +173,7 @@ activation | * : a layer behind it, such as `ag.nn.ReLU()`
 padding_mode | *ool* : `ag.pad(x, widths, mode)` before a convolution without padding
 ignore_border | *ool* : `cover_all`, which is its opposite
 size_average reduce | * : `reduction`
-from_logits | *entropy* : nothing: they are logits
+from_logits | *entropy* *Entropy* *WithLogits* : nothing: they are logits
 unbiased ddof | * : `correction=1`, or 0
 descending reverse | sort : `ag.flip(ag.sort(x), -1)`
 descending reverse | argsort : `ag.flip(ag.argsort(x), -1)`

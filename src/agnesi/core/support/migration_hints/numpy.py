@@ -60,3 +60,15 @@ standard_exponential : `ag.random.exponential`
 randperm : `ag.random.permutation`
 test : `ag.random.uniform`
 """
+
+SPARSE = """
+csr_array : `ag.sparse.csr(x)`
+csc_array : `ag.sparse.csc(x)`
+coo_array coo_matrix sparse_coo_tensor : `ag.sparse.coo(indices, values, shape)`
+bsr_array bsr_matrix dia_array dia_matrix dok_array dok_matrix lil_array lil_matrix :
+    `ag.sparse.from_scipy(A)` of SciPy's, by rows
+todense to_dense : `ag.sparse.dense_from_sparse(A)`
+identity eye_array : `ag.sparse.eye(n)`
+vstack hstack block_diag kron random load_npz save_npz : SciPy's, and `ag.sparse.from_scipy(A)`
+    of its result
+"""
