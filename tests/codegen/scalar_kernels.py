@@ -91,7 +91,6 @@ def _kernel(module: Module, case: Case) -> None:
         if case.result == "bool":
             result = b.cast("zext", result, vector(memory, case.width))
         b.store(result, b.gep(memory, out, loop.index), 1)
-    b.ret()
     b.finish()
 
 

@@ -31,8 +31,7 @@ def _by_llvm(name):
     """The instruction itself, on numbers that nobody knows before."""
     module = Module(Target(512))
     b = Builder(module, "f", (("i64", "x"), ("i64", "y")), "i64", internal=False)
-    b.ret(_emit(b, name, *b.parameters))
-    b.finish()
+    b.finish(_emit(b, name, *b.parameters))
     code = machine.load(str(module))
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(code.address("f"))
     function.code = code
@@ -120,7 +119,7 @@ def test_numbers_of_values_rise_wherever_they_are_written():
     b.ret(loop.results[0])
     numbers = [int(n) for n in re.findall(r"^  %(\d+) =", b.text(), re.M)]
     assert len(numbers) > 5 and numbers == sorted(numbers)
-    b.finish()
+    b.module.add(b.name, b.text())
     code = machine.load(str(module))
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(code.address("f"))
     assert function(ctypes.addressof(ctypes.c_int64(3)), 4) == 3**5

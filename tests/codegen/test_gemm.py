@@ -112,7 +112,6 @@ def _build(spec: GemmSpec, kind: str = "store", vector_bits: int = 512, **caches
         lambda b, *at: prefetch(b, result.address(b, *at[:3]), near=True),
     )
     emit_gemm(b, chosen, operands, begin, end, scratch)
-    b.ret()
     b.finish()
     return chosen, _native(str(module))
 

@@ -77,8 +77,7 @@ def test_every_return_gives_the_block_back():
         inner.open_block(leave)
         inner.ret(i64(0))
         inner.open_block(go)
-    inner.ret(inner.load("i64", inner.gep("i64", room, i64(LARGE - 1))))
-    inner.finish()
+    inner.finish(inner.load("i64", inner.gep("i64", room, i64(LARGE - 1))))
     outer = function(module, "f")
     room = outer.alloca("i64", LARGE)
     outer.store(i64(7), outer.gep("i64", room, i64(LARGE - 1)))
@@ -87,8 +86,7 @@ def test_every_return_gives_the_block_back():
         turn.carry(outer.add(turn.carried[0], found))
     kept = outer.load("i64", outer.gep("i64", room, i64(LARGE - 1)))
     address = outer.op("and", outer.cast("ptrtoint", room, "i64"), i64(63))
-    outer.ret(outer.add(turn.results[0], outer.add(kept, address)))
-    outer.finish()
+    outer.finish(outer.add(turn.results[0], outer.add(kept, address)))
     run = loaded(module)
     with ThreadPoolExecutor(3) as threads:  # without the GIL
         found = list(threads.map(run, [20001] * 12))
@@ -99,8 +97,7 @@ def test_a_function_without_memory_returns_at_once():
     b = function(Module(Target(512)), "f")
     room = b.alloca("i8", 1 << 60)
     b.store(const("i8", 1), room)
-    b.ret(i64(5))
-    b.finish()
+    b.finish(i64(5))
     assert loaded(b.module)(0) == 0
     assert support.refused() == 1 << 60
 

@@ -245,11 +245,9 @@ def register_dataclass(nodetype: Class, data_fields: Sequence[str] | None = None
     :type nodetype: type
     :param data_fields: Names of the fields that do; by default all other ones than ``meta_fields``,
         or all that ``field(metadata={"static": True})`` does not except.
-    :type data_fields: sequence of str, optional
     :param meta_fields: Names of those that do not: their values are hashable, belong to the shape,
         and are static for :func:`agnesi.jit`. Fields with ``init=False`` are in neither, and are
         made by the class again.
-    :type meta_fields: sequence of str, optional
     :returns: The class itself, so that this is a decorator, too.
     :rtype: type
     :raises ValueError: If a field is in none of the lists, or in both, or there is none.

@@ -327,7 +327,6 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     :type grad: array_like, optional
     :param create_graph: Record the gradient computation itself, so that it can be differentiated
         again.
-    :type create_graph: bool
     :raises GradientError: If the tensor depends on nothing that requires grad, has several
         elements and ``grad`` is missing or of another shape, or a value was changed in place
         since.

@@ -67,7 +67,6 @@ def grad(
         differentiated again.
     :param disconnected: What to give for a tensor that the cost does not depend on.
     :param consider_constant: Intermediate results through which no gradient flows.
-    :type consider_constant: sequence of Tensor
     :returns: Like ``wrt``; a function for a function.
     :rtype: Tensor, list of Tensor, or callable
     :raises TypeError: If ``wrt`` is missing, or what is differentiated is no float tensor.

@@ -26,5 +26,4 @@ def emit_leaving(module: Module, symbols: Sequence[str]) -> None:
     with b.when(b.icmp("ne", code, Value("0", "i32"))):
         for symbol in symbols:
             b.call("void", external(symbol))
-    b.ret(code)
-    b.finish()
+    b.finish(code)

@@ -367,8 +367,7 @@ def _measure(module: Module, varying: Varying) -> None:
     b.give_sizes(sizes, 0, varying.names)
     for i, n in enumerate(varying.results):
         b.store(b.size(n), b.gep("i64", out, i64(i)))
-    b.ret(b.size(varying.arena_bytes))
-    b.finish()
+    b.finish(b.size(varying.arena_bytes))
 
 
 def _body(program: _Program, runs: Sequence[tuple[Step, Sequence[Kernel]]],
@@ -384,7 +383,6 @@ def _body(program: _Program, runs: Sequence[tuple[Step, Sequence[Kernel]]],
         runner.timed(0, lambda: runner.all(steps, bufs, pace))
     else:
         runner.all(steps, bufs, pace)
-    b.ret(Value("0", "i32"))
-    b.finish()
+    b.finish(Value("0", "i32"))
     if leaving:
         emit_leaving(program.module, leaving)

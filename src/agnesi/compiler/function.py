@@ -473,8 +473,7 @@ class Function(Direct, Inspectable):
     def reoptimize(self) -> None:
         """Forget what is known: the next call rewrites and compiles again.
 
-        Examples
-        --------
+
         >>> import agnesi as ag
         >>> from agnesi import symbolic as T
         >>> x = T.vector("x")
@@ -557,7 +556,6 @@ def function(
     :type optimizer: {"fast_run", "fast_compile", "None"}, optional
     :param include, exclude: Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes
         the names of the scheduler's passes, too, which ``plan()`` lists.
-    :type include, exclude: sequence of str
     :param memory_limit: Bytes ("512MB") that arguments, state, results and temporaries may take
         together; values are then computed again instead of being kept.
     :type memory_limit: number or str, optional

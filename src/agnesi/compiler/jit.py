@@ -244,7 +244,6 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         :type leaves: sequence
         :param tree: The shape of their nest.
         :param left: Those that it is not, for Python decided otherwise in this call.
-        :type left: sequence of Version
         :returns: The code, and what it depends on.
         :raises TraceError: If the function only runs eagerly.
         """
@@ -423,7 +422,6 @@ def jit(
     :type optimizer: {"fast_run", "fast_compile", "None"}, optional
     :param include, exclude: Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes
         the names of the scheduler's passes, too, which ``plan()`` lists.
-    :type include, exclude: sequence of str
     :param memory_limit: Bytes ("512MB") that arguments, state, results and temporaries of a call
         may take together. Values are then computed again instead of being kept, the cheapest for
         their size first.

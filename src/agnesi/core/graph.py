@@ -394,7 +394,6 @@ class FunctionGraph:
         """The graph with ``known(size)`` in the place of every size.
 
         :param known: The size to put in the place of a size.
-        :type known: callable
         :returns: This one where nothing changed.
         """
         if all(known(n) == n for n in self.sizes):

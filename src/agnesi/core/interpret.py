@@ -37,7 +37,6 @@ def interpret(graph: FunctionGraph, values: Sequence[np.ndarray],
 
     :param graph: The graph, with concrete sizes.
     :param values: A value for each input of the graph.
-    :type values: sequence of numpy.ndarray
     :param watch: Called as ``watch(node, value)``; by default the one of ``watched``.
     :type watch: callable, optional
     """

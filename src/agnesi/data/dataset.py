@@ -377,7 +377,6 @@ def random_split(dataset: Sized, lengths: Lengths,
     :param generator: Where random numbers come from; by default
         :func:`agnesi.random.default_generator`.
     :returns: One for each length.
-    :rtype: list of Subset
     :raises ValueError: If they do not sum to the length of the dataset, or to 1.
     :raises TypeError: If they are no numbers.
     :see: data.Subset

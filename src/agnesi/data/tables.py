@@ -188,7 +188,6 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
     :param path: The file.
     :param target: The column that is to be predicted.
     :param columns: The columns that samples consist of; all others by default.
-    :type columns: sequence of str, optional
     :param dtype: Of the samples.
     :returns: As :func:`agnesi.data.from_frame` makes it.
     :raises FileFormatError: If it is no such file (a ValueError).

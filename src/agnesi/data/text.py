@@ -41,7 +41,6 @@ class _Vocabulary:
 
         :param text: Any text.
         :returns: 1 where a token is unknown.
-        :rtype: list of int
         """
         numbers = self.numbers
         return [numbers.get(token, 1) for token in self._cut(text)]
@@ -50,7 +49,6 @@ class _Vocabulary:
         """The text of some tokens; those that pad are left out.
 
         :param ids: Numbers of tokens.
-        :type ids: iterable of int
         :returns: Their text.
         :raises IndexError: If there is no token of a number.
         """

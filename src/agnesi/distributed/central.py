@@ -252,7 +252,6 @@ class Central(Explained):
         """The centre's parameters, copied.
 
         :returns: In the order of the worker's.
-        :rtype: list of numpy.ndarray
         """
         with self._locked():
             return [v.copy() for v in self._flat.split(self._centre())]

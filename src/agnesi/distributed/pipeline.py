@@ -89,7 +89,6 @@ class Pipeline(Explained):
             those of ``target`` in the last.
         :type x, target: array_like
         :param loss: ``loss(output, target)``: the mean over examples.
-        :type loss: callable
         :returns: The mean loss over the batch, in all processes.
         :raises CollectiveError: If a process is missing.
         """

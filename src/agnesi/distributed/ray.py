@@ -104,7 +104,6 @@ class RayWorkers:
         :param *args: The same for all.
         :type *args: object
         :param each: Further arguments of each actor.
-        :type each: sequence of tuple
         :returns: What it returned, by rank.
         :raises CollectiveError: If an actor died.
         :raises ValueError: If ``each`` is not as long as there are actors.
@@ -126,7 +125,6 @@ class RayWorkers:
         """A function's results for all items, each computed by the next actor that is free.
 
         :param function: Of one argument.
-        :type function: callable
         :param items: Its arguments.
         :type items: iterable
         :returns: In the order of ``items``.

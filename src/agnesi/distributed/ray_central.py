@@ -84,7 +84,6 @@ class RayCentral:
         """The centre's parameters.
 
         :returns: In the order of the worker's.
-        :rtype: list of numpy.ndarray
         """
         return self._flat.split(self._asked(self.server.values.remote()))
 

@@ -28,7 +28,6 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
     :param type_p, type_q: Classes of distributions.
     :returns: It takes the formula, a function of both, and gives it back.
-    :rtype: callable
     :see: distributions.kl_divergence
 
     >>> D = ag.distributions

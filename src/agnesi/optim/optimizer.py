@@ -282,7 +282,6 @@ class Optimizer(Written):
         :param name: Of the slot.
         :param p: The parameter.
         :returns: By default the parameter's.
-        :rtype: tuple of int
         """
         return tuple(p.shape)
 
@@ -307,7 +306,6 @@ class Optimizer(Written):
         """Update all parameters that have a gradient.
 
         :param closure: Computes the gradients first, and gives the loss.
-        :type closure: callable, optional
         :returns: What ``closure`` gave; None without.
         :rtype: object
         :raises TypeError: If ``closure`` is no function.

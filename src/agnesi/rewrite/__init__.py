@@ -49,7 +49,6 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     :type preset: {"fast_run", "fast_compile", "None"}
     :param include, exclude: Names, tags or stages of rules to add to, and to leave out of, what the
         preset has.
-    :type include, exclude: iterable of str
     :param report: Takes down what each stage did.
     :param algebra: Whether a rule may give a number where the graph as written has NaN, as ``x /
         x`` at 0: never, or wherever real numbers have the identity.
@@ -117,11 +116,9 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
     :param stage: When it runs.
     :type stage: {"canonicalize", "stabilize", "specialize"}
     :param when: Takes the matched nodes by variable name and tells whether the rule applies.
-    :type when: callable, optional
     :param ops: Operations (or their public functions, or names) at which a function rule starts.
     :type ops: iterable, optional
     :param tags: Groups by which the rule can be switched.
-    :type tags: sequence of str
     :param position: Where among the rules of its stage it is tried.
     :type position: {"last", "first"}
     :param whole_graph: Whether the function takes whole graphs.

@@ -54,9 +54,7 @@ def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:
     Others may be among them.
 
     :param asked: Names of stages.
-    :type asked: tuple of str
     :returns: The user's among them.
-    :rtype: list of Rule
     :see: rewrite.rewrite_rule, rewrite.rewrite
 
     >>> from agnesi import rewrite

@@ -77,7 +77,6 @@ class Rule:
         """Return whether it may fire, by the names of the operation and of its operands'.
 
         :param heads: Names of the operation and of those of its operands.
-        :type heads: tuple of str
         :returns: False where it certainly does not.
         """
         return not self.ops or heads[0] in self.ops
@@ -336,12 +335,9 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
     :type name: str, optional
     :param stage: When it runs.
     :param when: Takes the matched nodes by name and tells whether the rule applies.
-    :type when: callable, optional
     :param tags: Groups by which the rule can be switched.
-    :type tags: sequence of str
     :param proof: Tells, as ``when`` does, whether the replacement has no number where the pattern
         has none.
-    :type proof: callable, optional
     :returns: It is not registered.
     :raises ValueError: If the pattern is no operation, or the replacement uses what it lacks.
     :raises ShapeError: If the replacement has another shape.

@@ -306,7 +306,6 @@ def load_file(path: Path_, names: Iterable[str] | None = None) -> dict[str, Tens
 
     :param path: The file; also one that another library wrote.
     :param names: Which tensors; all by default.
-    :type names: iterable of str, optional
     :returns: By name, as ``load_state_dict`` takes them.
     :rtype: dict of str to Tensor
     :raises FileFormatError: If the file is none of this format, cut off, or damaged (a ValueError).

@@ -77,7 +77,6 @@ class Checkpoints:
         """Numbers of the checkpoints that are there.
 
         :returns: In rising order.
-        :rtype: list of int
         """
         ends = (p.name.removesuffix(_ENDING).removeprefix(f"{self.name}-")
                 for p in self.folder.glob(f"{self.name}-*{_ENDING}"))
@@ -87,7 +86,6 @@ class Checkpoints:
         """Write a checkpoint, then remove those that are too many.
 
         :param step: Its number; saved as ``step``, too.
-        :type step: int
         :param **parts: As :func:`agnesi.saving.save_checkpoint` takes them.
         :type **parts: object
         :returns: The file.
@@ -106,7 +104,6 @@ class Checkpoints:
 
         :param step: Its number; by default the last one that is whole: where a disk has damaged a
             file, a warning says so and the one before is taken.
-        :type step: int, optional
         :param **parts: Objects by the names under which they were saved.
         :type **parts: object
         :returns: The data that was saved with them, ``step`` among it.

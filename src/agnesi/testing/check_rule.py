@@ -34,7 +34,6 @@ def check_rule(rule: Rule, samples: Sequence[Tensor] = (), *, precise: bool = Fa
     :param rule: A pattern rule, which makes its own samples in several dtypes and shapes, or a
         function rule with samples.
     :param samples: Symbolic results at which the rule must fire.
-    :type samples: sequence of Tensor
     :param precise: For pattern rules: the replacement must be right where the pattern overflows or
         cancels, measured against mpmath.
     :param seed: Seed of the random values.

@@ -18,14 +18,12 @@ def numerical_grad(
     """Gradients of a weighted sum of results by central differences.
 
     :param f: Takes nothing and returns the results (one or a sequence), computed from ``inputs``.
-    :type f: callable
     :param inputs: Their elements are changed one after another while ``f`` runs, and put back.
     :type inputs: sequence of tensor or array
     :param grad_outputs: Weights of the results; None leaves one out.
     :type grad_outputs: sequence of array_like or None
     :param eps: How far to go to either side.
     :returns: One gradient for each input.
-    :rtype: tuple of numpy.ndarray
     :see: testing.check_grads, grad
 
     >>> x = ag.tensor([1.0, 3.0], dtype="float64")

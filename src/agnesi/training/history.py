@@ -53,7 +53,6 @@ class History(list[dict[str, Any]]):
         """Names of the numbers that rows tell.
 
         :returns: Without ``epoch`` and ``step``, in their order.
-        :rtype: list of str
         """
         found = dict.fromkeys(
             name for row in self for name, value in row.items() if isinstance(value, (int, float)))
@@ -64,7 +63,6 @@ class History(list[dict[str, Any]]):
 
         :param name: Its name.
         :returns: NaN where a row does not tell it.
-        :rtype: list of float
         :raises KeyError: If no row tells it.
         """
         if not any(name in row for row in self):
@@ -100,7 +98,6 @@ class History(list[dict[str, Any]]):
         :param path: A file to write it to, by its ending.
         :param names: Which numbers; by default all but the rate and the time.  ``x`` and ``val_x``
             share axes.
-        :type names: sequence of str, optional
         :returns: The plot.
         :rtype: matplotlib.figure.Figure
         :raises ImportError: If matplotlib is not there.

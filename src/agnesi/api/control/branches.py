@@ -27,7 +27,6 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
     :param index: An integer scalar; below 0 it chooses the first branch, beyond the end the last.
     :type index: int or Tensor
     :param branches: In compiled code all run once on symbols, and return nests of the same types.
-    :type branches: sequence of callable
     :param *operands: What the branches get.
     :type *operands: object
     :returns: What the branch returned.
@@ -62,7 +61,6 @@ def associative_scan(f: Function, xs: Any, reverse: bool = False, axis: int = 0)
 
     :param f: ``f(a, b)``, associative, of nests like ``xs`` with any size of the axis, which it
         keeps.
-    :type f: callable
     :param xs: The elements lie along the axis, of which all tensors have one size.
     :type xs: nest of Tensor
     :param reverse: Whether to begin at the end: what comes later is the first operand.

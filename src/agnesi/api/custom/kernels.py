@@ -230,7 +230,6 @@ def reduction(map: Expression = "x", reduce: Expression = "a + b", identity: Any
     :param dtype: In which type to reduce.
     :param name, parameters: As for :func:`elementwise`.
     :returns: It gives a tensor of the shape that the operands broadcast to, without the axes.
-    :rtype: callable
     :raises SyntaxError: If an expression cannot be read, or uses what has no place in it.
     :see: elementwise, sum, op
 

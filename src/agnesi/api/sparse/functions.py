@@ -597,9 +597,7 @@ def structured(function: Callable[[Tensor], Tensor]) -> Callable[[SparseTensor],
     """A function of tensors as one of sparse matrices, which leaves zeros alone.
 
     :param function: Of the entries, a vector; it keeps their number.
-    :type function: callable
     :returns: It takes a sparse matrix and gives one of the same pattern.
-    :rtype: callable
     :see: sparse.remove0, sparse.SparseTensor.map
 
     >>> structured_exp = ag.sparse.structured(ag.exp)

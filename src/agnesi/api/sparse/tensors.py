@@ -272,7 +272,6 @@ class SparseTensor(Words):
         Entries at one place are added up first where the pattern is known.
 
         :param function: Of the entries, a vector; it keeps their number.
-        :type function: callable
         :returns: Of the same pattern.
         :rtype: SparseTensor
 

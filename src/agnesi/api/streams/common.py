@@ -78,7 +78,6 @@ class Streams:
         """A state that begins with what ``begin`` makes, now and when the streams begin anew.
 
         :param begin: Makes the first value.
-        :type begin: callable
         :param kind: The class of the variable.
         :returns: A shared variable.
         """

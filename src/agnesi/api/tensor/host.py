@@ -351,7 +351,6 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     :param memory_format: Taken from PyTorch's calls, and not needed.
     :type memory_format: object
     :returns: Of the same shape and dtype.
-    :rtype: Tensor
     """
     return movement.contiguous(self)
 
@@ -362,7 +361,6 @@ def clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
     :param memory_format: Taken from PyTorch's calls, and not needed.
     :type memory_format: object
     :returns: Of the same shape and dtype.
-    :rtype: Tensor
     """
     return copy(self)
 

@@ -168,7 +168,6 @@ def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     :param alpha: A factor of ``other``.
     :type alpha: number or Tensor
     :returns: The tensor itself, in its own dtype.
-    :rtype: Tensor
     :raises ShapeError: If the shapes do not fit.
     :raises DTypeError: If the result does not fit the tensor's dtype.
     """
@@ -183,7 +182,6 @@ def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     :param alpha: A factor of ``other``.
     :type alpha: number or Tensor
     :returns: The tensor itself, in its own dtype.
-    :rtype: Tensor
     :raises ShapeError: If the shapes do not fit.
     :raises DTypeError: If the result does not fit the tensor's dtype.
     """

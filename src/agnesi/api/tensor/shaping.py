@@ -215,13 +215,10 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
         its own.
     :type device: str, optional
     :param copy: Whether to copy where nothing changes.
-    :type copy: bool
     :param non_blocking: Taken from PyTorch's calls, and not needed.
-    :type non_blocking: bool
     :param memory_format: Taken from PyTorch's calls, and not needed.
     :type memory_format: object
     :returns: Of that dtype.
-    :rtype: Tensor
     :raises TypeError: If several dtypes are given.
     :raises ValueError: For another device.
     :raises DeviceError: If gradients would have to flow from one device to another.

@@ -28,8 +28,7 @@ def write_polls(module: Module) -> None:
         b.store(i64(0), since)
         code = poll(b, b.load("i64", thread))
         b.store(b.cast("zext", b.icmp("ne", code, const("i32", 0)), "i64"), left)
-    b.ret(b.icmp("ne", b.load("i64", left), i64(0)))
-    b.finish()
+    b.finish(b.icmp("ne", b.load("i64", left), i64(0)))
 
 
 class Polls:

@@ -38,7 +38,6 @@ def triangles_module(kind: str, target: Target) -> str:
     if kind == "rootm":
         b = Builder(module, "main", parts, internal=False)
         b.call("void", "root", *b.parameters)
-        b.ret()
         b.finish()
         return str(module)
     _write_rest(Builder(module, "rest", [*parts, ("double", "point"), ("double", "weight")]))
@@ -117,7 +116,6 @@ def _write_less(b: Builder) -> None:
         there = _times(b, _get(b, other, turn.index), (re, im))
         own = _get(b, column, turn.index)
         _put(b, column, turn.index, (b.fsub(own[0], there[0]), b.fsub(own[1], there[1])))
-    b.ret()
     b.finish()
 
 
@@ -151,7 +149,6 @@ def _write_root(b: Builder) -> None:
             _put(b, own, i, value)
             b.call("void", "take_off", own, other, *value, i)
         outer.until = _left(b)
-    b.ret()
     b.finish()
 
 
@@ -167,8 +164,7 @@ def _write_distance(b: Builder) -> None:
             length = b.intrinsic("sqrt", b.fadd(b.fmul(re, re), b.fmul(im, im)))
             turn.carry(b.fadd(turn.carried[0], length))
         outer.carry(b.intrinsic("maxnum", outer.carried[0], turn.results[0]))
-    b.ret(outer.results[0])
-    b.finish()
+    b.finish(outer.results[0])
 
 
 def _write_rest(b: Builder) -> None:
@@ -191,7 +187,6 @@ def _write_rest(b: Builder) -> None:
             less = [b.fmul(part, point) for part in value]
             b.call("void", "take_off", room, other, *less, i)
         outer.until = _left(b)
-    b.ret()
     b.finish()
 
 
@@ -223,5 +218,4 @@ def _write_logarithm(b: Builder) -> None:
     with b.loop(i64(0), b.mul(count, i64(2))) as turn:
         found = b.load("double", b.gep("double", room, turn.index))
         b.store(b.fmul(found, scale), b.gep("double", result, turn.index))
-    b.ret()
     b.finish()

@@ -151,8 +151,9 @@ class Builder:
         return "\n".join(
             [header, *rooms.first, entry, *rooms.then, *self._prologue, *lines, "}"])
 
-    def finish(self) -> Value:
-        """Close the function, add it to the module and return its address."""
+    def finish(self, result: Value | None = None) -> Value:
+        """Return ``result``, close the function, add it to the module and give its address."""
+        self.ret(result)
         self.module.add(self.name, self.text())
         return Value(f"@{self.name}", "ptr")
 

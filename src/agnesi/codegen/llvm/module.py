@@ -70,7 +70,7 @@ class Module:
         text = b.text().replace(f"@{b.name}(", "@(", 1)
         if text not in self._texts:
             self._texts[text] = b.name
-            b.finish()
+            self.add(b.name, b.text())
         return self._texts[text]
 
     def new(self) -> list[str]:

@@ -136,8 +136,7 @@ def sine_and_cosine(x: Lane) -> tuple[Lane, Lane]:
         for i, (small, large) in enumerate(ways):
             found = _either(near, small, large).v
             results = inner.value(pair, f"insertvalue {results}, {found}, {i}")
-        inner.ret(results)
-        inner.finish()
+        inner.finish(results)
     both = b.call(pair, label, x.v)
     sine, cosine = (Lane(b, b.value(x.type, f"extractvalue {both}, {i}")) for i in (0, 1))
     return sine, cosine

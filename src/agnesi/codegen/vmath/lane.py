@@ -314,8 +314,7 @@ def outlined(name: str, function: Callable[..., Lane], *args: Lane, rare: bool =
         parameters = [(a.type, f"x{i}") for i, a in enumerate(args)]
         inner = Builder(b.module, label, parameters, type_,
                         attributes=f"nounwind noinline{' cold' if rare else ''}")
-        inner.ret(function(*(Lane(inner, p) for p in inner.parameters)).v)
-        inner.finish()
+        inner.finish(function(*(Lane(inner, p) for p in inner.parameters)).v)
     return Lane(b, b.call(type_, label, *(a.v for a in args)))
 
 

@@ -145,7 +145,6 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     :param dispatch: Takes all other calls.
     :param finish: ``finish(text, name)`` is an expression for the result, of the name of what was
         found.
-    :type finish: callable
     :param recording: Whether it is for calls that are recorded.
     :param unseen: What Python has to look at before.
     :type unseen: sequence of Place

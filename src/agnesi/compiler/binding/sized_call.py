@@ -20,7 +20,6 @@ def sized_call(tell: Callable[[tuple[Any, ...]], tuple[int, ...]], native: Calla
 
     :param tell: The sizes, of the arguments.
     :param native: Gives the code for such sizes, which answers ``MISSED`` to others.
-    :type native: callable
     :param dispatch: Takes all other calls.
     :param fixed: Sizes for which there may be better code.
     :type fixed: collection of tuple

@@ -105,6 +105,9 @@ _KINDS = {
     "tuple[Decay, Decay]": "tuple of float", "_Operands": "Tensor or sequence of Tensor",
     **dict.fromkeys("Sizes Counts".split(), "int or tuple of int"),
 }
+#: Containers of one kind of things.
+_OF = {"list": "list", "tuple": "tuple", "frozenset": "frozenset", "Iterator": "iterator",
+       "Iterable": "iterable", "Sequence": "sequence"}
 _STARS: dict[Any, str] = {
     inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**",
 }
@@ -222,7 +225,13 @@ def _kind(annotation: Any) -> str:
     base = annotation.removesuffix(" | None") if isinstance(annotation, str) else ""
     if base.startswith("Literal["):
         return f"{{{base[8:-1]}}}".replace("'", '"')
-    return _KINDS.get(base, base)
+    if base in _KINDS:
+        return _KINDS[base]
+    outer, _, inner = base.removesuffix("]").partition("[")
+    if outer == "Callable":
+        return "callable"
+    alike = outer in _OF and (outer == "tuple") == inner.endswith(", ...")
+    return f"{_OF[outer]} of {_kind(inner.removesuffix(', ...'))}" if alike else base
 
 
 def _section(title: str, body: str, indent: str) -> str:

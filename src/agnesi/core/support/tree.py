@@ -328,7 +328,6 @@ def register(
     :param take: ``take(x) -> (children, extra)``; ``extra`` is hashable.
     :type take: callable
     :param build: ``build(extra, children) -> x``.
-    :type build: callable
     :raises ValueError: If it is list, tuple or dict, which are containers already.
     :see: tree.flatten, nn.Module
 

@@ -50,7 +50,6 @@ def launch(
     seconds, and ended: the job has one result.
 
     :param command: What each process runs, as for ``subprocess``.
-    :type command: sequence of str
     :param size: How many processes.
     :param restarts: How often a job that failed is started again, all processes anew, which
         :func:`restart_count` tells them: they go on from the last checkpoint.

@@ -73,7 +73,6 @@ class Workers(Explained):
         :param *args: The same for all.
         :type *args: object
         :param each: Further arguments of each process.
-        :type each: sequence of tuple
         :returns: What it returned, by rank.
         :raises CollectiveError: If a process was killed.
         :raises ValueError: If ``each`` is not as long as there are processes.
@@ -93,7 +92,6 @@ class Workers(Explained):
         """A function's results for all items, each computed in the next process that is free.
 
         :param function: Of one argument.
-        :type function: callable
         :param items: Its arguments.
         :type items: iterable
         :returns: In the order of ``items``.

@@ -455,7 +455,6 @@ class Module(Stated, Lookups):
         """Call ``function`` with every module inside, children first, and with this one.
 
         :param function: Called with a module; what it returns is dropped.
-        :type function: callable
         :returns: The module itself.
         :rtype: Module
         """

@@ -236,7 +236,6 @@ def pad(input: TensorLike, pad: Sequence[int], mode: str = "constant", value: An
 
     :param input: At least as many axes as pairs of widths.
     :param pad: Before and behind the last axis, then the one before it, and so on.
-    :type pad: sequence of int
     :param mode: What the border holds: ``value``, the elements mirrored at the edge (without it),
         those of the edge, or those of the other side.
     :type mode: {"constant", "reflect", "replicate", "circular"}

@@ -234,7 +234,6 @@ class _Stack(Module):
         :param batch: Sequences side by side.
         :param capacity: Steps that there is room for.
         :returns: One for each layer.
-        :rtype: list of KeyValueCache
         """
         return [layer.self_attn.make_cache(batch, capacity) for layer in self.layers]
 

@@ -119,7 +119,6 @@ def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
 
     :like: triplet_margin_loss
     :param distance_function: Gives the distances of pairs; the Euclidean one by default.
-    :type distance_function: callable, optional
     :see: nn.TripletMarginLoss
 
     >>> import agnesi as ag

@@ -165,7 +165,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters as one vector.
 
     :param parameters: In their order.
-    :type parameters: iterable of Tensor
     :returns: Their elements, one behind the other.
     :see: nn.utils.vector_to_parameters
 
@@ -180,7 +179,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
     :param vec: As :func:`parameters_to_vector` gives it.
     :param parameters: In the same order.
-    :type parameters: iterable of Tensor
     :raises ShapeError: If there are more or fewer elements; nothing is changed then.
     :see: nn.utils.parameters_to_vector
 

@@ -69,7 +69,6 @@ def l1_unstructured(module: M, name: str, amount: float,
     :param name: Of the parameter.
     :param amount: How many of those that are left; a float is a share of them.
     :param importance_scores: What tells how important elements are, instead of their values.
-    :type importance_scores: Tensor, optional
     :returns: The module itself.
     :raises ValueError: If there is no such parameter, or there are not so many.
     :see: nn.utils.prune.global_unstructured
@@ -111,7 +110,6 @@ def ln_structured(module: M, name: str, amount: float, n: Order, dim: int,
     :param n: Of the norm.
     :param dim: The axis of the channels.
     :param importance_scores: What tells how important elements are, instead of their values.
-    :type importance_scores: Tensor, optional
     :returns: The module itself.
     :raises ValueError: If there is no such parameter, or there are not so many.
     :see: nn.utils.prune.random_structured

@@ -95,7 +95,6 @@ class BasePruningMethod:
         :param name: Of the parameter.
         :param args: For the class.
         :param importance_scores: What tells how important elements are, instead of their values.
-        :type importance_scores: Tensor, optional
         :param kwargs: For the class.
         :returns: The method, or the container of it and those before it.
         :raises ValueError: If there is no such parameter.
@@ -130,9 +129,7 @@ class BasePruningMethod:
 
         :param t: The tensor.
         :param default_mask: A mask so far.
-        :type default_mask: Tensor, optional
         :param importance_scores: What tells how important elements are, instead of their values.
-        :type importance_scores: Tensor, optional
         :returns: The product.
         """
         default = F.ones_like(t) if default_mask is None else default_mask

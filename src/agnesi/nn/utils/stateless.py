@@ -49,7 +49,6 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     """The parameters of modules of one kind, and their buffers, each stacked along a first axis.
 
     :param models: At least one.
-    :type models: sequence of Module
     :returns: Parameters and buffers by name, for :func:`functional_call` under ``vmap``.
     :rtype: tuple of dict
     :raises ValueError: If there is no module, or they are of different kinds.

@@ -40,7 +40,6 @@ def shape(x: TensorLike) -> tuple[Size, ...]:
 
     :param x: Of any shape.
     :returns: Sizes that are not known yet are :class:`Dim`.
-    :rtype: tuple of int
     :see: ndim, size
 
     >>> ag.shape([[1, 2, 3]])

@@ -301,7 +301,6 @@ def permute_dims(x: TensorLike, /, axes: Sequence[int] | None = None, *,
 
     :param x: Of any shape.
     :param axes: Axis ``i`` of the result is axis ``axes[i]`` of ``x``.
-    :type axes: sequence of int, optional
     :returns: A view.
     :raises ValueError: If ``axes`` does not name each axis once.
     :raises IndexError: If an axis is out of range.

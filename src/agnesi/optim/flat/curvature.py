@@ -22,7 +22,6 @@ def levenberg_marquardt(residuals: Callable[[np.ndarray], tuple[Any, Any]], x: A
     """Least squares by damped Gauss-Newton steps (Levenberg, 1944; Marquardt, 1963).
 
     :param residuals: Gives a vector's residuals, (m,), and their Jacobian, (m, n).
-    :type residuals: callable
     :param x: Where to begin, (n,).
     :type x: array_like
     :param max_iter: The most steps.
@@ -73,7 +72,6 @@ def hessian_free(feval: Feval, hvp: Callable[[np.ndarray, np.ndarray], Any], x: 
     :param feval: Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
     :type feval: callable
     :param hvp: The Hessian at a vector times another one: ``lambda x, v: ag.hvp(f, (x,), (v,))``.
-    :type hvp: callable
     :param x: Where to begin.
     :type x: array_like
     :param max_iter: The most steps.

@@ -95,7 +95,6 @@ class Scheduler(Written):
 
         :param epoch: From 0.
         :returns: One for each group.
-        :rtype: list of float
         """
         found = []
         for self._group in range(len(self.base_lrs)):  # noqa: B020
@@ -164,7 +163,6 @@ class Scheduler(Written):
         """The rates of this epoch.
 
         :returns: One number for each group.
-        :rtype: list of float
         """
         return self.rates(self.epoch)
 
@@ -172,7 +170,6 @@ class Scheduler(Written):
         """The rates that this schedule set last.
 
         :returns: One number for each group.
-        :rtype: list of float
         """
         if is_tracing():
             return [group["lr"] for group in self.optimizer.param_groups]

@@ -59,7 +59,6 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
         always are.
     :param inputs: The variables in the order in which the loaded graph has them; by default as they
         are met.
-    :type inputs: sequence of Tensor, optional
     :param updates: New values of shared variables.
     :type updates: mapping, optional
     :raises TypeError: If something else is given, or an operation is written in Python.

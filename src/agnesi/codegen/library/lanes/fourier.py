@@ -297,7 +297,6 @@ class _Plan:
                 begin = b.mul(row.index, i64(2 * n1 * n2))
                 f.of_columns(n1, n2, f.number(given, begin), middle, tiles)
                 f.of_middle(n1, n2, middle, f.number(result, begin), tiles, factor)
-        b.ret()
         b.finish()
 
     def write_real(self, inverse: bool) -> None:
@@ -335,7 +334,6 @@ class _Plan:
                 with b.loop(i64(0), many) as row:
                     f.unfolded(h, f.number(spectrum, b.mul(row.index, i64(2 * h))),
                                f.number(target, b.mul(row.index, i64(2 * h + 2))), factor, inner)
-        b.ret()
         b.finish()
 
 
@@ -351,7 +349,6 @@ class _Plan:
         f = _Fourier(b, self.dtype, min(self.full, self.n1), self.table, inverse)
         tiles = room, f.number(room, i64(2 * self.n2 * f.lanes))
         f.of_lines(self.n2, given, result, tiles, sizes, f.everywhere(number))
-        b.ret()
         b.finish()
 
 

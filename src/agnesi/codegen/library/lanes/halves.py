@@ -170,6 +170,5 @@ def halves_module(turned: bool, room: int, target: Target) -> str:
                 b.gep("float", result, b.mul(which, b.mul(m, n))), space,
             ]
             _Product(b, (m, n, k), matrices, turned).columns(column)
-    b.ret()
     b.finish()
     return str(module)

@@ -56,5 +56,4 @@ def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], un
             b.call("void", "main", *map(moved, given, steps))
             turn.until = b.icmp("ne", poll(b, thread), const("i32", 0))
         unit.until = b.icmp("ne", poll(b, thread), const("i32", 0))
-    b.ret()
     b.finish()

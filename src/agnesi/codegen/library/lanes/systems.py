@@ -177,7 +177,6 @@ def systems_module(kind: str, dtype: str, n: int, columns: int, options: str, un
         if "b" in given:
             s.read(s.rows(given["b"], n * columns, first, count), n * columns, x)
         _one(s, kind, columns, options, (a, x), given, (first, count))
-    b.ret()
     b.finish()
     if units:
         side = n * columns * s.align
@@ -215,7 +214,6 @@ def factored_module(dtype: str, n: int, options: str, target: Target) -> str:
             if "t" not in options:
                 shared.exchange(list(reversed(swaps)))
             s.write(x, n, s.rows(ends[1], n, turn.index, k))
-    b.ret()
     b.finish()
     return str(module)
 

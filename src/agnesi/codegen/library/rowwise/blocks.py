@@ -52,7 +52,6 @@ class _Blocks(Places):
                 self._copy(source, target, following)
                 turn.carry(following)
                 turn.until = self.polls.worked(b.op("udiv", self.bytes, i64(_ELEMENT_BYTES)))
-        b.ret()
         b.finish()
 
     def _source(self, turn: Value) -> Value:

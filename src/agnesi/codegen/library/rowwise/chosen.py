@@ -63,7 +63,6 @@ class _Chosen:
                              b.icmp("slt", turn.carried[0], self.size))):
                 b.store(turn.index, b.gep("i64", self.target, turn.carried[0]))
             turn.carry(b.add(turn.carried[0], b.cast("zext", flag, "i64")))
-        b.ret()
         b.finish()
 
     def _block(self, flags: Value, first: Value, found: Value) -> Value:

@@ -91,7 +91,6 @@ class Places:
         with b.when(b.op("xor", several, Value("true", "i1"))):
             first, last = (i64(0), self.m) if self.adds else share(b, self.m, self.units)
             self._one_row(first, last)
-        b.ret()
         b.finish()
 
     # -- places ---------------------------------------------------------------------------

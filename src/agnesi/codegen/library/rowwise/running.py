@@ -73,7 +73,6 @@ class _Running:
             start = b.mul(row.index, n)
             self._row(b.gep(self.type, source, start), b.gep(self.type, target, start), n)
             row.until = self.polls.left()
-        b.ret()
         b.finish()
 
     def write_in_order(self) -> None:
@@ -85,8 +84,7 @@ class _Running:
         for k in reversed(range(self.lanes)) if self.reverse else range(self.lanes):
             last = b.op(self.name, last, b.extract(part, k))
             result = b.value(self.vector, f"insertelement {result}, {last}, i64 {k}")
-        b.ret(result)
-        b.finish()
+        b.finish(result)
 
     def _row(self, source: Value, target: Value, n: Value) -> None:
         b = self.b

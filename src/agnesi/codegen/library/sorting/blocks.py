@@ -89,7 +89,6 @@ class Blocks:
             self._again(alike)
         self.signs.mend(self.table, [b.extract(self.starts, k) for k in range(self.lanes)],
                         self.polls)
-        b.ret()
         b.finish()
 
     def _squeeze(self, known: Squeezed) -> Value:

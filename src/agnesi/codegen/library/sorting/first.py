@@ -71,7 +71,6 @@ class _First:
                 at = b.add(b.mul(row.index, self.k), turn.index)
                 b.store(result, b.gep("i64", rows.target, at))
             row.until = self.polls.left()
-        b.ret()
         b.finish()
 
     def _sort_elements(self) -> None:

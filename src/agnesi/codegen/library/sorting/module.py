@@ -72,7 +72,6 @@ class _Driver:
             b.call("void", "sort_row", self.table, rows.start(row.index), room,
                    self.polls.place)
             row.until = self.polls.left()
-        b.ret()
         b.finish()
 
     def _share(self, count: Value) -> AbstractContextManager[Loop]:

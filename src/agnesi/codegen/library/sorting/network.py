@@ -76,7 +76,6 @@ class Network:
             rows = self._load(b, places)
             work(b, rows)
             self._store(b, places, rows)
-        b.ret()
         b.finish()
 
     def _sorted(self, b: Builder, rows: list[Value]) -> None:
@@ -114,7 +113,6 @@ class Network:
         with b.loop(i64(0), i64(GROUP_VECTORS), _VECTORS_AT_ONCE, nonempty=True) as few:
             self._exchanged(b, self._lines(b, first, few.index, _VECTORS_AT_ONCE),
                             self._lines(b, second, few.index, _VECTORS_AT_ONCE))
-        b.ret()
         b.finish()
 
     def _flip(self) -> None:
@@ -127,7 +125,6 @@ class Network:
             below = b.sub(b.sub(last, i64(1)), few.index)
             self._exchanged(b, self._lines(b, block, b.add(first, few.index), _VECTORS_AT_ONCE),
                             self._lines(b, block, below, _VECTORS_AT_ONCE, -1))
-        b.ret()
         b.finish()
 
     def _halve(self) -> None:
@@ -149,7 +146,6 @@ class Network:
                 self._fours(b, block, b.add(first, t.index), half)
             with b.loop(whole, half) as t:
                 self._partly(b, block, b.add(first, t.index), half, end)
-        b.ret()
         b.finish()
 
     _STEPS = ((0, 2), (1, 3), (0, 1), (2, 3))
@@ -183,7 +179,6 @@ class Network:
             runs = b.op("udiv", b.sub(b.add(groups, double), i64(1)), double)
             with b.loop(i64(0), runs) as run:
                 self._merged(b, block, groups, size, b.mul(run.index, double))
-        b.ret()
         b.finish()
 
     def _merged(self, b: Builder, block: Value, groups: Value, size: Value, start: Value) -> None:

@@ -104,8 +104,7 @@ class Partition:
             left = b.mul(b.sub(edge, last.index), i64(self.lanes))
             last.carry(self._put(x, last.carried[0], left))
         (below,) = last.results
-        b.ret(below)
-        b.finish()
+        b.finish(below)
 
     def _at(self, i: Value) -> Value:
         return self.b.gep(self.element, self.words, i)

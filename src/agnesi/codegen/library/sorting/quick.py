@@ -53,7 +53,6 @@ def write_quick(module: Module, type_: str, most: int) -> None:
     b = function("sort_words", "void")
     words, n, polls = b.parameters
     b.call("void", "order_words", words, n, i64(0), n, polls)
-    b.ret()
     b.finish()
 
 
@@ -73,8 +72,7 @@ def _write_rises(b: Builder, type_: str, lanes: int) -> None:
             turn.carry(b.op("xor", turn.until, _YES))
         part.until = b.op("xor", turn.results[0], _YES)
         part.carry(turn.results[0])
-    b.ret(part.results[0])
-    b.finish()
+    b.finish(part.results[0])
 
 
 def _write_bound(b: Builder, type_: str) -> None:
@@ -105,8 +103,7 @@ def _write_bound(b: Builder, type_: str) -> None:
         b.call("void", "sort_words", sample, count, polls)
         return [b.load(type_, b.gep(type_, sample, b.op("lshr", count, i64(1))))]
 
-    b.ret(*b.either(b.icmp("slt", n, i64(_SAMPLES[0][1])), few, many))
-    b.finish()
+    b.finish(*b.either(b.icmp("slt", n, i64(_SAMPLES[0][1])), few, many))
 
 
 def _middle(b: Builder, x: Value, y: Value, z: Value) -> Value:
@@ -145,7 +142,6 @@ class _Quick:
                 self._push(i64(0), i64(0), self.n, const(self.type, self.most))
                 with b.loop(i64(0), i64((1 << 63) - 1), 1, [i64(1)], nonempty=True) as turn:
                     self._run(turn)
-        b.ret()
         b.finish()
 
     def _push(self, top: Value, start: Value, n: Value, greatest: Value) -> Value:

@@ -53,7 +53,6 @@ class Row:
             self._sort_squeezed(self.squeezed)
         self._each(self._write)
         self.signs.mend(self.table, [self.start], self.polls.place)
-        b.ret()
         b.finish()
 
     def _sort_squeezed(self, known: Squeezed) -> None:

@@ -196,5 +196,4 @@ def write_zeros(b: Builder, spec: Spec) -> None:
             place = b.load("i64", target)
             rows.store(raw, rows.at(start, place))
             b.store(b.add(place, i64(1)), target)
-    b.ret()
     b.finish()

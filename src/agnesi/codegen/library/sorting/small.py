@@ -79,7 +79,6 @@ def write_small(module: Module, type_: str, most: int, lanes_: int) -> int:
                     b.icmp("sle", n, i64(count * lanes_)))
         with b.when(fits):
             b.call("void", f"sort_{count}", words, n)
-    b.ret()
     b.finish()
     return sizes[-1] * lanes_
 
@@ -94,5 +93,4 @@ def _write_vectors(b: Builder, type_: str, count: int, most: int, lanes_: int) -
             for place, mask in zip(places, masks, strict=True)]
     for place, mask, row in zip(places, masks, _sorted(b, rows, lanes_), strict=True):
         b.masked_store(row, place, mask, size)
-    b.ret()
     b.finish()

@@ -98,7 +98,6 @@ class Ties:
             alike = b.cast("bitcast", self._alike(first, self.lanes), f"i{self.lanes}")
             with b.when(b.icmp("ne", alike, const(alike.type, 0)), rare=True):
                 self._look(first, b.add(first, i64(self.lanes)))
-        b.ret()
         b.finish()
 
     def _alike(self, i: Value, count: int = 1) -> Value:

@@ -41,7 +41,6 @@ def emit_nest(module: Module, name: str, nest: Nest) -> int:
         with b.when(b.icmp("slt", point, i64(points))):
             scope = Scope(b, places.__getitem__, _indices(b, point, apart), along=_any(nest.axes))
             _loops(b, scope, [a for a in nest.axes if a in nest.ordered], nest)
-    b.ret()
     b.finish()
     return -(-points // THREADS)
 
