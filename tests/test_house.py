@@ -24,8 +24,9 @@ FILE_LINES, FUNCTION_LINES = 500, 60
 #: What is heavy, optional or only needed to compile; all else is imported at the top of a file.
 LATE = (
     "agnesi.codegen", "agnesi.compiler", "agnesi.rewrite", "agnesi.runtime", "agnesi.schedule",
-    "PIL", "difflib", "importlib", "llvmlite", "logging", "matplotlib", "ml_dtypes", "numpy._core",
-    "pandas", "platform", "pyarrow", "scipy", "sklearn", "statistics", "tensorboardX", "tqdm",
+    "PIL", "dataclasses", "difflib", "importlib", "llvmlite", "logging", "matplotlib", "ml_dtypes",
+    "numpy._core", "pandas", "platform", "pyarrow", "scipy", "signal", "sklearn", "statistics",
+    "tensorboardX", "tqdm",
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

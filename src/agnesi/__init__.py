@@ -6,7 +6,8 @@ from math import nan as nan
 from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
-from agnesi.api import memory as _memory  # noqa: F401 - importing it is what counts
+from agnesi.api import loading as _loading  # noqa: F401 - importing it is what counts
+from agnesi.api import memory as _memory  # noqa: F401 - likewise
 from agnesi.api.functions import *  # noqa: F403 - that module is the list
 from agnesi.api.late import NAMES as _NAMES
 from agnesi.api.late import load as _load
@@ -14,18 +15,11 @@ from agnesi.api.tensor.exchange import VERSION as _VERSION
 from agnesi.api.tensor.exchange import __array_namespace_info__ as __array_namespace_info__
 from agnesi.api.tensor.exchange import from_dlpack as from_dlpack
 from agnesi.api.tensor.methods import Tensor as Tensor
-from agnesi.autodiff.forward import Lop as Lop
-from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.recording import enable_grad as enable_grad
 from agnesi.autodiff.recording import is_grad_enabled as is_grad_enabled
 from agnesi.autodiff.recording import no_grad as no_grad
 from agnesi.autodiff.recording import stop_gradient as stop_gradient
-from agnesi.autodiff.transforms import grad as grad
-from agnesi.autodiff.transforms import jvp as jvp
-from agnesi.autodiff.transforms import value_and_grad as value_and_grad
-from agnesi.autodiff.transforms import vjp as vjp
 from agnesi.compiler.eager import lend as _lend
-from agnesi.compiler.shared import shared as shared
 from agnesi.core.ir.dims import Dim as Dim
 from agnesi.core.support.config import config as config
 from agnesi.core.support.dtypes import bool_ as _bool
@@ -125,6 +119,8 @@ if TYPE_CHECKING:
     from agnesi.autodiff.checkpoint import checkpoint_sequential as checkpoint_sequential
     from agnesi.autodiff.custom import custom_jvp as custom_jvp
     from agnesi.autodiff.custom import custom_vjp as custom_vjp
+    from agnesi.autodiff.forward import Lop as Lop
+    from agnesi.autodiff.forward import Rop as Rop
     from agnesi.autodiff.jacobians import hessian as hessian
     from agnesi.autodiff.jacobians import hvp as hvp
     from agnesi.autodiff.jacobians import jacfwd as jacfwd
@@ -132,6 +128,10 @@ if TYPE_CHECKING:
     from agnesi.autodiff.jacobians import jacrev as jacrev
     from agnesi.autodiff.jacobians import linearize as linearize
     from agnesi.autodiff.opgraph import OpFromGraph as OpFromGraph
+    from agnesi.autodiff.transforms import grad as grad
+    from agnesi.autodiff.transforms import jvp as jvp
+    from agnesi.autodiff.transforms import value_and_grad as value_and_grad
+    from agnesi.autodiff.transforms import vjp as vjp
     from agnesi.autodiff.vmap import vmap as vmap
     from agnesi.compiler.cloning import clone as clone
     from agnesi.compiler.control import clear_cache as clear_cache
@@ -143,6 +143,7 @@ if TYPE_CHECKING:
     from agnesi.compiler.function import function as function
     from agnesi.compiler.inputs import In as In
     from agnesi.compiler.jit import jit as jit
+    from agnesi.compiler.shared import shared as shared
     from agnesi.ops.arrays.grids import *  # noqa: F403
     from agnesi.ops.arrays.inquire import *  # noqa: F403
     from agnesi.ops.arrays.nonzeros import *  # noqa: F403
@@ -251,6 +252,13 @@ _LATE = {
     "map": "agnesi.api.control.loops:map",
     "scan": "agnesi.api.control.loops:scan",
     "while_loop": "agnesi.api.control.loops:while_loop",
+    "Lop": "agnesi.autodiff.forward:Lop",
+    "Rop": "agnesi.autodiff.forward:Rop",
+    "grad": "agnesi.autodiff.transforms:grad",
+    "jvp": "agnesi.autodiff.transforms:jvp",
+    "value_and_grad": "agnesi.autodiff.transforms:value_and_grad",
+    "vjp": "agnesi.autodiff.transforms:vjp",
+    "shared": "agnesi.compiler.shared:shared",
     **_NAMES,
 }
 

@@ -36,7 +36,7 @@ import numpy as np
 import agnesi as ag
 from agnesi.core import options
 loaded = {m for m in sys.modules if m.startswith("agnesi.")}
-assert len(loaded) < 180, len(loaded)
+assert len(loaded) < 150, len(loaded)
 for away in ("api.control", "autodiff.vmap", "compiler.tracing", "ops.convolution", "ops.signal"):
     assert not any(m.startswith(f"agnesi.{away}") for m in loaded), away
 assert options.declared.cache_info().currsize < 5

@@ -23,6 +23,8 @@ ARGUMENTS: dict[str, str] = {
     "scatter_reduce": "0, t([[1, 0, 1]]), t(Y), 'sum'",
     "index_copy": "1, t([2, 0]), t(Y[:, :2])",
     "index_fill": "1, t([2]), 5.0", "index_put": "(t([1, 0]),), t(Y)", "lerp": "t(Y), 0.25",
+    "addcdiv": "t(Y), t(Y)", "addcmul": "t(Y), t(Y)", "masked_fill": "t(X > 0.4), 2.0",
+    "scatter": "0, t([[0, 1, 0]]), t(Y)", "scatter_add": "0, t([[0, 1, 0]]), t(Y)",
     "ldexp": "t([[1, 2, 3], [0, 1, 2]])", "clamp_max": "0.4", "clamp_min": "0.4",
     "masked_scatter": "t(X > 0.4), t(Y)", "mvlgamma": "1", "renorm": "2, 0, 0.5", "logit": "0.01",
     "gcd": "t([[6, 4, 9], [3, 3, 8]])", "lcm": "t([[6, 4, 9], [3, 3, 8]])",

@@ -4,7 +4,6 @@ import typing as _typing
 
 from agnesi.api.late import NAMES as _NAMES
 from agnesi.api.late import load as _load
-from agnesi.ops.arrays.nonzeros import nonzero as nonzero
 from agnesi.ops.arrays.replicate import broadcast_arrays as broadcast_arrays
 from agnesi.ops.arrays.replicate import broadcast_shapes as broadcast_shapes
 from agnesi.ops.arrays.replicate import broadcast_to as broadcast_to
@@ -106,34 +105,17 @@ from agnesi.ops.base.select import round as round
 from agnesi.ops.base.select import trunc as trunc
 from agnesi.ops.base.select import where as where
 from agnesi.ops.base.slices import flip as flip
-from agnesi.ops.contractions.composite import addcdiv as addcdiv
-from agnesi.ops.contractions.composite import addcmul as addcmul
-from agnesi.ops.contractions.composite import allclose as allclose
-from agnesi.ops.contractions.composite import array_equal as array_equal
-from agnesi.ops.contractions.composite import cross as cross
-from agnesi.ops.contractions.composite import diff as diff
-from agnesi.ops.contractions.composite import dist as dist
-from agnesi.ops.contractions.composite import inner as inner
-from agnesi.ops.contractions.composite import isclose as isclose
-from agnesi.ops.contractions.composite import lerp as lerp
-from agnesi.ops.contractions.composite import masked_fill as masked_fill
-from agnesi.ops.contractions.composite import nan_to_num as nan_to_num
 from agnesi.ops.contractions.matmul import dot as dot
 from agnesi.ops.contractions.matmul import matmul as matmul
 from agnesi.ops.contractions.matmul import outer as outer
 from agnesi.ops.contractions.matmul import tensordot as tensordot
 from agnesi.ops.contractions.matmul import vecdot as vecdot
-from agnesi.ops.elementwise.bitcast import bitcast as bitcast
 from agnesi.ops.elementwise.bitwise import bitwise_and as bitwise_and
 from agnesi.ops.elementwise.bitwise import bitwise_invert as bitwise_invert
 from agnesi.ops.elementwise.bitwise import bitwise_left_shift as bitwise_left_shift
 from agnesi.ops.elementwise.bitwise import bitwise_or as bitwise_or
 from agnesi.ops.elementwise.bitwise import bitwise_right_shift as bitwise_right_shift
 from agnesi.ops.elementwise.bitwise import bitwise_xor as bitwise_xor
-from agnesi.ops.elementwise.complexes import complex as complex
-from agnesi.ops.elementwise.complexes import polar as polar
-from agnesi.ops.elementwise.complexes import view_as_complex as view_as_complex
-from agnesi.ops.elementwise.complexes import view_as_real as view_as_real
 from agnesi.ops.elementwise.explog import exp as exp
 from agnesi.ops.elementwise.explog import exp2 as exp2
 from agnesi.ops.elementwise.explog import expm1 as expm1
@@ -159,40 +141,16 @@ from agnesi.ops.elementwise.trig import cos as cos
 from agnesi.ops.elementwise.trig import hypot as hypot
 from agnesi.ops.elementwise.trig import sin as sin
 from agnesi.ops.elementwise.trig import tan as tan
-from agnesi.ops.indexing.diagonal import diag as diag
-from agnesi.ops.indexing.diagonal import diagonal as diagonal
-from agnesi.ops.indexing.diagonal import trace as trace
-from agnesi.ops.indexing.diagonal import tril as tril
-from agnesi.ops.indexing.diagonal import triu as triu
 from agnesi.ops.indexing.index import gather as gather
 from agnesi.ops.indexing.index import narrow as narrow
 from agnesi.ops.indexing.index import select as select
 from agnesi.ops.indexing.index import take as take
 from agnesi.ops.indexing.index import take_along_axis as take_along_axis
-from agnesi.ops.indexing.join import chunk as chunk
-from agnesi.ops.indexing.join import concat as concat
-from agnesi.ops.indexing.join import dstack as dstack
-from agnesi.ops.indexing.join import hstack as hstack
-from agnesi.ops.indexing.join import roll as roll
-from agnesi.ops.indexing.join import split as split
-from agnesi.ops.indexing.join import stack as stack
-from agnesi.ops.indexing.join import unstack as unstack
-from agnesi.ops.indexing.join import vstack as vstack
 from agnesi.ops.indexing.ranges import arange as arange
 from agnesi.ops.indexing.ranges import eye as eye
 from agnesi.ops.indexing.ranges import identity_like as identity_like
 from agnesi.ops.indexing.ranges import linspace as linspace
 from agnesi.ops.indexing.ranges import logspace as logspace
-from agnesi.ops.indexing.scatter import inc_subtensor as inc_subtensor
-from agnesi.ops.indexing.scatter import index_add as index_add
-from agnesi.ops.indexing.scatter import index_put as index_put
-from agnesi.ops.indexing.scatter import put_along_axis as put_along_axis
-from agnesi.ops.indexing.scatter import scatter as scatter
-from agnesi.ops.indexing.scatter import scatter_add as scatter_add
-from agnesi.ops.indexing.scatter import set_subtensor as set_subtensor
-from agnesi.ops.neural.softmax import log_softmax as log_softmax
-from agnesi.ops.neural.softmax import logsumexp as logsumexp
-from agnesi.ops.neural.softmax import softmax as softmax
 from agnesi.ops.numerics.pytorch import add as add
 from agnesi.ops.numerics.pytorch import addmm as addmm
 from agnesi.ops.numerics.pytorch import cdist as cdist
@@ -200,19 +158,21 @@ from agnesi.ops.numerics.pytorch import divide as divide
 from agnesi.ops.numerics.pytorch import equal as equal
 from agnesi.ops.numerics.pytorch import index_select as index_select
 from agnesi.ops.numerics.pytorch import subtract as subtract
-from agnesi.ops.reductions.positions import argmax as argmax
-from agnesi.ops.reductions.positions import argmin as argmin
-from agnesi.ops.reductions.running import cumprod as cumprod
-from agnesi.ops.reductions.running import cumsum as cumsum
-from agnesi.ops.reductions.running import cumulative_prod as cumulative_prod
-from agnesi.ops.reductions.running import cumulative_sum as cumulative_sum
-from agnesi.ops.reductions.vectornorms import norm as norm
-from agnesi.ops.sorting.sort import argsort as argsort
-from agnesi.ops.sorting.sort import searchsorted as searchsorted
-from agnesi.ops.sorting.sort import sort as sort
-from agnesi.ops.sorting.sort import topk as topk
 
 if _typing.TYPE_CHECKING:  # loaded at first use
+    from agnesi.ops.arrays.nonzeros import nonzero as nonzero
+    from agnesi.ops.contractions.composite import addcdiv as addcdiv
+    from agnesi.ops.contractions.composite import addcmul as addcmul
+    from agnesi.ops.contractions.composite import allclose as allclose
+    from agnesi.ops.contractions.composite import array_equal as array_equal
+    from agnesi.ops.contractions.composite import cross as cross
+    from agnesi.ops.contractions.composite import diff as diff
+    from agnesi.ops.contractions.composite import dist as dist
+    from agnesi.ops.contractions.composite import inner as inner
+    from agnesi.ops.contractions.composite import isclose as isclose
+    from agnesi.ops.contractions.composite import lerp as lerp
+    from agnesi.ops.contractions.composite import masked_fill as masked_fill
+    from agnesi.ops.contractions.composite import nan_to_num as nan_to_num
     from agnesi.ops.contractions.einsum import einsum as einsum
     from agnesi.ops.contractions.einsum import einsum_path as einsum_path
     from agnesi.ops.contractions.linear import linear as linear
@@ -222,8 +182,37 @@ if _typing.TYPE_CHECKING:  # loaded at first use
     from agnesi.ops.convolution.pool import avg_pool as avg_pool
     from agnesi.ops.convolution.pool import max_pool as max_pool
     from agnesi.ops.convolution.transposed import conv_transpose as conv_transpose
+    from agnesi.ops.elementwise.bitcast import bitcast as bitcast
+    from agnesi.ops.elementwise.complexes import complex as complex
+    from agnesi.ops.elementwise.complexes import polar as polar
+    from agnesi.ops.elementwise.complexes import view_as_complex as view_as_complex
+    from agnesi.ops.elementwise.complexes import view_as_real as view_as_real
+    from agnesi.ops.indexing.diagonal import diag as diag
+    from agnesi.ops.indexing.diagonal import diagonal as diagonal
+    from agnesi.ops.indexing.diagonal import trace as trace
+    from agnesi.ops.indexing.diagonal import tril as tril
+    from agnesi.ops.indexing.diagonal import triu as triu
+    from agnesi.ops.indexing.join import chunk as chunk
+    from agnesi.ops.indexing.join import concat as concat
+    from agnesi.ops.indexing.join import dstack as dstack
+    from agnesi.ops.indexing.join import hstack as hstack
+    from agnesi.ops.indexing.join import roll as roll
+    from agnesi.ops.indexing.join import split as split
+    from agnesi.ops.indexing.join import stack as stack
+    from agnesi.ops.indexing.join import unstack as unstack
+    from agnesi.ops.indexing.join import vstack as vstack
+    from agnesi.ops.indexing.scatter import inc_subtensor as inc_subtensor
+    from agnesi.ops.indexing.scatter import index_add as index_add
+    from agnesi.ops.indexing.scatter import index_put as index_put
+    from agnesi.ops.indexing.scatter import put_along_axis as put_along_axis
+    from agnesi.ops.indexing.scatter import scatter as scatter
+    from agnesi.ops.indexing.scatter import scatter_add as scatter_add
+    from agnesi.ops.indexing.scatter import set_subtensor as set_subtensor
     from agnesi.ops.neural.losses import cross_entropy as cross_entropy
     from agnesi.ops.neural.losses import nll_loss as nll_loss
+    from agnesi.ops.neural.softmax import log_softmax as log_softmax
+    from agnesi.ops.neural.softmax import logsumexp as logsumexp
+    from agnesi.ops.neural.softmax import softmax as softmax
     from agnesi.ops.numerics.padding import pad as pad
     from agnesi.ops.numerics.quantiles import median as median
     from agnesi.ops.numerics.quantiles import quantile as quantile
@@ -233,6 +222,17 @@ if _typing.TYPE_CHECKING:  # loaded at first use
     from agnesi.ops.numerics.sets import unique_counts as unique_counts
     from agnesi.ops.numerics.sets import unique_inverse as unique_inverse
     from agnesi.ops.numerics.sets import unique_values as unique_values
+    from agnesi.ops.reductions.positions import argmax as argmax
+    from agnesi.ops.reductions.positions import argmin as argmin
+    from agnesi.ops.reductions.running import cumprod as cumprod
+    from agnesi.ops.reductions.running import cumsum as cumsum
+    from agnesi.ops.reductions.running import cumulative_prod as cumulative_prod
+    from agnesi.ops.reductions.running import cumulative_sum as cumulative_sum
+    from agnesi.ops.reductions.vectornorms import norm as norm
+    from agnesi.ops.sorting.sort import argsort as argsort
+    from agnesi.ops.sorting.sort import searchsorted as searchsorted
+    from agnesi.ops.sorting.sort import sort as sort
+    from agnesi.ops.sorting.sort import topk as topk
     from agnesi.ops.special.special import digamma as digamma
     from agnesi.ops.special.special import erf as erf
     from agnesi.ops.special.special import erfc as erfc
@@ -253,9 +253,7 @@ around = round
 array = tensor
 bitwise_not = bitwise_invert
 bmm = matmul
-cat = concat
 clamp = clip
-concatenate = concat
 conjugate = conj
 div = divide
 fabs = abs
@@ -279,7 +277,6 @@ sqr = square
 sub = subtract
 eq = _equal  # its own `equal` is another function
 true_divide = divide
-unbind = unstack
 unsqueeze = expand_dims
 
 

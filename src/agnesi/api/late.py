@@ -59,7 +59,7 @@ _MODULES = {
         radians sinc spacing
     """,
     "agnesi.ops.arrays.lines": "c_ r_",
-    "agnesi.ops.arrays.nonzeros": "argwhere flatnonzero",
+    "agnesi.ops.arrays.nonzeros": "argwhere flatnonzero nonzero",
     "agnesi.ops.sorting.partitions": "argpartition lexsort partition",
     "agnesi.ops.arrays.numpy_selection": """
         choose compress copyto extract piecewise place put putmask
@@ -98,6 +98,22 @@ _MODULES = {
     "agnesi.ops.numerics.padding": "pad",
     "agnesi.ops.special.special": "digamma erf erfc erfinv lgamma polygamma",
     "agnesi.ops.contractions.vectors": "matvec vdot vecmat",
+    "agnesi.ops.contractions.composite": """
+        addcdiv addcmul allclose array_equal cross diff dist inner isclose lerp masked_fill
+        nan_to_num
+    """,
+    "agnesi.ops.elementwise.bitcast": "bitcast",
+    "agnesi.ops.elementwise.complexes": "complex polar view_as_complex view_as_real",
+    "agnesi.ops.indexing.diagonal": "diag diagonal trace tril triu",
+    "agnesi.ops.neural.softmax": "log_softmax logsumexp softmax",
+    "agnesi.ops.reductions.positions": "argmax argmin",
+    "agnesi.ops.reductions.running": "cumprod cumsum cumulative_prod cumulative_sum",
+    "agnesi.ops.reductions.vectornorms": "norm",
+    "agnesi.ops.sorting.sort": "argsort searchsorted sort topk",
+    "agnesi.ops.indexing.join": "chunk concat dstack hstack roll split stack unstack vstack",
+    "agnesi.ops.indexing.scatter": """
+        inc_subtensor index_add index_put put_along_axis scatter scatter_add set_subtensor
+    """,
 }
 #: Other libraries' names of what has one here.
 _OTHERS = {
@@ -122,6 +138,7 @@ _OTHERS = {
         pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm selu threshold
     """.split()},
     "agnesi.ops.arrays.rearrange": {"tensor_split": "array_split"},
+    "agnesi.ops.indexing.join": {"cat": "concat", "concatenate": "concat", "unbind": "unstack"},
     "builtins": {"Size": "tuple"},
     "numpy": {"dtype": "dtype"},
 }

@@ -35,7 +35,7 @@ from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.expand import broadcast_to
-from agnesi.ops.sparse.coordinates import COO, dense
+from agnesi.ops.sparse.words import is_sparse
 
 
 def _carrying(roots: Iterable[Node]) -> list[Node]:
@@ -165,7 +165,7 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
         if g is None:
             continue
         op = node.op
-        if isinstance(g, COO) and not (sparse and _takes_rows(node)):
+        if is_sparse(g) and not (sparse and _takes_rows(node)):
             g = g.to_dense()
         if HOOKED.any and type(g) is Tensor and node not in constants:
             with switched(line=None):
@@ -372,7 +372,7 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
             target.grad = apart(g)
         elif before is held and users[_memory(before)] == 1 and _may_change(
                 before) and not STATE.recording:
-            before += detach(dense(g))
+            before += detach(g.to_dense() if is_sparse(g) else g)
         else:
             target.grad = before + g
         if HOOKED.any:
@@ -397,7 +397,7 @@ def _owner(node: Node) -> Tensor | None:
 
 def _memory(t: Tensor) -> int:
     """Return a key of the memory that a tensor is in."""
-    data: Any = t.values().array if isinstance(t, COO) else t.array
+    data: Any = t.values().array if is_sparse(t) else t.array
     while isinstance(data, np.ndarray) and data.base is not None:
         data = data.base
     return id(t if data is None else data)
@@ -406,7 +406,7 @@ def _memory(t: Tensor) -> int:
 def _may_change(before: Tensor) -> bool:
     """Return whether a gradient of its own memory may be added to in place, so that it stays the
     tensor that it was, by which compiled functions know it."""
-    data = None if isinstance(before, COO) else before.array
+    data = None if is_sparse(before) else before.array
     return data is not None and data.flags.writeable and not before._requires_grad
 
 
@@ -428,7 +428,7 @@ class Apart:
         self.taken = {id(g.array) for g in taken}
 
     def __call__(self, g: Any) -> Any:
-        if isinstance(g, COO):
+        if is_sparse(g):
             return g.with_values(self(g.values()))
         data = g.array
         if data is None:

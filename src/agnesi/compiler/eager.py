@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.devices import register
-from agnesi.compiler.library import sorting
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
@@ -153,11 +152,15 @@ def _taped(order: Any, seeds: Any, wrt: Any) -> Any:
     return None
 
 
+def _sort(*call: Any) -> Any:
+    return import_module("agnesi.compiler.library.sorting").sort(*call)
+
+
 def lend() -> None:
     """Register the compiler's functions with the operations that use them."""
     LENT.run, LENT.each, LENT.native = run, each, native
     LENT.compiles, LENT.execute = compiles, _execute
-    LENT.sort = sorting.sort
+    LENT.sort = _sort
     LENT.stable = _stable
     LENT.regions, LENT.taped = _regions, _taped
     register()

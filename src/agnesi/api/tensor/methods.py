@@ -32,11 +32,8 @@ from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.sizes import with_tensors
-from agnesi.ops.indexing import unsized as _unsized  # noqa: F401 - importing it is what counts
 from agnesi.ops.indexing.index import getitem
-from agnesi.ops.indexing.scatter import setitem
-from agnesi.ops.neural import unsized_elements as _unsized_elements  # noqa: F401 - likewise
-from agnesi.ops.sparse.coordinates import COO
+from agnesi.ops.sparse.words import FOREIGN as FOREIGN
 
 Method = Callable[..., Any]
 
@@ -56,18 +53,15 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_
 
 #: Methods that are the function of the same name.
 SAME = """
-    abs acos acosh add addcdiv addcmul addmm all allclose amax amin angle any arccos arccosh
-    arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort asin asinh astype atan atan2 atanh
-    bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor broadcast_to ceil
-    chunk clamp clip conj copysign cos cosh count_nonzero cross cumprod cumsum diag diagonal diff
-    dimshuffle dist divide dot exp exp2 expand_dims expm1 flip floor floor_divide fmax fmin fmod
-    gather greater greater_equal hypot index_add index_put index_select inner isclose isfinite
-    isinf isnan lerp less less_equal log log10 log1p log2 log_softmax logaddexp logical_and
-    logical_not logical_or logical_xor logsumexp masked_fill matmul max maximum mean min minimum
-    moveaxis multiply nan_to_num narrow negative nextafter nonzero norm not_equal outer positive
-    power prod put_along_axis ravel reciprocal relu remainder roll round rsqrt scatter scatter_add
-    select sigmoid sign signbit sin sinh softmax softplus sqrt square squeeze std subtract sum
-    swapaxes take take_along_axis tan tanh tensordot topk trace tril triu trunc unbind unfold
+    abs acos acosh add addmm all amax amin angle any arccos arccosh arcsin arcsinh arctan arctan2
+    arctanh asin asinh astype atan atan2 atanh bitwise_and bitwise_left_shift bitwise_or
+    bitwise_right_shift bitwise_xor broadcast_to ceil clamp clip conj copysign cos cosh
+    count_nonzero dimshuffle divide dot exp exp2 expand_dims expm1 flip floor floor_divide fmax fmin
+    fmod gather greater greater_equal hypot index_select isfinite isinf isnan less less_equal log
+    log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul max maximum
+    mean min minimum moveaxis multiply narrow negative nextafter not_equal outer positive power prod
+    ravel reciprocal relu remainder round rsqrt select sigmoid sign signbit sin sinh softplus sqrt
+    square squeeze std subtract sum swapaxes take take_along_axis tan tanh tensordot trunc unfold
     unsqueeze var vecdot xlogy
 """
 #: Methods under another name than the function's.
@@ -80,10 +74,9 @@ OTHER = {
 }
 #: In-place forms of the functions of the same name: the method's name ends in an underscore.
 IN_PLACE = """
-    abs acos addcdiv addcmul asin atan bitwise_and bitwise_or bitwise_xor ceil clamp clip cos cosh
-    divide exp exp2 expm1 floor floor_divide log log10 log1p log2 masked_fill multiply reciprocal
-    relu remainder round rsqrt scatter scatter_add sigmoid sign sin sinh sqrt square tan tanh tril
-    triu trunc
+    abs acos asin atan bitwise_and bitwise_or bitwise_xor ceil clamp clip cos cosh divide exp exp2
+    expm1 floor floor_divide log log10 log1p log2 multiply reciprocal relu remainder round rsqrt
+    sigmoid sign sin sinh sqrt square tan tanh trunc
 """
 #: In-place forms of functions under another name.
 IN_PLACE_OTHER = {"mul": "multiply", "div": "divide", "pow": "power", "neg": "negative"}
@@ -112,15 +105,18 @@ PYTORCH = """
 """
 #: Methods that are functions which are loaded when one is first asked for.
 LATE = """
-    argwhere bincount cummax cummin deg2rad digamma einsum erf erfc erfinv lgamma quantile unique
-    diagflat fliplr flipud float_power frexp gcd heaviside kthvalue lcm ldexp logaddexp2 mode mv
-    nanmean nansum nanquantile rad2deg rot90 sinc addbmm addmv addr adjoint aminmax baddbmm
-    bernoulli clamp_max clamp_min conj_physical corrcoef cov diag_embed diagonal_scatter dsplit
-    frac hardshrink histc hsplit i0 igamma igammac index_copy index_fill index_reduce is_nonzero
-    is_same_size is_signed isneginf isposinf isreal istft logcumsumexp logdet logit masked_scatter
-    masked_select movedim msort multinomial mvlgamma narrow_copy prelu renorm repeat_interleave
-    scatter_reduce select_scatter sgn slice_scatter split_with_sizes stft swapdims take_along_dim
-    tensor_split unflatten unique_consecutive vdot vsplit
+    addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere
+    baddbmm bernoulli bincount chunk clamp_max clamp_min conj_physical corrcoef cov cross cummax
+    cummin cumprod cumsum deg2rad diag diag_embed diagflat diagonal diagonal_scatter diff digamma
+    dist dsplit einsum erf erfc erfinv fliplr flipud float_power frac frexp gcd hardshrink heaviside
+    histc hsplit i0 igamma igammac index_add index_copy index_fill index_put index_reduce inner
+    is_nonzero is_same_size is_signed isclose isneginf isposinf isreal istft kthvalue lcm ldexp lerp
+    lgamma log_softmax logaddexp2 logcumsumexp logdet logit logsumexp masked_fill masked_scatter
+    masked_select mode movedim msort multinomial mv mvlgamma nan_to_num nanmean nanquantile nansum
+    narrow_copy nonzero norm prelu put_along_axis quantile rad2deg renorm repeat_interleave roll
+    rot90 scatter scatter_add scatter_reduce select_scatter sgn sinc slice_scatter softmax
+    split_with_sizes stft swapdims take_along_dim tensor_split topk trace tril triu unbind unflatten
+    unique unique_consecutive vdot vsplit
 """
 #: Methods of PyTorch's that are no functions, by the module under ``agnesi.api.torch``.
 TORCH = {
@@ -134,21 +130,19 @@ TORCH = {
 }
 #: In-place forms of functions, or of methods under another name, that are made at first use.
 IN_PLACE_LATE = """
-    absolute acosh addbmm addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh
-    asinh atan2 atanh baddbmm bitwise_left_shift bitwise_not bitwise_right_shift clamp_max
-    clamp_min conj_physical copysign cumprod cumsum deg2rad digamma eq erf erfc erfinv fix
+    absolute acosh addbmm addcdiv addcmul addmm addmv addr arccos arccosh arcsin arcsinh arctan
+    arctan2 arctanh asinh atan2 atanh baddbmm bitwise_left_shift bitwise_not bitwise_right_shift
+    clamp_max clamp_min conj_physical copysign cumprod cumsum deg2rad digamma eq erf erfc erfinv fix
     float_power fmod frac gcd ge greater greater_equal gt heaviside hypot i0 igamma igammac
-    index_add index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal
-    lgamma logical_and logical_not logical_or logical_xor logit lt masked_scatter mvlgamma
-    nan_to_num ne negative nextafter not_equal rad2deg renorm scatter_reduce sgn sinc true_divide
-    xlogy
+    index_add index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal lgamma
+    logical_and logical_not logical_or logical_xor logit lt masked_fill masked_scatter mvlgamma
+    nan_to_num ne negative nextafter not_equal rad2deg renorm scatter scatter_add scatter_reduce sgn
+    sinc tril triu true_divide xlogy
 """
 #: Questions of PyTorch's that are false for all tensors.
 AWAY = """
     is_cuda is_meta is_mkldnn is_mps is_nested is_quantized is_sparse is_sparse_csr is_xla is_xpu
 """
-#: Types that binary operators leave to the other operand.
-FOREIGN: set[type] = {COO}
 #: Types that are equal to no tensor.
 UNEQUAL: frozenset[type] = frozenset((type(None), str, bytes, dict, set))
 
@@ -191,26 +185,33 @@ def _foreign_forms() -> dict[str, Any]:
 LENT.foreign_forms = _foreign_forms
 
 
-def _tensor(*data: Any, **keywords: Any) -> Any:
-    return importlib.import_module("agnesi.api.torch.kinds").usual_tensor(*data, **keywords)
+def _called(place: str) -> Method:
+    """The function at a place, which is loaded when it is first called."""
+    return lambda *args, **keywords: late.load(place)(*args, **keywords)
 
 
-LENT.tensor = _tensor
+LENT.tensor = _called("agnesi.api.torch.kinds:usual_tensor")
+LENT.deferred = _called("agnesi.autodiff.deferred:deferred")
+_divmod = _called("agnesi.ops.elementwise.numeric:divmod")
 
 
-def _deferred(*call: Any) -> Any:
-    return importlib.import_module("agnesi.autodiff.deferred").deferred(*call)
+def _lent(name: str, *modules: str) -> Method:
+    """What one of these modules lends under a name when they are loaded: at its first call."""
+    def call(*args: Any) -> Any:
+        for module in modules:
+            importlib.import_module(f"agnesi.{module}")
+        return getattr(LENT, name)(*args)
+
+    return call
 
 
-LENT.deferred = _deferred
+for _name in ("places", "repeated", "unsized_product", "unsized_item"):
+    setattr(LENT, _name, _lent(_name, "ops.indexing.unsized", "ops.neural.unsized_elements"))
+LENT.gradients = _lent("gradients", "autodiff.transforms")
 
 
-def _divmod(x1: Any, x2: Any) -> Any:
-    return importlib.import_module("agnesi.ops.elementwise.numeric").divmod(x1, x2)
-
-
-def _operators() -> dict[str, Method]:
-    table: dict[str, Method] = {}
+def _operators() -> dict[str, Any]:
+    table: dict[str, Any] = {}
     for name, (function, sign) in BINARY.items():
         f = getattr(arith, function, None) or getattr(functions, function)
         table[f"__{name}__"] = _operator(f)
@@ -227,7 +228,7 @@ def _operators() -> dict[str, Method]:
             method.__qualname__ = f"Tensor.{name}"
     table["__hash__"] = _hash
     table["__getitem__"] = getitem
-    table["__setitem__"] = setitem
+    table["__setitem__"] = matrices.Late("__setitem__", "agnesi.ops.indexing.scatter", "setitem")
     return table
 
 

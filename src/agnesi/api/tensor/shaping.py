@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,6 @@ from agnesi.ops.base.convert import Cast, cast
 from agnesi.ops.base.movement import flatten as flatten_axes
 from agnesi.ops.base.movement import matrix_transpose, permute_dims, swapaxes
 from agnesi.ops.base.movement import reshape as to_shape
-from agnesi.ops.elementwise.bitcast import bitcast
-from agnesi.ops.elementwise.complexes import part
 
 
 def _listed(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -71,7 +70,12 @@ def view(self: Tensor, *shape: Any) -> Tensor:
     if not shape and self.ndim:
         return self
     as_dtype = len(shape) == 1 and isinstance(shape[0], (np.dtype, type, str))
-    result = bitcast(self, shape[0]) if as_dtype else to_shape(self, _listed(shape))
+    if as_dtype:
+        bitcast = import_module("agnesi.ops.elementwise.bitcast").bitcast
+
+        result = bitcast(self, shape[0])
+    else:
+        result = to_shape(self, _listed(shape))
     if root(result) is not root(self):
         raise ValueError(f"{typed(self)} does not lie in memory so that {typed(result)} could look "
                          f"into it; {'ag.bitcast' if as_dtype else 'reshape'} copies it")
@@ -264,14 +268,20 @@ def converter(dtype: Any, name: str) -> Callable[[Tensor], Tensor]:
     return method
 
 
+def _part(x: Tensor, imaginary: bool) -> Tensor:
+    part = import_module("agnesi.ops.elementwise.complexes").part
+
+    return part(x, imaginary)
+
+
 def real_part(self: Tensor) -> Tensor:
     """The real part, a view; the tensor itself if it is real."""
-    return part(self, False) if self.dtype.kind == "c" else self
+    return _part(self, False) if self.dtype.kind == "c" else self
 
 
 def imaginary_part(self: Tensor) -> Tensor:
     """The imaginary part, a view; zeros for real tensors."""
-    return part(self, True) if self.dtype.kind == "c" else imag(self)
+    return _part(self, True) if self.dtype.kind == "c" else imag(self)
 
 
 @explain_errors

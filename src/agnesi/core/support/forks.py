@@ -16,7 +16,6 @@ import contextlib
 import functools
 import gc
 import os
-import signal
 import sys
 import threading
 import time
@@ -143,6 +142,8 @@ def _in_parent() -> None:
 def _interrupt_later() -> None:
     """Interrupt the main thread when the fork is over: what others do behind it, as ``logging``
     that gives its lock back, must not be skipped."""
+    import signal
+
     time.sleep(_POLL_SECONDS)
     if callable(signal.getsignal(signal.SIGINT)):
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

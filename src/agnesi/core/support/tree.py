@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
 from typing import Any
 
 from agnesi.core.support.errors import at
@@ -302,6 +301,8 @@ def _build_dataclass(type_and_names: Any, children: Iterable[Any]) -> Any:
 
 
 def _take_dataclass(x: Any) -> tuple[list[Any], tuple[str, ...]]:
+    from dataclasses import fields
+
     names = tuple(f.name for f in fields(x))
     return [getattr(x, n) for n in names], names
 

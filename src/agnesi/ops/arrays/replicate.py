@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,6 @@ from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.linearity import LinearOp
-from agnesi.ops.reductions.running import cumsum
-from agnesi.ops.sorting.sort import searchsorted
 
 _INT64 = np.dtype("int64")
 
@@ -274,6 +273,9 @@ def _origins(repeats: Tensor, n: Any) -> Tensor:
     """Of each element of a result the one that it repeats, for counts that only the run knows."""
     if repeats.ndim != 1 or repeats.dtype.kind not in "iu":
         raise TypeError(f"repeats must be integers for each element, not {typed(repeats)}")
+    cumsum = import_module("agnesi.ops.reductions.running").cumsum
+    searchsorted = import_module("agnesi.ops.sorting.sort").searchsorted
+
     counts = cast(broadcast_to(repeats, (n,)), dtypes.int64)
     ends, total = cumsum(counts, 0), size_of(sum_(counts), "the sum of repeats")
     return searchsorted(ends, made(Arange(0, 1, total, dtypes.int64), total), side="right")

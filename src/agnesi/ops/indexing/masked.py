@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from agnesi.core import shapes
@@ -36,7 +37,6 @@ from agnesi.ops.base.gather.elements import Picked
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import NEUTRAL, Reduce, beaten, reducer
 from agnesi.ops.base.select import maximum, where
-from agnesi.ops.control.loop import FirstRows
 from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask, need_mask
 from agnesi.ops.indexing.ranges import arange
 
@@ -262,6 +262,8 @@ class Selection(Tensor):
         if part.first is None:
             refuse(part.total, _NAME)
         if part.first is not None and part.before == 0:
+            FirstRows = import_module("agnesi.ops.control.loop").FirstRows
+
             return apply(FirstRows(size_of(part.first)), self.whole)
         last = part.before + part.mask.ndim
         flat = reshape(self.whole, (*shape[: part.before], product(part.mask.shape), *shape[last:]))

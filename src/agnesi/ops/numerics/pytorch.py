@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from agnesi.core import shapes
@@ -20,7 +21,6 @@ from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.indexing.index import take
 from agnesi.ops.numerics.composites import composite
-from agnesi.ops.reductions.vectornorms import norm
 
 __all__ = ["add", "addmm", "cdist", "divide", "equal", "index_select", "subtract"]
 
@@ -193,4 +193,6 @@ def cdist(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0, *,
 def _distances(a: Tensor, b: Tensor, *, how: tuple[Any, ...]) -> Tensor:
     """The norm, which ``how`` tells, of the difference of each row of one and each of the other."""
     (p,) = how
+    norm = import_module("agnesi.ops.reductions.vectornorms").norm
+
     return norm(expand_dims(a, -2) - expand_dims(b, -3), p, -1)

@@ -32,7 +32,7 @@ from agnesi.ops.sorting.sort import argsort
 from agnesi.ops.sparse import pairs
 from agnesi.ops.sparse.patterns import fixed, is_known, lined_up
 from agnesi.ops.sparse.products import ROWS
-from agnesi.ops.sparse.words import Words
+from agnesi.ops.sparse.words import FOREIGN, Words
 
 
 @strict_class
@@ -496,3 +496,6 @@ def dense(x: Any) -> Any:
 
 tree.register(COO, lambda a: ((a._places, a._entries), (a.shape, a._coalesced)),
               lambda extra, parts: COO._made(*parts, *extra))
+
+
+FOREIGN.add(COO)

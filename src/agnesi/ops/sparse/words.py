@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import Dim
@@ -171,6 +171,10 @@ for _name in ("sin tan asin atan sinh tanh asinh atanh expm1 log1p floor ceil tr
     setattr(Words, _name, _elementwise(_name))
 
 
-def is_sparse(x: Any) -> bool:
+#: Types that operators of tensors leave to the other operand.
+FOREIGN: set[type] = set()
+
+
+def is_sparse(x: Any) -> TypeGuard[Any]:
     """Return whether an operand keeps some of its elements only."""
     return isinstance(x, Words)
