@@ -137,14 +137,14 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
     if better:
         seeds = _moved(seeds, better)
         order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
-    if eager and not constants and COO not in map(type, seeds.values()):
+    if eager and not constants and not any(map(is_sparse, seeds.values())):
         found = LENT.taped(order, seeds, wrt)
         if found is not None:
             return found
     results = swept(order, seeds, goals, constants, sparse, _pullback)
     if is_tracing():
         current_trace().derived(
-            g.values() if isinstance(g, COO) else g for g in results.values())
+            g.values() if is_sparse(g) else g for g in results.values())
         for owner in [o for o in map(_owner, results) if o is not None]:
             HOOKED.compile(owner)
     return results
