@@ -233,6 +233,16 @@ CASES: list[Any] = [
      "tanh(float64[], 2.0, 3.0): takes from 1 to 2 positional arguments but 3 were given"),
     (lambda: grad(lambda x: x)(1.0, 2.0), TypeError,
      "grad: <lambda>() takes 1 positional argument but 2 were given"),
+    (lambda: grad(anp.sum)({"a": "b"}), TypeError, "Can't differentiate w.r.t. type dict: {'a': "
+     "'b'} has no floats; give 3.0 for 3"),
+    (lambda: torch.mm(ones(3, 4)), TypeError, "mm(DoubleTensor of 3x4): too few arguments, or too "
+     "many; it is: ``mm`` of tensors; into a tensor that comes first, if there is one"),
+    (lambda: ones(3).viewAs(None), TypeError, "viewAs(DoubleTensor of 3, None): it takes a tensor "
+     "where None is; it is: the elements in the sizes of another one, on the same memory"),
+    (lambda: ones(3).set("a"), TypeError,
+     "set(DoubleTensor of 3, 'a'): it takes a tensor or a storage, not 'a'"),
+    (lambda: T.grad(x.sum(), x, disconnected_inputs="no"), ValueError,
+     "grad: disconnected_inputs must be 'raise', 'warn' or 'ignore', not 'no'"),
     (lambda: anp.exp(None), TypeError,
      "exp(None): None is neither a number nor an array of numbers"),
 ]

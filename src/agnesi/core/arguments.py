@@ -202,7 +202,8 @@ def stranger(error: Exception, function: Any, args: tuple[Any, ...],
     if any(words in text for words in _OF_ARRAYS):
         given = [e for e in given if isinstance(e[3], (np.ndarray, Tensor, list, tuple))][::-1]
     elif any(words in text for words in _OF_TEXTS):
-        given = [e for e in given if any(isinstance(v, (str, bytes)) for v in _parts(e[3]))]
+        given = [e for e in given if any(isinstance(v, (str, bytes)) and (
+            repr(v) in text or "unpack" in text) for v in _parts(e[3]))]
     elif "cannot convert float" in text:
         given = [e for e in given if isinstance(e[3], float) and not math.isfinite(e[3])]
     elif any(words in text for words in _OF_LENGTHS):

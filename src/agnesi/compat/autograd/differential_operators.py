@@ -37,7 +37,7 @@ def grad(fun: Function, x: Any) -> Any:
 
 def _one(ans: Any) -> Any:
     space = vspace(ans)
-    if space.size != 1 or not Parts(ans).places:
+    if space.size != 1 or ans is None or not Parts(ans).places:
         raise TypeError(at("Grad only applies to real scalar-output functions. "
                            "Try jacobian, elementwise_grad or holomorphic_grad. "
                            f"This one returned {typed(ans)}"))
@@ -56,8 +56,9 @@ def elementwise_grad(fun: Function, x: Any) -> Any:
     """Returns a function that computes the sums of columns of the Jacobian, in one pass: where it
     is diagonal, its diagonal."""
     vjp, ans = _make_vjp(fun, x)
-    if vspace(ans).iscomplex:
-        raise TypeError("Elementwise_grad only applies to real-output functions.")
+    if ans is None or vspace(ans).iscomplex:
+        raise TypeError(at("Elementwise_grad only applies to real-output functions. This one "
+                           f"returned {typed(ans)}"))
     return vjp(vspace(ans).ones())
 
 
@@ -72,7 +73,7 @@ def jacobian(fun: Function, x: Any) -> Any:
     """Returns a function which computes the Jacobian, of the shape of the result followed by that
     of the argument, which are arrays or numbers."""
     vjp, ans = _make_vjp(fun, x)
-    if isinstance(ans, (list, tuple, dict)):
+    if isinstance(ans, (list, tuple, dict, type(None))):
         raise TypeError(at(f"jacobian: the function must return an array, not {typed(ans)}: "
                            "np.array or np.stack makes one of several numbers"))
     space = vspace(ans)

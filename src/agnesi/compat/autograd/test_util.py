@@ -64,7 +64,7 @@ def check_equivalent(x: Any, y: Any) -> None:
 @unary_to_nary
 def check_grads(f: Function, x: Any, modes: Any = None, order: int = 2) -> None:
     """Returns a function of arguments that checks derivatives there, up to an order."""
-    modes = ["fwd", "rev"] if modes is None else modes
+    modes = ["fwd", "rev"] if modes is None else [modes] if isinstance(modes, str) else modes
     if wrong := [m for m in modes if m not in ("fwd", "rev")]:
         raise AssertionError(at(f"check_grads: modes are 'fwd' and 'rev', not {wrong[0]!r}"))
     if "fwd" in modes:

@@ -100,9 +100,10 @@ class Parts:
 
     def directions(self, nest: Any) -> list[Tensor]:
         """The floats of another nest as directions of these, conjugated as autograd has them."""
-        given, shape = tree.flatten(nest)
+        given, _ = tree.flatten(nest)
         if len(given) != len(self.leaves):
-            raise ValueError(at(f"the derivative of a {self.shape} is no {shape}"))
+            raise ValueError(at(f"a derivative of {typed(self.shape.build(self.leaves))} is a nest "
+                                f"like it, not {typed(nest)}"))
         return [self._direction(given[i], tensor(self.leaves[i])) for i in self.places]
 
     def _direction(self, g: Any, like: Tensor) -> Tensor:

@@ -138,7 +138,11 @@ ATTRIBUTES["type"] = lambda x: TensorType(
 def constant(x: Any, name: str | None = None, ndim: int | None = None,
              dtype: Any = None) -> Variable:
     """A constant of the smallest float that holds a Python number, as Theano's ``constant``."""
-    found = Constant(as_tensor(np.asarray(x, dtype)))
+    array = np.asarray(x, dtype)
+    if array.dtype.kind in "OSUMm":
+        raise TypeError(at(f"constant: a constant is a number, or an array of numbers, not "
+                           f"{typed(x)}"))
+    found = Constant(as_tensor(array))
     if name is not None:
         found.name = name
     return found

@@ -17,7 +17,7 @@ from agnesi.compiler.shared import Shared
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import config
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, no_attribute
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import as_tensor, cast
 
@@ -30,7 +30,7 @@ def lent(where: str, module: Any, renamed: dict[str, str]) -> Callable[[str], An
     def found(name: str) -> Any:
         function = None if name.startswith("__") else getattr(module, renamed.get(name, name), None)
         if not callable(function):
-            raise AttributeError(f"module {where!r} has no attribute {name!r}")
+            raise no_attribute(f"module {where!r}", name)
         return lifted(function)
 
     return found

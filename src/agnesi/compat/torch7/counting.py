@@ -30,10 +30,11 @@ _WRITTEN = {"__getitem__": "x[...]", "__setitem__": "x[...] = value", "__add__":
 #: What helps with them.
 _HELP = {"x * y": "; * is the matrix product, x.cmul(y) the one of elements"}
 _SIZES = ("broadcast", "shape", "mismatch", "dimension", "matmul", "aligned", "square",
-          "boolean index", "too many indices")
+          "boolean index", "too many indices", "too many values")
 #: What Python and NumPy say of what is no number.
 _NO_NUMBER = ("ufunc ", "unsupported operand", "invalid literal", "could not convert", "The DType ",
-              "int() argument", "cannot be interpreted", "not supported between")
+              "int() argument", "cannot be interpreted", "not supported between",
+              "not a valid estimator")
 
 
 def told_from_one(text: str) -> str:
@@ -89,10 +90,13 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
     elif type(first) is IndexError or name.startswith("x["):
         found = type(first)(at(f"{name}: {first}"))
     elif _UNFIT.match(text):
-        return None
-    elif isinstance(first, AttributeError) and text.endswith("has no attribute 'array'"):
-        wrong = [typed(a) for a in args if not isinstance(a, View) and type(a).__name__ in text]
-        reason = f"it takes a tensor where {wrong[0]} is" if wrong else "it takes tensors"
+        if text.startswith(f"{name}() ") or not is_accident(error):
+            return None
+        found = TypeError(at(f"{_given(name, args)}: too few arguments, or too many"
+                             f"{_summary(doc)}"))
+    elif isinstance(first, AttributeError) and is_accident(error) and (wrong := [
+            typed(a) for a in args if text.startswith(f"{type(a).__name__!r} ")]):
+        reason = f"it takes a tensor where {wrong[0]} is"
         found = TypeError(at(f"{_given(name, args)}: {reason}{_summary(doc)}"))
     elif is_accident(error):
         kind = ValueError if isinstance(first, ValueError) else TypeError

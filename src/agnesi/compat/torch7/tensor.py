@@ -280,6 +280,8 @@ class View:
         elif isinstance(source, View):
             self._look(source._storage, source._offset, source._sizes, source._steps)
         else:
+            if not isinstance(source, Storage):
+                raise TypeError(f"it takes a tensor or a storage, not {typed(source)}")
             wide: tuple[int, ...]
             steps: tuple[int, ...]
             if not sizes:

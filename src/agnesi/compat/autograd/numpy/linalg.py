@@ -10,14 +10,12 @@ import agnesi as _agnesi
 from agnesi.compat.autograd.numpy.lent import lent as _lent
 from agnesi.compat.autograd.numpy.lent import lifted as _lifted
 from agnesi.core.support.errors import ShapeError as _ShapeError
-from agnesi.core.support.errors import at as _at
-from agnesi.core.support.errors import typed as _typed
 
 
 def _half(x: Any, upper: bool) -> Any:
     """The Hermitian matrix of which one triangle is given: the other one has no gradient."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise _ShapeError(_at(f"the matrices must be square, not {_typed(x)}"))
+        raise _ShapeError("the matrices must be square")  # the caller is told with its arguments
     part = _agnesi.triu(x, 1) if upper else _agnesi.tril(x, -1)
     diagonal = _agnesi.real(_agnesi.diagonal(x, axis1=-2, axis2=-1))
     middle = diagonal[..., None] * _agnesi.eye(x.shape[-1], dtype=diagonal.dtype)

@@ -93,6 +93,9 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
         cost = _with_known(cost, known_grads)
     rules: dict[str, Literal["error", "zero"]] = {
         "raise": "error", "warn": "zero", "ignore": "zero"}
+    if disconnected_inputs not in rules:
+        raise ValueError(at("grad: disconnected_inputs must be 'raise', 'warn' or 'ignore', not "
+                            f"{disconnected_inputs!r}"))
     rule = rules[disconnected_inputs]
     if return_disconnected not in ("zero", "none", "disconnected"):
         raise ValueError(at("grad: return_disconnected is 'zero', 'none' or 'disconnected', not "

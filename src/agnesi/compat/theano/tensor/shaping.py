@@ -152,6 +152,8 @@ def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[Variab
     x = as_tensor_variable(x)
     sizes = splits_size if isinstance(splits_size, (list, tuple, np.ndarray)) else [
         as_tensor_variable(splits_size)[i] for i in range(n_splits)]
+    if len(sizes) != n_splits:
+        raise ValueError(f"n_splits is {n_splits}, but splits_size has {len(sizes)} sizes")
     parts, begin = [], 0
     for k in range(n_splits):
         key = [slice(None)] * x.ndim

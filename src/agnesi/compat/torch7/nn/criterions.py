@@ -53,7 +53,7 @@ class Criterion:
         self.diagHessianInput: Any = None
 
     def compute(self, x: Any, t: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} needs compute(input, target)")
+        raise NotImplementedError(at(f"{type(self).__name__} needs compute(input, target)"))
 
     def _paired(self, x: Any, t: Any) -> tuple[Any, Any]:
         """Input and target; where they are compared element by element, the target in the shape of

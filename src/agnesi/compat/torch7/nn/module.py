@@ -15,7 +15,7 @@ from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.nn.telling import told
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
 from agnesi.core.support import tree
-from agnesi.core.support.errors import ShapeError, no_attribute
+from agnesi.core.support.errors import ShapeError, at, no_attribute
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -80,7 +80,7 @@ class Module:
         self.gradInput: Any = Tensor()
 
     def compute(self, x: Any, *parameters: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} needs compute(x, *parameters)")
+        raise NotImplementedError(at(f"{type(self).__name__} needs compute(x, *parameters)"))
 
     # -- parameters -----------------------------------------------------------------------------
     def add_parameter(self, name: str, array: Any) -> None:
