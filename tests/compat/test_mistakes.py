@@ -239,6 +239,10 @@ CASES: list[Any] = [
      "many; it is: ``mm`` of tensors; into a tensor that comes first, if there is one"),
     (lambda: ones(3).viewAs(None), TypeError, "viewAs(DoubleTensor of 3, None): it takes a tensor "
      "where None is; it is: the elements in the sizes of another one, on the same memory"),
+    (lambda: torch.max("a"), TypeError, "max('a'): it takes a tensor where 'a' is; it is: the max "
+     "of all elements, or along an axis; into a tensor that comes first, if there is one"),
+    (lambda: ones(3).resize(2, -1), ValueError,
+     "resize(DoubleTensor of 3, 2, -1): sizes must not be negative: (2, -1)"),
     (lambda: ones(3).set("a"), TypeError,
      "set(DoubleTensor of 3, 'a'): it takes a tensor or a storage, not 'a'"),
     (lambda: T.grad(x.sum(), x, disconnected_inputs="no"), ValueError,

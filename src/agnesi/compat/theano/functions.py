@@ -412,7 +412,8 @@ def _parts(x: Any) -> list[Any]:
 def _pairs(x: Pairs, who: str = "function: updates") -> list[tuple[Any, Any]]:
     """Pairs of a mapping, or of a list of pairs."""
     one = isinstance(x, (Variable, str)) or (x is not None and not isinstance(x, Iterable))
-    found = [] if x is None else [x] if one else list(x.items() if isinstance(x, Mapping) else x)
+    found: Any = [] if x is None else [x] if one else x.items() if isinstance(x, Mapping) else x
+    found = list(found)
     for pair in found:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(at(f"{who} are a mapping, or a list of pairs as in [(old, new)], not "

@@ -85,19 +85,19 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
     elif is_accident(error) and args and ("got multiple values" in text or (
             text.startswith(("<lambda>() ", "_")) and "given" in text)):
         found = TypeError(at(f"{_given(name, args)}: too many arguments{_summary(doc)}"))
+    elif is_accident(error) and (wrong := _no_tensors(first, args)):
+        reason = f"it takes a tensor where {wrong[0]} is"
+        found = TypeError(at(f"{_given(name, args)}: {reason}{_summary(doc)}"))
     elif is_accident(error) and text.startswith((*_FEW, "<lambda>() missing", "_")):
         found = TypeError(at(f"{_given(name, args)}: arguments are missing{_summary(doc)}"))
     elif type(first) is IndexError or name.startswith("x["):
         found = type(first)(at(f"{name}: {first}"))
     elif _UNFIT.match(text):
-        if text.startswith(f"{name}() ") or not is_accident(error):
+        called = text.partition("() ")[0].rpartition(".")[2]
+        if called == name or not is_accident(error):
             return None
         found = TypeError(at(f"{_given(name, args)}: too few arguments, or too many"
                              f"{_summary(doc)}"))
-    elif isinstance(first, AttributeError) and is_accident(error) and (wrong := [
-            typed(a) for a in args if text.startswith(f"{type(a).__name__!r} ")]):
-        reason = f"it takes a tensor where {wrong[0]} is"
-        found = TypeError(at(f"{_given(name, args)}: {reason}{_summary(doc)}"))
     elif is_accident(error):
         kind = ValueError if isinstance(first, ValueError) else TypeError
         reason = no_number(text, args) or text
@@ -118,6 +118,16 @@ def _given(name: str, args: tuple[Any, ...]) -> str:
 
 def _has_view(x: Any) -> bool:
     return isinstance(x, View) or (isinstance(x, (list, tuple)) and any(map(_has_view, x)))
+
+
+def _no_tensors(error: Exception, args: tuple[Any, ...]) -> list[str]:
+    """What stands where a tensor is wanted, if an error tells of that."""
+    if text := str(error) if isinstance(error, AttributeError) else "":
+        parts = [p for a in args for p in (a if isinstance(a, (list, tuple)) else [a])]
+        return [typed(p) for p in parts if text.startswith(f"{type(p).__name__!r} ")]
+    if str(error).startswith(_FEW) and not any(map(_has_view, args)):
+        return [typed(a) for a in args if a is None or isinstance(a, (str, dict))]
+    return []
 
 
 def no_number(text: str, args: tuple[Any, ...]) -> str:

@@ -300,6 +300,8 @@ class View:
         wide = sizes_of(sizes)
         if wide == self._sizes:
             return self
+        if any(n < 0 for n in wide):
+            raise ValueError(f"sizes must not be negative: {wide}")
         count = int(np.prod(wide)) if wide else 0
         if self._offset + count > len(self._storage):
             self._storage.resize(self._offset + count)

@@ -98,6 +98,8 @@ def crop(*args: Any) -> Tensor:
     if isinstance(others[0], str):
         high, wide = image.array.shape[-2:]
         corner, width, height = others
+        if corner not in ("c", "tl", "tr", "bl", "br"):
+            raise ValueError(f"the place is 'c', 'tl', 'tr', 'bl' or 'br', not {corner!r}")
         x = {"c": (wide - width) // 2, "l": 0, "r": wide - width}[corner[-1]]
         y = {"c": (high - height) // 2, "t": 0, "b": high - height}[corner[0]]
         others = [x, y, x + width, y + height]

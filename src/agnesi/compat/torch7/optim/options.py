@@ -32,7 +32,7 @@ def table(config: Any) -> Any:
         if isinstance(name, str) and not _continues(name) and (near := _near(name)):
             raise TypeError(at(f"there is no option {name!r}; did you mean {near!r}?"))
     for name in _NUMBERS & config.keys():
-        if isinstance(config[name], (str, list, tuple, dict)):
+        if isinstance(config[name], (str, list, tuple, dict, type(None))):
             raise TypeError(at(f"{name} must be a number, not {typed(config[name])}"))
     return config
 
