@@ -77,6 +77,11 @@ def _selecting(**options: Any) -> Any:
     return f
 
 
+def _halves(x: Any) -> Any:
+    parts = x * ag.tensor([0.5, 0.25], dtype="float64")
+    return parts[ag.abs(parts) > 0.3]
+
+
 #: Loops of declared graphs whose steps read sizes that only they know.
 STEPPED: dict[str, Any] = {
     "scan": _selecting(),
@@ -96,6 +101,12 @@ STEPPED: dict[str, Any] = {
     "growing": lambda v: ag.while_loop(
         lambda s: s[1] < 3, lambda s: (ag.concat([s[0], v[v > s[1]]]), s[1] + 1),
         (ag.zeros(1, dtype="float64"), ag.tensor(0)))[0],
+    "growing by what is read": lambda v: ag.while_loop(
+        lambda s: s[0].shape[0] + s[1] < 9,
+        lambda s: (ag.concat([s[0], s[0][-1:] * 0.5 + s[0].sum() * 0.1, v[v > 5 + s[0].mean()]]),
+                   s[1] + 1), (v[:2] * 0.1, ag.tensor(0)))[0],
+    "queue": lambda v: ag.while_loop(lambda s: s[1] < s[0].shape[0], lambda s: (
+        ag.concat([s[0], _halves(s[0][s[1]])]), s[1] + 1), (v[:1], ag.tensor(0)))[0],
     "born outside": lambda v: (lambda y: ag.scan(lambda c, r: (
         c * 0.1 + _per_selected(y, c) / y.shape[0], c * r), y[0], y)[1])(v[v > 0]),
 }

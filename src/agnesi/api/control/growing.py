@@ -2,7 +2,8 @@
 
 How many steps there are is counted first, by the loop without its lists; then a scan does them,
 whose stacked results are the rows.  So memory is taken once, for all rows, and nothing is copied
-from step to step.
+from step to step.  A list that is read in the loop has another size in each step; the steps of a
+declared graph are called then, and copy it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from agnesi.api.control.nests import Nest
 from agnesi.api.control.steps import Loop
+from agnesi.api.control.stepwise import Stepwise, can_be_stepwise, stepped_while, whiled
 from agnesi.api.control.traced import traced_while, tracing, variables
 from agnesi.autodiff.bodies import stand_in
 from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
@@ -19,29 +23,39 @@ from agnesi.core.dispatch import current
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.dims import leaves as leaves_of
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import Op
 from agnesi.core.shapes import fits
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
-from agnesi.core.support.errors import TraceError, at, typed
+from agnesi.core.support.errors import BodySizeError, at, typed
+from agnesi.core.support.record import record
 from agnesi.core.support.tracing import refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.control.loop import applied
 from agnesi.ops.indexing.join import concat
 
 Function = Callable[..., Any]
 
 
+class _MoreThanGrowsError(BodySizeError):
+    """A list is read in the loop, or more is done with it than appending."""
+
+
 def _refuse(why: str, instead: str) -> NoReturn:
     """Refuse a loop whose list does more than grow; ``jit`` runs its function eagerly."""
     refuse_to_compile(why, instead)
-    raise TraceError(at(f"while_loop: {why}; {instead}"))
+    raise _MoreThanGrowsError(at(f"while_loop: {why}; {instead}"))
 
 
 def growing_leaves(body: Function, carry: Nest) -> list[int]:
     """The places of carries that one step makes longer by what it appends."""
+    stepwise = can_be_stepwise()
     with tracing(*carry.tensors) as trace:
+        trace.finds_sizes = stepwise
         inner = variables(trace, carry)
         leaves, shape = tree.flatten(body(carry.build(inner)))
         if shape != carry.shape:
@@ -154,8 +168,72 @@ class _Growing:
         return self.carry.build(leaves)
 
 
+@record
+class GrownSizes(Op):
+    """How long carries are behind the last step of a loop of called steps, whatever their size
+    before each: those at ``places``."""
+
+    loop: Stepwise
+    places: tuple[int, ...]
+    name = "grown_sizes"
+    traits = frozenset(("sizes",))
+
+    def __post_init__(self) -> None:
+        self.__dict__["outputs"] = len(self.places)
+
+    def infer(self, *xs: Any) -> Any:
+        types = (((), int64),) * len(self.places)
+        return types if len(types) > 1 else types[0]
+
+    def perform(self, *xs: Any) -> Any:
+        last = self.loop.perform(*xs)
+        found = tuple([np.asarray(len(last[k])) for k in self.places])
+        return found if len(found) > 1 else found[0]
+
+
+def _stepped(test: Function, body: Function, carry: Nest, places: Sequence[int]) -> Any:
+    """The loop as one of called steps, run twice: how much memory the lists take is found first.
+
+    The lists are the first rows of this memory in the second run, which has gradients.
+    """
+    free = [stand_in((Dim(), *t.shape[1:]), t.dtype) if k in places else leaf
+            for k, (t, leaf) in enumerate(zip(carry.tensors, carry.leaves, strict=True))]
+    nest = Nest("while_loop", "init", carry.build(free))
+    loop = stepped_while("while_loop", test, body, nest, {k: carry.tensors[k] for k in places})
+    count: Any = loop.count
+    sizes = applied(GrownSizes(loop.op(), tuple(places)), count, *nest.tensors,
+                    *loop.captured)
+    total = {k: size_of(n, "the number of rows") for k, n in zip(places, sizes, strict=True)}
+
+    def packed(nest: Any) -> Any:
+        leaves, _ = tree.flatten(nest)
+        rows = [leaves[k].shape[0] for k in places]
+        for k in places:
+            x = as_tensor(leaves[k])
+            lacking = zeros((total[k] - x.shape[0], *x.shape[1:]), dtype=x.dtype)
+            leaves[k] = concat([x, lacking])
+        return tuple(leaves), tuple(as_tensor(n, int64) for n in rows)
+
+    def lists(state: Any) -> Any:
+        leaves = list(state[0])
+        for k, n in zip(places, state[1], strict=True):
+            leaves[k] = leaves[k][:n]
+        return carry.build(leaves)
+    last, _ = whiled("while_loop", lambda state: test(lists(state)),
+                     lambda state: packed(body(lists(state))),
+                     Nest("while_loop", "init", packed(carry.build(carry.tensors))))
+    return carry.build(last)
+
+
 def growing_while(test: Function, body: Function, carry: Nest) -> Any:
     """A while loop with carries that grow; None where none does."""
     places = growing_leaves(body, carry)
-    return _Growing(test, body, carry, places).run() if places else None
+    if not places:
+        return None
+    try:
+        return _Growing(test, body, carry, places).run()
+    except BodySizeError:
+        if not can_be_stepwise():
+            raise
+    return _stepped(test, body, carry, places)
 

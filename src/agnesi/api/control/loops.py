@@ -175,7 +175,8 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     :param condition: ``condition(carry) -> bool``, asked before each step.
     :param body: ``body(carry) -> carry``, of the same types.  A leaf may grow: ``ag.concat([rows,
         new])`` appends to it, which takes memory once, for all rows.  Where the loop is compiled,
-        it does nothing else with that leaf, and is run twice, first to count its steps.
+        it does nothing else with that leaf (in a :func:`function` it may read it: compiled steps
+        are called then), and is run twice, first to count its steps.
     :param init: The first carry.
     :type init: nest of array_like
     :returns: The last carry.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.control.nests import Nest, decision
-from agnesi.api.control.traced import TracedScan, stores, traced_while
+from agnesi.api.control.traced import Row, TracedScan, stores, traced_while
 from agnesi.autodiff.bodies import BodyTrace, copied_leaf, stand_in
 from agnesi.autodiff.flows import both, listed, pushed, seeds_of
 from agnesi.autodiff.recording import enable_grad
@@ -212,7 +212,7 @@ class Stepwise(Op):
               if dtype.kind in "fcV"]
         n = sum(map(_flows, carries))
         back = replace(again, step=self.step.pulled, reverse=not self.reverse,
-                       rows=_types([n for n in self.step.inputs[: len(sequences)] if _flows(n)]))
+                       rows=_types(Row(x) for x in sequences if _flows(x)))
         found = applied(
             back, *count, *sequences, *kept, *gs[n:], *gs[:n],
             *(zeros_like(c) for c in constants if _flows(c)),
@@ -272,7 +272,8 @@ class SteppedScan(TracedScan):
                           end - first)
         return [*taken.values()]
 
-    def _op(self) -> Any:
+    def op(self) -> Any:
+        """The operation."""
         return Stepwise(self.body, self.length, self.rows, self.reverse,
                         self.stops is not None, self.count is not None)
 
@@ -299,6 +300,16 @@ def whiled(owner: str, condition: Callable[..., Any], body: Callable[..., Any], 
     except BodySizeError:
         if not can_be_stepwise():
             raise
+    loop = stepped_while(owner, condition, body, carry)
+    found, *_ = loop.apply({})
+    stores(owner, loop.states, loop.values)
+    return found
+
+
+def stepped_while(owner: str, condition: Callable[..., Any], body: Callable[..., Any], carry: Nest,
+                  begin: Mapping[int, Tensor] | None = None) -> SteppedScan:
+    """A while loop as a scan; ``begin`` are first carries, by place, of other sizes than
+    ``carry`` says that they may have."""
 
     def proceeds(carries: Any) -> Any:
         return decision(owner, "the condition", condition(carries))
@@ -309,10 +320,10 @@ def whiled(owner: str, condition: Callable[..., Any], body: Callable[..., Any], 
     nothing = Nest(owner, "xs", None)
     loop = SteppedScan(step, step, carry, nothing, Nest(owner, "xs", ()), _ENDLESS,
                        stops=lambda carries: ~proceeds(carries), owner=owner)
+    for k, x in (begin or {}).items():
+        carry.tensors[k] = x
     loop.count = where(proceeds(carry.build(carry.tensors)), as_tensor(_ENDLESS), as_tensor(0))
-    found, *_ = loop.apply({})
-    stores(owner, loop.states, loop.values)
-    return found
+    return loop
 
 
 def _tellers(outputs: Sequence[Node]) -> list[Node]:
@@ -330,6 +341,7 @@ def can_be_stepwise() -> bool:
 def _copied(node: Node, sizes: dict[Size, Size]) -> Node:
     """A free variable of the same type; sizes that values tell outside are sizes of its own."""
     copy = copied_leaf(node)
-    copy.shape = tuple([sizes.setdefault(n, Dim()) if isinstance(n, ValueDim) else n
-                        for n in node.shape])
+    copy.shape = tuple([
+        sizes.setdefault(n, Dim()) if any(isinstance(d, ValueDim) for d in leaves_of(n)) else n
+        for n in node.shape])
     return copy

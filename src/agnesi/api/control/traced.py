@@ -201,7 +201,8 @@ class TracedScan:
         self.body, captured = close(trace, inputs, outputs)
         return captured
 
-    def _op(self) -> Any:
+    def op(self) -> Any:
+        """The operation."""
         return Scan(
             self.body, self.length, len(self.xs.tensors),
             len(self.carry.tensors) + len(self.states), self.stacked, self.reverse,
@@ -221,7 +222,7 @@ class TracedScan:
 
         ``known`` tells with what states begin that a graph has changed before.
         """
-        op = self._op()
+        op = self.op()
         self.clear()
         self.values: Sequence[Tensor] = ()
         if not op.outputs:
