@@ -20,7 +20,7 @@ from agnesi.core.storage.views import share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
-from agnesi.core.support.tracing import is_known, told_of
+from agnesi.core.support.tracing import is_known, note_flag, told_of
 from agnesi.core.tensor import Tensor, register, symbol, wrap
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -326,7 +326,9 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
         )
     if not requires_grad and not is_leaf(x):
         raise GradientError(at(f"{typed(x)} was computed; use .detach() to cut its history"))
-    x._requires_grad = bool(requires_grad)
+    if x._requires_grad is not bool(requires_grad):
+        note_flag(x)
+        x._requires_grad = bool(requires_grad)
     return x
 
 

@@ -317,6 +317,111 @@ def files_and_identities(J):
     yield f(x), f(ag.ones(1))
 
 
+@program
+def special_methods_that_come_later(J):
+    class Late:
+        k = 1.0
+
+        def __len__(self):
+            return 2
+
+    class Words(collections.UserDict):
+        pass
+
+    late, words = Late(), Words(a=1.0)
+    f = J(lambda x: x * ((1.0 if late else 2.0) + late.k + words["a"]))
+    yield f(ag.ones(1))
+    Late.__bool__ = lambda self: False
+    yield f(ag.ones(1))
+    Late.__getattribute__ = lambda self, name: 5.0 if name == "k" else object.__getattribute__(
+        self, name)
+    yield f(ag.ones(1))
+    del Late.__getattribute__
+    Words.__getitem__ = lambda self, key: 8.0
+    yield f(ag.ones(1)), f(ag.ones(1))
+
+
+@program
+def factories_and_arguments_of_errors(J):
+    made, error = collections.defaultdict(lambda: 1.5), ValueError(1.0)
+    f = J(lambda x: x * made["k"] + error.args[0])
+    for change in (int, made.clear, lambda: setattr(made, "default_factory", lambda: 7.0),
+                   made.clear, lambda: setattr(error, "args", (2.5,))):
+        change()
+        yield f(ag.ones(1)), made
+
+
+@program
+def places_of_nan(J):
+    one, other = float("nan"), float("nan")
+    values, sought = [one, 1.0], [one]
+    f = J(lambda x: x * (5.0 if sought[0] in values else 1.0))
+    yield f(ag.ones(1))
+    sought[0] = other
+    yield f(ag.ones(1))
+    values[0] = other
+    yield f(ag.ones(1))
+
+
+@program
+def names_around_a_function_inside(J):
+    space = {"ag": ag, "k": 1.0}
+    exec("def f(x):\n    add = lambda c, r: (c + r * globals().get('k', 0.0), c)\n"
+         "    return ag.scan(add, x[0], x)[0]",
+         space)
+    f = J(space["f"])
+    for k in (1.0, 2.0, 2.0, 5.0):
+        space["k"] = k
+        yield f(ag.ones((2, 1)))
+    del space["k"]
+    yield f(ag.ones((2, 1)))
+
+
+@program
+def queues_that_bodies_turn(J):
+    turned = collections.deque([1.0, 2.0, 3.0])
+
+    def body(c, r):
+        turned.rotate()
+        return c + r * turned[0], c
+
+    f = J(lambda x: ag.scan(body, x[0] * 0, x)[0])
+    for _ in range(5):
+        yield f(ag.ones((2, 1))), list(turned)
+
+
+@program
+def layers_that_are_frozen_inside(J):
+    def made():
+        layer = ag.nn.Linear(2, 1)
+        for p in layer.parameters():
+            p.array[...] = 1
+        return layer, ag.optim.SGD(layer.parameters(), lr=0.1)
+
+    (one, steps), (other, _) = made(), made()
+
+    def toggled(x):
+        loss = (one(x) ** 2).sum()
+        steps.zero_grad()
+        loss.backward()
+        steps.step()
+        one.bias.requires_grad = not one.bias.requires_grad
+        return loss
+
+    def frozen_meanwhile(x):
+        other.requires_grad_(False)
+        loss = (other(one(x).expand(2)) ** 2).sum()
+        steps.zero_grad()
+        loss.backward()
+        steps.step()
+        other.requires_grad_(True)
+        return loss
+
+    for f in map(J, (toggled, frozen_meanwhile)):
+        for _ in range(4):
+            yield f(ag.ones(2)), one.bias.requires_grad, other.bias.requires_grad, one.bias
+
+
 def _plain(value):
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]

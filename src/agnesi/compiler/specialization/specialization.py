@@ -194,6 +194,7 @@ class Version:
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
+        reads.varying = [h.place for h in hidden]
         drawn, known = states(), settings()
         try:
             with taking(reads):

@@ -179,6 +179,17 @@ def _is_shortcut(code: CodeType, before: dis.Instruction) -> bool:
     return code.co_varnames[1] in loaded
 
 
+#: Names of methods that look for an element.
+_SEARCHING = frozenset(("count", "index", "remove"))
+
+
+@functools.lru_cache(maxsize=4096)
+def searches(code: CodeType) -> bool:
+    """Return whether code may look for an element of a container."""
+    return any(not _SEARCHING.isdisjoint(inner.co_names) or any(
+        i.opname == "CONTAINS_OP" for i in instructions(inner)) for inner in codes(code))
+
+
 #: Names of what makes text of things.
 _TEXTS = frozenset(("str", "repr", "format", "ascii", "array_str"))
 

@@ -260,6 +260,7 @@ class Effects:
 def undone(reads: Reads) -> None:
     """After a trace that failed: leave no symbols anywhere, and nothing that tracing did."""
     reads.parts.settle()
+    current_trace().restore_flags()
     for array in reads.arrays.values():
         if not array.holds():
             array.undo(array.value)

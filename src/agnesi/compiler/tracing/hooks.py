@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Attributes
-from agnesi.compiler.tracing.places import HOOKED, is_builtin
+from agnesi.compiler.tracing.places import HOOKED, MISSING, is_builtin
 from agnesi.compiler.tracing.process.files import FILES
 from agnesi.compiler.tracing.process.said import LOGS
 from agnesi.core.support.config import MODE, switched
 from agnesi.core.support.undo import Block
 
 _LOCK = threading.RLock()
-_ABSENT: Any = object()
 _IMMUTABLE = 1 << 8
 
 #: Classes with hooks: which traces want them, and what the classes had of their own.
@@ -34,7 +33,7 @@ def hook(kind: type, user: object) -> bool:
     with _LOCK:
         kind = next((k for k in kind.__mro__ if k in _HOOKED), kind)
         if kind not in _HOOKED:  # noted before it is changed: an interrupt may strike meanwhile
-            _HOOKED[kind] = {}, {name: vars(kind).get(name, _ABSENT) for name in HOOKED}
+            _HOOKED[kind] = {}, {name: vars(kind).get(name, MISSING) for name in HOOKED}
         users, _ = _HOOKED[kind]
         fresh = not users
         users[id(user)] = True
@@ -42,6 +41,7 @@ def hook(kind: type, user: object) -> bool:
             made = (_reading(kind.__getattribute__), _setting(kind.__setattr__),
                     _deleting(kind.__delattr__))
             for name, function in zip(HOOKED, made, strict=True):
+                function.stands_for = _HOOKED[kind][1][name]  # type: ignore[attr-defined]
                 type.__setattr__(kind, name, function)
     return True
 
@@ -53,7 +53,7 @@ def unhook(user: object) -> None:
             users.pop(id(user), None)
             if not users:
                 for name, value in before.items():
-                    if value is not _ABSENT:
+                    if value is not MISSING:
                         type.__setattr__(kind, name, value)
                     elif name in vars(kind):
                         type.__delattr__(kind, name)

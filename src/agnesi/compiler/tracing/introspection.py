@@ -6,7 +6,6 @@ Which of it code asks is told by the names that it has; the answers are asked ag
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from types import FunctionType
@@ -29,7 +28,6 @@ _QUESTIONS: dict[type, dict[str, Callable[[Any], tuple[Any, ...]]]] = {
         "__annotations__": _annotations,
         **{name: _named(name) for name in ("__doc__", "__name__")}},
     type: {"__subclasses__": lambda kind: tuple(type.__subclasses__(kind))},
-    defaultdict: {"default_factory": _named("default_factory")},
 }
 _ALL_NAMES = frozenset(name for some in _QUESTIONS.values() for name in some)
 

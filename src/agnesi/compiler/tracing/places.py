@@ -321,7 +321,7 @@ class Kind(Place):
 class Definition(Place):
     """A class: its methods, and what was read of it."""
 
-    __slots__ = ("absent", "called", "names", "order", "parts")
+    __slots__ = ("absent", "called", "looked", "names", "order", "parts")
 
     def __init__(self, path: str, kind: type) -> None:
         super().__init__(path, kind)
@@ -330,15 +330,15 @@ class Definition(Place):
         self.absent: set[str] = set()
         self.order, self.called = kind.__mro__, kind.__name__
         self.parts = [part for part in kind.__mro__ if not is_builtin(part)]
+        #: The names of each part when those that came later were looked for last.
+        self.looked: list[list[str]] = [[] for _ in self.parts]
         for part in self.parts:
-            self.names.update({
-                (part, name): value for name, value in vars(part).items()
-                if _is_method(value) and name not in HOOKED
-            })
+            self.names.update({(part, name): _own(value) for name, value in vars(part).items()
+                               if _is_method(value) or name in IMPLICIT})
 
     def add(self, name: str) -> None:
         """Note that an attribute of the class was read; not one that a trace puts there itself."""
-        if name in HOOKED:
+        if name in HOOKED:  # as all that Python calls itself
             return
         if not any(name in vars(part) for part in self.parts):
             self.absent.add(name)
@@ -368,13 +368,18 @@ class Definition(Place):
     def _changed(self) -> tuple[type, str] | None:
         for (part, name), value in self.names.items():
             now = vars(part).get(name, MISSING)
-            if now is not value:
+            if now is not value and (now := _own(now)) is not value:
                 if not same(now, value):
                     return part, name
                 self.names[part, name] = now
-        for part in self.parts if self.absent else ():
-            for name in self.absent & vars(part).keys():
-                return part, name
+        for i, part in enumerate(self.parts):
+            names = [*vars(part)]
+            if names == self.looked[i]:
+                continue
+            for name in (self.absent | IMPLICIT).intersection(names):
+                if (part, name) not in self.names and _own(vars(part)[name]) is not MISSING:
+                    return part, name
+            self.looked[i] = names
         return None
 
     def records(self) -> Iterable[Any]:
@@ -419,6 +424,16 @@ class Function(Place):
 
 #: What is put into classes while a function is traced.
 HOOKED = ("__getattribute__", "__setattr__", "__delattr__")
+#: Special methods, which Python calls though code does not name them; classes may get some later.
+IMPLICIT = frozenset(
+    f"__{name}__" for name in [
+        *(f"{how}{name}" for name in "add sub mul truediv floordiv mod divmod pow matmul lshift "
+          "rshift and or xor".split() for how in ("", "r", "i")),
+        *"""lt le eq ne gt ge hash bool len length_hint contains iter next reversed getitem setitem
+        delitem missing call getattr getattribute setattr delattr get set delete neg pos abs invert
+        int float complex index round trunc floor ceil enter exit new init repr str format bytes
+        array array_priority array_ufunc array_function instancecheck subclasscheck
+        class_getitem match_args copy deepcopy dir""".split()])
 
 
 def attributes(owner: Any) -> Any:
@@ -453,6 +468,11 @@ def describe_value(value: Any) -> str:
 def is_builtin(kind: type) -> bool:
     """Return whether a class was not made at run time."""
     return not kind.__flags__ & (1 << 9)  # Py_TPFLAGS_HEAPTYPE
+
+
+def _own(value: Any) -> Any:
+    """What a class has of its own, where a trace has put something in the place of that."""
+    return getattr(value, "stands_for", value) if type(value) is FunctionType else value
 
 
 def _is_method(value: Any) -> bool:

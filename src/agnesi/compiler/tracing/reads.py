@@ -13,7 +13,7 @@ import functools
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
@@ -32,6 +32,7 @@ from agnesi.compiler.tracing.bytecode import (
     globals_of,
     globals_put_by,
     makes_text,
+    searches,
 )
 from agnesi.compiler.tracing.containers.contents import (
     Answer,
@@ -52,6 +53,7 @@ from agnesi.compiler.tracing.places import (
     Function,
     Kind,
     Name,
+    Place,
     Slot,
     attributes,
     same,
@@ -91,6 +93,8 @@ _NUMERIC = ("numpy", "scipy")
 _LOOKED_INTO = (np.ndarray, FunctionType, list, dict, tuple)
 #: What is neither a tensor nor a container.
 _DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
+#: Names of the dicts of modules' names.
+_GLOBALS = frozenset(("globals", "__globals__"))
 #: Attributes that tell of all that an object holds.
 _ALL_ATTRIBUTES = frozenset(("__dict__", "__getstate__", "__reduce__", "__reduce_ex__"))
 
@@ -102,6 +106,8 @@ class Reads(OwnedReads):
         super().__init__(hidden)
         #: What the body of a loop or branch changes, the last of it; empty where there is none.
         self.repeated = ""
+        #: Places whose values are arguments of the code: they hold symbols.
+        self.varying: Sequence[Place] = ()
         #: Functions that call what stands for builtins meanwhile.
         self.replaced = Replaced()
         #: Containers of which code uses single entries.
@@ -119,6 +125,8 @@ class Reads(OwnedReads):
         self.identifies = False
         #: Whether code makes text of things.
         self._makes_text = False
+        #: Whether code looks for elements of containers.
+        self._searches = False
         #: What is still to be looked into; None while nothing is.
         self._waiting: list[tuple[Any, str]] | None = None
 
@@ -209,7 +217,14 @@ class Reads(OwnedReads):
         for i, (key, inner) in enumerate(inside(value)):
             self.meet(inner, f"{path}[{i if key is None else key!r}]")
         if isinstance(value, defaultdict):
-            self.meet(value.default_factory, path)
+            self.factory(value, path)
+
+    def factory(self, value: defaultdict[Any, Any], path: str) -> None:
+        """What a dict takes for missing keys."""
+        path, slot = f"{path}.default_factory", vars(defaultdict)["default_factory"]
+        self._add((id(value), "default_factory"),
+                  lambda: Slot(path, value, slot, value.default_factory))
+        self.meet(value.default_factory, path)
 
     def _all_of(self, path: str, owner: Any, held: dict[str, Any]) -> Contents:
         """All attributes of an object, as they were before the function changed some."""
@@ -245,6 +260,11 @@ class Reads(OwnedReads):
     def _object(self, value: Any, path: str) -> None:
         """An object whose class can tell of reads."""
         kind = type(value)
+        if isinstance(value, BaseException):
+            held = self._add((id(value), "contents"), lambda: Answer(path, functools.partial(
+                _told_by, value), tuple)).value
+            for inner in held:
+                self.meet(inner, f"{path}.args")
         if not tells(kind):
             self.meet(getattr(value, "__wrapped__", None), path)
             held = attributes(value)
@@ -284,6 +304,7 @@ class Reads(OwnedReads):
             return
         self._add(("function", id(function)), lambda: Function(path, function))
         self._makes_text = self._makes_text or makes_text(code)
+        self._searches = self._searches or searches(code)
         self.identifies = self.identifies or any(
             name is None or not isinstance(function.__globals__.get(name, int), _DISTINCT)
             for name in compared_in(code))
@@ -300,7 +321,7 @@ class Reads(OwnedReads):
                 names = function.__globals__
                 self.place((id(names), name), functools.partial(
                     Name, name, names, name, names.get(name, MISSING)), True)
-        if "globals" in code.co_names or "__globals__" in code.co_names:
+        if any(not _GLOBALS.isdisjoint(inner.co_names) for inner in codes(code)):
             names = function.__globals__
             told = globals_by_text(code)
             if told is None:
@@ -392,7 +413,11 @@ class Reads(OwnedReads):
         iteration.
         """
         before, said = {id(p): p.now() for p in self._all_places()}, len(self.said)
+        varying = [(place, place.now()) for place in self.varying]
         yield
+        for place, then in varying:
+            if place.now() is not then:
+                self.repeated = place.path
         if len(self.said) > said:
             self.repeated = "what it prints"
         for place in self._all_places():
@@ -410,6 +435,10 @@ class Reads(OwnedReads):
         self._introspected()
         self._refuse_memory()
         ambient.refuse_states(self.places.values())
+        for place in self.places.values() if self._searches else ():
+            if type(place.value) is tuple and holds_nan(place.value):
+                raise OnlyEagerError(f"it looks for an element of {place.path}, which holds NaN: "
+                                     "Python finds that by identity")
         for key, place in self.given.items():
             if place.holds():
                 self._add(key, lambda p=place: p)  # type: ignore
@@ -482,6 +511,15 @@ class Reads(OwnedReads):
 def holds_symbol(value: Any) -> bool:
     """Return whether a value, or an entry of a container, exists in the trace only."""
     return any(isinstance(v, Tensor) and v.array is None for v in flatten(value)[0])
+
+
+def _told_by(error: BaseException) -> tuple[Any, ...]:
+    return *error.args, *vars(error).values()
+
+
+def holds_nan(values: tuple[Any, ...]) -> bool:
+    """Return whether tuples hold the number that is not equal to itself."""
+    return any(holds_nan(v) if type(v) is tuple else type(v) is float and v != v for v in values)
 
 
 def _held(owner: Any, member: Any) -> Any:

@@ -42,6 +42,10 @@ class TensorFacts(ModuleReads):
         if name == "name":
             self._fact(value, "_name", "the name of a tensor")
 
+    def is_typed(self, x: Tensor) -> bool:
+        """Return whether code has a tensor from outside."""
+        return id(x) in self._typed
+
     def _fact(self, value: Tensor, slot: str, path: str) -> None:
         member = vars(Tensor)[slot]
         self._add((id(value), slot), lambda: Fact(path, value, member, member.__get__(value)))

@@ -87,6 +87,8 @@ class Trace:
         self.grads: dict[int, GradRecord] = {}
         #: Where layouts decided whose memory a result is (``core.storage.memory_order.note``).
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
+        #: Tensors from outside that the function freezes or thaws, and what they were before.
+        self.flags: dict[int, tuple[Tensor, bool]] = {}
         #: Tensors with values that the function made: each call makes its own.
         self.made: dict[int, Tensor] = {}
         #: Those over arrays, and those whose arrays something else sees, too.
@@ -142,8 +144,14 @@ class Trace:
         raise OnlyEagerError(f"{why}, at {location(user_where(2))}", instead)
 
     def refuse_flags(self) -> None:
-        """End the trace where an argument was told to require a gradient, or none: it keeps that.
+        """End the trace where a tensor from outside was told to require a gradient, or none, and
+        keeps that.
         """
+        keeps = any(x._requires_grad is not before for x, before in self.flags.values())
+        self.restore_flags()
+        if keeps:
+            raise OnlyEagerError("it changes requires_grad of a tensor that it keeps",
+                                 "Freeze and thaw tensors between calls")
         if any(node is not None and x.node is node and x._requires_grad is not node.requires_grad
                for node, x in self.arguments.items()):
             raise OnlyEagerError("it changes requires_grad of an argument",
@@ -153,6 +161,18 @@ class Trace:
         """Text of a value that is not known yet is made by no trace of a whole function."""
         if self.decisions is not None:
             self.decisions.refuse_text(x)
+
+    def note_flag(self, x: Tensor) -> None:
+        """Note that a tensor from outside is about to be frozen or thawed."""
+        if id(x) in self.nodes:
+            raise OnlyEagerError("it changes requires_grad of a tensor that it has used",
+                                 "Freeze and thaw tensors before they are used")
+        self.flags.setdefault(id(x), (x, x._requires_grad))
+
+    def restore_flags(self) -> None:
+        """Let tensors from outside require gradients as before the trace."""
+        for x, before in self.flags.values():
+            x._requires_grad = before
 
     def node_of(self, x: Tensor) -> Node:
         """The node of a tensor's present value."""

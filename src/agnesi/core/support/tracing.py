@@ -56,6 +56,13 @@ def refuse_new_name(x: Any) -> None:
         trace.refuse("it changes the name of an argument")
 
 
+def note_flag(x: Any) -> None:
+    """Note that a traced function is about to freeze or thaw a tensor that it has from outside."""
+    reads = current_reads()
+    if reads is not None and x.array is not None and reads.is_typed(x):
+        outermost().note_flag(x)
+
+
 def refuse_to_compile(why: str, instead: str) -> None:
     """End the trace of a function that ``jit`` can run eagerly; nothing happens in others."""
     trace = outermost()

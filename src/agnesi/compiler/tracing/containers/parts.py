@@ -88,7 +88,7 @@ class Parts:
         uses = frozenset(Use((ANY,), What.READ) if use == ((), What.ITERATE) else use
                          for use in uses)
         if isinstance(value, defaultdict):
-            reads.meet(value.default_factory, f"the factory of {path}")
+            reads.factory(value, path)
         if _grows(value) and only(uses, What.APPEND):
             if not reads.is_met(value):
                 reads.take(value, path, lambda: Appended(path, value, iter))
