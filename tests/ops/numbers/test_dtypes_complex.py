@@ -273,3 +273,25 @@ def test_small_numbers_keep_their_digits(name):
         found = run(ag.asarray(z)).numpy()
         assert (abs(found - expected) <= 4e-16 * abs(expected)).all()
         np.testing.assert_allclose(found.imag, expected.imag, 1e-14)
+
+
+def _assigned(x, key, value):
+    y = x * 1
+    y[key] = value
+    return y
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("function", [
+    lambda x: ag.full((2,), 1 + 2j, dtype="float64"), lambda x: ag.full((2,), 1 + 2j, dtype=int),
+    lambda x: ag.full((2,), np.complex64(1j), dtype="float32"), lambda x: ag.full_like(x, 1j),
+    lambda x: x.new_full((2,), 1j), lambda x: ag.tensor([1j], dtype="float32"),
+    lambda x: ag.asarray(1j, dtype="float32"), lambda x: ag.pad(x, 1, constant_values=1j),
+    lambda x: _assigned(x, 0, 1j), lambda x: _assigned(x, x > 0, 1j),
+    lambda x: ag.geomspace(1, 1j, 3, dtype="float64"), lambda x: ag.put(x * 1, [0], [1j]),
+    lambda x: ag.random.normal(1j, 1.0, (2,)), lambda x: ag.random.uniform(0, 1j, (2,)),
+    lambda x: x.masked_fill(x > 0, 1j), lambda x: ag.clip(x, 0, 1j),
+])
+def test_complex_numbers_do_not_go_into_real_tensors(wrap, function):
+    with pytest.raises(TypeError, match="1j|complex"):
+        wrap(function)(ag.tensor([0.0, 2.0, 3.0]))

@@ -21,7 +21,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, check_real
 from agnesi.ops.base.creation import float_dtype
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -257,6 +257,9 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     """
     first, last = as_tensor(start), as_tensor(stop)
     kind = _of_ends(start, stop) if dtype is None else float_dtype(dtype)
+    for end in (start, stop):
+        if isinstance(end, (complex, np.complexfloating)):
+            check_real(end, kind)
     if is_known(first, last) and not (first._requires_grad or last._requires_grad):
         work = num * max(first.size, last.size) if isinstance(num, int) else 0
         found = aside(_GEOMETRIC_NANOSECONDS * work, functools.partial(

@@ -213,6 +213,8 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
         node = Node(Size(x), (), (), dtypes.int64, weak=True)
         return symbol(node) if dtype is None else apply(Cast(dtype), symbol(node))
     if type(x) in SCALARS:
+        if type(x) is complex and dtype is not None:
+            check_real(x, dtype)
         try:
             return number(x, dtypes.of_scalar(x) if dtype is None else dtype)
         except OverflowError:
@@ -261,6 +263,8 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
         check_range(array, dtype)
     if type(x) is int and array.dtype.kind == "O":
         raise too_large(x, dtype)
+    if array.dtype.kind == "c" and (written or isinstance(x, (complex, np.complexfloating))):
+        check_real(x, dtype)
     if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
         if has(x, "todense"):
             raise DTypeError(f"{typed(x)} is a sparse matrix, and dense tensors are taken here: "
@@ -315,6 +319,15 @@ def check_unmasked(x: Any) -> None:
     """Refuse a masked array, whose mask would be ignored."""
     if isinstance(x, np.ndarray) and type(x) is not np.ndarray and hasattr(x, "mask"):
         raise DTypeError(MASKED)
+
+
+def check_real(x: Any, dtype: np.dtype) -> None:
+    """Refuse complex numbers that are written where real ones stand."""
+    if dtype.kind not in "cb":
+        raise DTypeError(f"{x} is complex, and {dtype} holds real numbers; write {x}.real, or give "
+                         "a complex dtype" if isinstance(x, (complex, np.complexfloating)) else
+                         f"the list holds complex numbers, and {dtype} is real; give a complex "
+                         "dtype")
 
 
 def check_range(array: np.ndarray, dtype: np.dtype) -> None:

@@ -31,6 +31,7 @@ from agnesi.ops.base.convert import (
     as_array,
     as_tensor,
     cast,
+    check_real,
     joined,
     of_default,
     strong,
@@ -70,6 +71,8 @@ def constant(value: Any, dtype: np.dtype) -> Tensor:
 
 def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
     """A tensor of one number; in a graph a broadcast constant, so that nothing big is kept."""
+    if type(value) is complex:
+        check_real(value, dtype)
     if not is_tracing() and is_static(shape):
         if value == 0 and "-" not in repr(value):
             return wrap(np.zeros(shape, dtype))
@@ -312,13 +315,13 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
     """
     if type(fill_value) in SCALARS:
         kind = dtypes.of_scalar(fill_value) if dtype is None else dtypes.as_dtype(dtype)
-        if type(fill_value) is complex and kind.kind != "c":
-            return full(shape, written(as_tensor(fill_value), kind), requires_grad=requires_grad)
         try:
             return _finished(filled_by_steps(shape, fill_value, kind), requires_grad)
         except OverflowError:
             raise too_large(fill_value, kind) from None
-    value = as_tensor(fill_value, None if dtype is None else dtypes.as_dtype(dtype))
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    value = as_tensor(fill_value, None if isinstance(fill_value, Tensor) else kind)
+    value = value if kind is None else written(value, kind)
     return _finished(alloc(value, *checked_sizes(shape)), requires_grad)
 
 

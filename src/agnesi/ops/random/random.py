@@ -79,7 +79,12 @@ def _scaled(x: Tensor, by: Any, plus: Any, dtype: np.dtype) -> Tensor:
 
 def _parameter(p: Any) -> Tensor | float:
     """A parameter as a number of Python's or a tensor."""
-    return float(p) if isinstance(p, (int, float)) else as_tensor(p)
+    if isinstance(p, (int, float)):
+        return float(p)
+    found = as_tensor(p)
+    if found.dtype.kind == "c":
+        raise DTypeError(f"parameters of distributions are real numbers, not {typed(p)}")
+    return found
 
 
 # -- distributions ----------------------------------------------------------------------------
