@@ -293,5 +293,5 @@ def _assigned(x, key, value):
     lambda x: x.masked_fill(x > 0, 1j), lambda x: ag.clip(x, 0, 1j),
 ])
 def test_complex_numbers_do_not_go_into_real_tensors(wrap, function):
-    with pytest.raises(TypeError, match="1j|complex"):
+    with pytest.raises(TypeError, match=r"1j|complex"):
         wrap(function)(ag.tensor([0.0, 2.0, 3.0]))
