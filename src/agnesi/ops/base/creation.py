@@ -319,9 +319,9 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
             return _finished(filled_by_steps(shape, fill_value, kind), requires_grad)
         except OverflowError:
             raise too_large(fill_value, kind) from None
-    kind = None if dtype is None else dtypes.as_dtype(dtype)
-    value = as_tensor(fill_value, None if isinstance(fill_value, Tensor) else kind)
-    value = value if kind is None else written(value, kind)
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    value = as_tensor(fill_value, None if isinstance(fill_value, Tensor) else wanted)
+    value = value if wanted is None else written(value, wanted)
     return _finished(alloc(value, *checked_sizes(shape)), requires_grad)
 
 
