@@ -160,3 +160,13 @@ REFUSED = [
 @pytest.mark.parametrize(("wrong", "kind", "text"), REFUSED)
 def test_what_was_accepted_or_told_badly(wrong: Any, kind: Any, text: str) -> None:
     check(wrong, kind, text)
+
+
+def test_each_module_names_the_one_before_without_a_walk(monkeypatch: Any) -> None:
+    """On its way out of many modules in each other, an error takes a step at each."""
+    model = nn.Linear(3, 2)
+    for _ in range(100):
+        model = nn.Sequential(nn.ReLU(), model)
+    monkeypatch.delattr(nn.Module, "named_modules")
+    with pytest.raises(ag.ShapeError, match=r"^(1\.){99}1, Linear\(3 -> 2\): Linear\("):
+        model(ag.ones((1, 5)))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import training
 from agnesi.compat import torch7
 from agnesi.compat.chainer import links, serializers
 
@@ -53,3 +54,23 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, form):
     assert found.value.errno == errno.EFBIG and __file__ in str(found.value)
     assert os.listdir(tmp_path) == ["kept"] and (tmp_path / "kept").read_bytes() == before
     read(path)
+
+
+def test_a_log_has_whole_lines(tmp_path):
+    """The half of one stays a line of its own; a disk that is full takes nothing of the next."""
+    resource = pytest.importorskip("resource")
+    log = training.JSONLogger(tmp_path / "log.jsonl")
+    log.on_epoch_end(None, {"epoch": 1})
+    with open(log.path, "a") as file:
+        file.write('{"epo')
+    log.on_epoch_end(None, {"epoch": 2})
+    before = log.path.read_text()
+    assert before.splitlines() == ['{"epoch": 1}', '{"epo', '{"epoch": 2}']
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 9, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"no line can be added to .*log.jsonl'"):
+            log.on_epoch_end(None, {"epoch": 3})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert log.path.read_text() == before

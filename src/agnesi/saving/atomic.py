@@ -69,6 +69,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _settle(target.parent)
 
 
+def append_line(path: str | os.PathLike[str], line: str) -> None:
+    """Add a line to a file, all of it or nothing, and on a line of its own: behind the half of one
+    that the end of a machine left, it begins a new one."""
+    try:
+        with _Whole(path, "a+b") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                line = line if file.read(1) == b"\n" else f"\n{line}"
+            try:
+                file.write(f"{line}\n".encode())
+            except OSError:
+                file.truncate(size)
+                raise
+    except OSError as error:
+        raise told_at_user(error, f"no line can be added to {str(path)!r}") from None
+
+
 def _forget(target: Path) -> None:
     """Give back the memory in which the system keeps a file that is about to be replaced: the new
     one takes it, where else the system would have to look for some."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from agnesi.core.options import NotNegativeBound
 from agnesi.core.support.errors import at
-from agnesi.saving.atomic import replacing
+from agnesi.saving.atomic import append_line, replacing
 from agnesi.training.callbacks import Callback
 
 
@@ -56,8 +56,7 @@ class JSONLogger(Callback):
         self.path = Path(path)
 
     def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        append_line(self.path, json.dumps(row))
 
 
 class TensorBoardLogger(Callback):

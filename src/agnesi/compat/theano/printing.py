@@ -13,6 +13,7 @@ from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.saving.atomic import replacing
 
 
 def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = None,
@@ -50,8 +51,8 @@ pprint = pp
 
 def pydotprint(fct: Any, outfile: str = "graph.dot", **ignored: Any) -> None:
     """Write the graph as a DOT file."""
-    with open(outfile, "w", encoding="utf-8") as file:
-        file.write(inspect.to_dot(_graph(fct)))
+    with replacing(outfile) as file:
+        file.write(inspect.to_dot(_graph(fct)).encode())
 
 
 class Print:

@@ -38,9 +38,12 @@ def with_layer_path(error: Exception, module: Any, args: tuple[Any, ...] = ()) -
                 text = (f"{called(type(module).__name__, given)}: {of_operands(reason, args)}"
                         f"{_PLACE}{text.rpartition(_PLACE)[2]}")  # not by what it is made of
             error.args = text,
-        error.layer, error.reason_inside = module, text  # type: ignore[attr-defined]
-    elif path := _path(module, layer):
-        error.args = (f"{path}, {typed(layer)}: {error.reason_inside}",)  # type: ignore[attr-defined]
+        error.layer = module, ""  # type: ignore[attr-defined]
+        error.reason_inside = f"{typed(module)}: {text}"  # type: ignore[attr-defined]
+    elif name := _name(module, layer[0]):
+        path = f"{name}.{layer[1]}".rstrip(".")
+        error.layer = module, path  # type: ignore[attr-defined]
+        error.args = (f"{path}, {error.reason_inside}",)  # type: ignore[attr-defined]
     return error
 
 
@@ -57,8 +60,12 @@ def _is_named(kind: type, text: str) -> bool:
     return text.startswith(kind.__name__) or (bool(first) and first in name)
 
 
-def _path(module: Any, layer: Any) -> str:
-    return next((name for name, m in module.named_modules() if m is layer), "")
+def _name(module: Any, inside: Any) -> str:
+    """A module's name for one inside: of an attribute, or dotted, of one far inside."""
+    if module is inside:
+        return ""
+    found = next((name for name, m in module._entries() if m is inside), "")
+    return found or next((name for name, m in module.named_modules() if m is inside), "")
 
 
 def _is_unbound(error: Exception, module: Any) -> bool:

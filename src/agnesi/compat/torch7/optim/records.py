@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.compat.torch7.tensor import View
 from agnesi.core.support.errors import typed
 from agnesi.image import imshow, plot
+from agnesi.saving.atomic import append_line
 
 __all__ = ["ConfusionMatrix", "Logger"]
 
@@ -108,8 +109,7 @@ class Logger:
         self.logscale = False
 
     def _write(self, cells: Any) -> None:
-        with self.name.open("a") as file:
-            file.write("".join(f"{c}\t" for c in cells) + "\n")
+        append_line(self.name, "".join(f"{c}\t" for c in cells))
 
     def setNames(self, names: Any) -> Logger:
         """What columns are called."""
