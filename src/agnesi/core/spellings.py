@@ -7,7 +7,7 @@ such keywords never does.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -263,6 +263,8 @@ def _check_flags(keywords: dict[str, Any]) -> None:
 
 #: Flags that are none of ours.
 _FLAGS = frozenset(("keepdim", "descending", "largest", "sorted", "unbiased", "inplace"))
+#: Keywords of which the values are looked at.
+_OF_VALUES = _FLAGS | _IDLE | {"device", "requires_grad", *_OLD_REDUCTION}
 
 
 def _to_numbers(found: Any) -> Any:
@@ -286,6 +288,8 @@ class Form:
         self.ranges = arguments.Ranges(function)
         #: The parameter that takes any number of sizes or axes.
         self.several = code.co_varnames[len(names)] if code.co_flags & 4 else None
+        #: How keywords are renamed, by how many arguments come before which of them.
+        self.plans: dict[Any, tuple[Any, ...] | None] = {}
         #: All keywords that it takes; None where it passes unknown ones on.
         self.known = None if code.co_flags & 8 else frozenset(names[self.unnamed:])
 
@@ -302,6 +306,13 @@ class Form:
 
     def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's result for arguments some of which have foreign names."""
+        key = len(args), *keywords
+        plan = self.plans.get(key, key)
+        if plan is key:
+            plan = self.plans[key] = self._plan(len(args), keywords.keys())
+        if plan is not None and (not plan[2] or (args and attribute_of(args[0], "ndim"))):
+            return self.function(*args, *[keywords[word] for word in plan[0]],
+                                 **{name: keywords[word] for name, word in plan[1]})
         if "dim" in keywords and (vector := self._as_vector(args, keywords)) is not None:
             return _to_numbers(self.call(*vector))
         special = LENT.foreign_forms().get(self.name)
@@ -325,6 +336,22 @@ class Form:
         if overwrite and result is not written:
             return assign(written, result)
         return result.requires_grad_() if wanted else result
+
+    def _plan(self, count: int, words: Set[str]) -> tuple[Any, ...] | None:
+        """How keywords are renamed where that is all: those that become places, the others with
+        their names here, and whether numbers are taken for vectors; None where values matter."""
+        special = LENT.foreign_forms().get(self.name)
+        if special is not None and not getattr(special, "words", words).isdisjoint(words):
+            return None
+        if self.several is not None or not (
+                self.looked_at.isdisjoint(words) and _OF_VALUES.isdisjoint(words)):
+            return None
+        try:
+            given = in_our_words({word: word for word in words}, self.names)
+        except TypeError:
+            return None
+        placed = self._placed(count, given)
+        return placed, tuple(given.items()), self.name in _OF_NUMBERS and "dim" in words
 
     def _check(self, args: tuple[Any, ...], given: dict[str, Any], keywords: dict[str, Any]
                ) -> None:

@@ -288,6 +288,9 @@ def _converting(function: Form, args: Any, keywords: Any) -> Any:
     return function(x if dtype is None else cast(x, dtypes.as_dtype(dtype)), *args[1:], **given)
 
 
+_converting.words = frozenset(("dtype",))  # type: ignore[attr-defined] # without them it is idle
+
+
 def _swapped(function: Form, args: Any, keywords: Any) -> Any:
     """Axes counted from 0."""
     if "axis0" not in keywords:

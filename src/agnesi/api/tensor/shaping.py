@@ -24,7 +24,7 @@ from agnesi.ops.arrays.types import astype
 from agnesi.ops.base.arith import conj, imag
 from agnesi.ops.base.convert import Cast, cast
 from agnesi.ops.base.movement import flatten as flatten_axes
-from agnesi.ops.base.movement import matrix_transpose, permute_dims, swapaxes
+from agnesi.ops.base.movement import permuted, reshaped, swapaxes, transposed
 from agnesi.ops.base.movement import reshape as to_shape
 
 
@@ -52,6 +52,8 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
+    if order == "C":
+        return reshaped(self, _listed(shape))
     return to_shape(self, _listed(shape), order=order)
 
 
@@ -75,7 +77,7 @@ def view(self: Tensor, *shape: Any) -> Tensor:
 
         result = bitcast(self, shape[0])
     else:
-        result = to_shape(self, _listed(shape))
+        result = reshaped(self, _listed(shape))
     if root(result) is not root(self):
         raise ValueError(f"{typed(self)} does not lie in memory so that {typed(result)} could look "
                          f"into it; {'ag.bitcast' if as_dtype else 'reshape'} copies it")
@@ -90,7 +92,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     :returns: A view where memory allows.
     :raises ShapeError: If it has not as many elements.
     """
-    return to_shape(self, other.shape)
+    return reshaped(self, other.shape)
 
 
 @public
@@ -105,7 +107,7 @@ def permute(self: Tensor, *axes: Any) -> Tensor:
     >>> ag.ones((2, 3, 4)).permute(2, 0, 1).shape
     (4, 2, 3)
     """
-    return permute_dims(self, _listed(axes))
+    return permuted(self, _listed(axes))
 
 
 @public
@@ -130,7 +132,7 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
                             f"axes in PyTorch; write x.swapaxes({a}, {b}), or x.permute({a}, {b})")
         return swapaxes(self, *axes)
     order = _listed(axes)
-    return permute_dims(self) if not order or order == (None,) else permute_dims(self, order)
+    return permuted(self, None if not order or order == (None,) else order)
 
 
 def t(self: Tensor) -> Tensor:
@@ -138,12 +140,12 @@ def t(self: Tensor) -> Tensor:
 
     :returns: A view.
     """
-    return permute_dims(self)
+    return permuted(self)
 
 
 def mt(self: Tensor) -> Tensor:
     """The last two axes swapped."""
-    return matrix_transpose(self)
+    return transposed(self)
 
 
 def mh(self: Tensor) -> Tensor:

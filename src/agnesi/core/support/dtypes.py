@@ -31,6 +31,8 @@ HALVES: tuple[np.dtype, ...] = (float16,)
 COMPLEX = (complex64, complex128)
 INTEGERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 ALL = (bool_, *INTEGERS, *FLOATS, *COMPLEX)
+#: Each by itself, its name and its NumPy type.
+_KNOWN: dict[Any, np.dtype] = {key: d for d in ALL for key in (d, d.name, d.type)}
 #: By NumPy's kind; that of bfloat16, which is not NumPy's own, is V.
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 _PYTHON_RANK = {bool: 0, int: 1, float: 2, complex: 3}
@@ -69,6 +71,8 @@ def as_dtype(dtype: Any) -> np.dtype:
         return config.float_dtype
     if dtype is complex:
         return complex_of(config.float_dtype)
+    if isinstance(dtype, (np.dtype, str, type)) and (known := _KNOWN.get(dtype)) is not None:
+        return known
     if isinstance(dtype, str) and dtype == "bfloat16":
         return _bfloat16()
     try:
@@ -86,6 +90,7 @@ def as_dtype(dtype: Any) -> np.dtype:
     return ALL[ALL.index(found)]  # one object for each, so that `is` finds equals
 
 
+@functools.cache
 def names() -> str:
     """The names of all dtypes, for errors."""
     return ", ".join([*(d.name for d in ALL), "bfloat16"])

@@ -508,6 +508,10 @@ def _to(x: Tensor, dtype: np.dtype) -> Tensor:
 
 def common(*xs: Any) -> tuple[Tensor, ...]:
     """Operands as tensors of their common dtype."""
+    first = xs[0]
+    if type(first) is Tensor and all([
+            type(x) is Tensor and x.array is not None and x.dtype is first.dtype for x in xs]):
+        return xs
     tensors = [x for x in xs if type(x) not in SCALARS]
     if not tensors:
         tensors = [as_tensor(xs[0])]

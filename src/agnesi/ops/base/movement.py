@@ -173,18 +173,26 @@ def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool 
             [3, 4, 5]])
     """
     x = as_tensor(x)
-    target = sizes_of(shape)
     if order != "C":
-        return _reversed_axes(reshape(_reversed_axes(x, order), target[::-1], copy=copy), order)
-    if any(n == -1 and not isinstance(n, Dim) for n in target):
-        if sum(n == -1 for n in target if not isinstance(n, Dim)) > 1:
+        target = sizes_of(shape)[::-1]
+        return _reversed_axes(reshape(_reversed_axes(x, order), target, copy=copy), order)
+    result = reshaped(x, shape)
+    if copy is False and result is not x and result._view is None:
+        raise ValueError(f"copy=False, but {typed(x)} must be copied to have shape "
+                         f"{result.shape}")
+    return apply(COPY, result) if copy and (result is x or result._view is not None) else result
+
+
+def reshaped(x: Tensor, shape: Any) -> Tensor:
+    """The elements in another shape, of which one size may be -1."""
+    target = sizes_of(shape)
+    left = [n for n in target if type(n) is int and n == -1]
+    if left:
+        if len(left) > 1:
             raise ShapeError(f"only one size may be -1, not several of {target}")
         rest = _rest(x.shape, target)
-        target = tuple(rest if n == -1 and not isinstance(n, Dim) else n for n in target)
-    result = x if target == x.shape else apply(Reshape(target), x)
-    if copy is False and result is not x and result._view is None:
-        raise ValueError(f"copy=False, but {typed(x)} must be copied to have shape {target}")
-    return apply(COPY, result) if copy and (result is x or result._view is not None) else result
+        target = tuple([rest if type(n) is int and n == -1 else n for n in target])
+    return x if target == x.shape else apply(Reshape(target), x)
 
 
 @public
@@ -203,12 +211,12 @@ def flatten(x: TensorLike, start: int = 0, end: int = -1, *, out: Tensor | None 
     """
     x = as_tensor(x)
     if x.ndim == 0:
-        return reshape(x, (1,))
+        return reshaped(x, (1,))
     start, end = shapes.axis_of(start, x.ndim), shapes.axis_of(end, x.ndim)
     if start > end:
         raise ValueError(f"the first axis {start} comes after the last axis {end}")
     middle = product(x.shape[start: end + 1])
-    return reshape(x, (*x.shape[:start], middle, *x.shape[end + 1:]))
+    return reshaped(x, (*x.shape[:start], middle, *x.shape[end + 1:]))
 
 
 @public
@@ -268,7 +276,7 @@ def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
         if isinstance(x.shape[a], int) and x.shape[a] != 1:
             raise ShapeError(f"axis {a} has size {x.shape[a]}; only axes of size 1 can go (dim= "
                              "leaves others, as in PyTorch)")
-    return reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in axes))
+    return reshaped(x, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
 
 
 @public
@@ -290,7 +298,7 @@ def expand_dims(x: TensorLike, /, axis: Any = 0, *, out: Tensor | None = None) -
     ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
     axes = shapes.axes_of(axis, ndim)
     rest = iter(x.shape)
-    return reshape(x, tuple(1 if i in axes else next(rest) for i in range(ndim)))
+    return reshaped(x, tuple([1 if i in axes else next(rest) for i in range(ndim)]))
 
 
 # -- permute --------------------------------------------------------------------------------
@@ -309,14 +317,20 @@ def permute_dims(x: TensorLike, /, axes: Sequence[int] | None = None, *,
     >>> ag.permute_dims(ag.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    x = as_tensor(x)
+    return permuted(as_tensor(x), axes)
+
+
+def permuted(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
+    """The axes in another order, reversed without one."""
+    ndim = len(x.shape)
+    every = tuple(range(ndim))
     if axes is None:
-        order = tuple(range(x.ndim))[::-1]
+        order = every[::-1]
     else:
-        order = tuple(shapes.axis_of(a, x.ndim) for a in axes)
-        if sorted(order) != list(range(x.ndim)):
-            raise ValueError(f"axes {tuple(axes)} must name each of {x.ndim} axes once")
-    return x if order == tuple(range(x.ndim)) else apply(Permute(order), x)
+        order = tuple([shapes.axis_of(a, ndim) for a in axes])
+        if tuple(sorted(order)) != every:
+            raise ValueError(f"axes {tuple(axes)} must name each of {ndim} axes once")
+    return x if order == every else apply(Permute(order), x)
 
 
 transpose = permute_dims
@@ -334,10 +348,15 @@ def matrix_transpose(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.matrix_transpose(ag.zeros((5, 2, 3))).shape
     (5, 3, 2)
     """
-    x = as_tensor(x)
-    if x.ndim < 2:
+    return transposed(as_tensor(x))
+
+
+def transposed(x: Tensor) -> Tensor:
+    """The last two axes swapped."""
+    n = len(x.shape)
+    if n < 2:
         raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
-    return swapaxes(x, -1, -2)
+    return apply(Permute((*range(n - 2), n - 1, n - 2)), x)
 
 
 @public
@@ -357,7 +376,7 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None
     order = list(range(x.ndim))
     a, b = shapes.axis_of(axis1, x.ndim), shapes.axis_of(axis2, x.ndim)
     order[a], order[b] = b, a
-    return permute_dims(x, order)
+    return x if a == b else apply(Permute(tuple(order)), x)
 
 
 @public

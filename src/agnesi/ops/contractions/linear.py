@@ -18,9 +18,9 @@ from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import add, conjugate
-from agnesi.ops.base.convert import common
+from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.expand import broadcast_to, sum_to
-from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.movement import reshaped, transposed
 from agnesi.ops.contractions.matmul import MATMUL, MIN_LONG_ELEMENTS, dot2, matmul, product_of
 from agnesi.ops.linearity import BilinearOp
 
@@ -55,7 +55,7 @@ class Linear(Op):
         return found
 
     def decompose(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        return add(product_of(x, matrix_transpose(weight)), bias)
+        return add(product_of(x, transposed(weight)), bias)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Any, ...]:
         return (
@@ -65,9 +65,9 @@ class Linear(Op):
         )
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> Any:
-        total = None if ts[0] is None else product_of(ts[0], matrix_transpose(weight))
+        total = None if ts[0] is None else product_of(ts[0], transposed(weight))
         if ts[1] is not None:
-            part = product_of(x, matrix_transpose(ts[1]))
+            part = product_of(x, transposed(ts[1]))
             total = part if total is None else add(total, part)
         if ts[2] is None:
             return total
@@ -97,11 +97,11 @@ class OverRows(BilinearOp):
         return MATMUL.perform(a.T, b)
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
-        return product_of(matrix_transpose(a), b)
+        return product_of(transposed(a), b)
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
         return (
-            product_of(conjugate(b), matrix_transpose(g)) if a._requires_grad else None,
+            product_of(conjugate(b), transposed(g)) if a._requires_grad else None,
             product_of(conjugate(a), g) if b._requires_grad else None,
         )
 
@@ -139,7 +139,7 @@ def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None, /,
     if bias is None:
         if isinstance(x, Tensor) and isinstance(weight, Tensor) and x.shape and weight.ndim == 2:
             _same("features", x.shape, -1, "x", weight.shape, 1, "weight")
-        return matmul(x, matrix_transpose(weight))
+        return matmul(x, transposed(as_tensor(weight)))
     if not (type(x) is type(weight) is type(bias) is Tensor
             and x.dtype is weight.dtype is bias.dtype):
         x, weight, bias = common(x, weight, bias)
@@ -147,5 +147,5 @@ def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None, /,
         return apply(LINEAR, x, weight, bias)
     if x.shape and len(weight.shape) == 2:
         _same("features", x.shape, -1, "x", weight.shape, 1, "weight")
-    rows = reshape(x, (product(x.shape[:-1]), x.shape[-1]))
-    return reshape(apply(LINEAR, rows, weight, bias), (*x.shape[:-1], weight.shape[0]))
+    rows = reshaped(x, (product(x.shape[:-1]), x.shape[-1]))
+    return reshaped(apply(LINEAR, rows, weight, bias), (*x.shape[:-1], weight.shape[0]))

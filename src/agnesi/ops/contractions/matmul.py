@@ -27,7 +27,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import pair
 from agnesi.ops.base.expand import sum_to
-from agnesi.ops.base.movement import matrix_transpose, permute_dims, reshape
+from agnesi.ops.base.movement import permute_dims, reshape, reshaped, transposed
 from agnesi.ops.base.reduce import sum as sum_over
 from agnesi.ops.sparse.words import is_sparse
 
@@ -142,8 +142,7 @@ def _in_slices(product: Any, a: np.ndarray, b: np.ndarray, work: int) -> np.ndar
 
 def adjoint(x: Tensor) -> Tensor:
     """The conjugate of the transpose."""
-    x = matrix_transpose(x)
-    return arith.conjugate(x)
+    return arith.conjugate(transposed(x))
 
 
 def product_of(a: Tensor, b: Tensor) -> Tensor:
@@ -152,8 +151,8 @@ def product_of(a: Tensor, b: Tensor) -> Tensor:
     A stack of matrices times one matrix is one large product.
     """
     if len(a.shape) > 2 and len(b.shape) == 2 and a.shape[-1] != 0:
-        rows = reshape(a, (product(a.shape[:-1]), a.shape[-1]))
-        return reshape(apply(MATMUL, rows, b), (*a.shape[:-1], b.shape[-1]))
+        rows = reshaped(a, (product(a.shape[:-1]), a.shape[-1]))
+        return reshaped(apply(MATMUL, rows, b), (*a.shape[:-1], b.shape[-1]))
     return apply(MATMUL, a, b)
 
 
@@ -192,8 +191,8 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
         raise ShapeError("a scalar has no matrix product; multiply with *")
     if m == 1 or n == 1:
         _same_length(a, b)
-    row = reshape(a, (1, *a.shape)) if m == 1 else a
-    column = reshape(b, (*b.shape, 1)) if n == 1 else b
+    row = reshaped(a, (1, *a.shape)) if m == 1 else a
+    column = reshaped(b, (*b.shape, 1)) if n == 1 else b
     if m > 1 and n > 1:
         MATMUL.infer(a, b)
     result = product_of(row, column)
@@ -202,7 +201,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     shape = result.shape[:-2] if m == n == 1 else None
     if shape is None:
         shape = (*result.shape[:-2], result.shape[-1]) if m == 1 else result.shape[:-1]
-    return reshape(result, shape)
+    return reshaped(result, shape)
 
 
 def _same_length(a: Tensor, b: Tensor) -> None:

@@ -6,6 +6,7 @@ indices count from the end.  Out of range is an IndexError, in compiled code too
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.storage.views import taken
 from agnesi.core.support.errors import DTypeError
-from agnesi.core.tensor import Tensor
+from agnesi.core.support.tracing import is_known
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.gather.elements import Index, Window
@@ -30,6 +32,8 @@ from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.indexing.spans import has_bounds, spans_of
 
 _INT64 = np.dtype("int64")
+#: Positions of an axis that are kept.
+_MAX_COUNTED = 4096
 
 
 # -- functions ------------------------------------------------------------------------------
@@ -134,6 +138,14 @@ def placed(indices: Any, size: Any, mode: str) -> Tensor:
     return index % size if mode == "wrap" else index
 
 
+@functools.lru_cache(maxsize=256)
+def _counted(n: int, axis: int, ndim: int) -> Tensor:
+    """0 to n - 1 along one of so many axes, for eager programs."""
+    positions = np.arange(n).reshape([n if a == axis else 1 for a in range(ndim)])
+    positions.setflags(write=False)
+    return wrap(positions)
+
+
 def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
     """Indices on every axis: ``index`` on one, the own position on the others."""
     every = []
@@ -142,6 +154,9 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
             every.append(index)
             continue
         n = index.shape[a] if index.shape[a] != 1 else x.shape[a]
+        if is_known(x, index) and n <= _MAX_COUNTED:
+            every.append(_counted(n, a, x.ndim))
+            continue
         op = Arange(0, 1, n, _INT64)
         counted = symbolic(op, ()) if index.array is None else made(op, n)
         every.append(apply(Reshape((*(1,) * a, n, *(1,) * (x.ndim - a - 1))), counted))
@@ -200,10 +215,11 @@ def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = 
     axis = shapes.axis_of(axis, x.ndim)
     if index.ndim != x.ndim:
         raise ValueError(f"the index has {index.ndim} dimensions, the operand {x.ndim}")
+    known = is_known(x, index)
     every = [
-        index if a == axis else reshape(
-            made(Arange(0, 1, n, _INT64), n), tuple(n if b == a else 1 for b in range(x.ndim))
-        )
+        index if a == axis
+        else _counted(n, a, x.ndim) if known and n <= _MAX_COUNTED
+        else reshape(made(Arange(0, 1, n, _INT64), n), [n if b == a else 1 for b in range(x.ndim)])
         for a, n in enumerate(index.shape)
     ]
     return apply(Index(tuple(range(x.ndim)), 0), x, *every)

@@ -24,7 +24,7 @@ from agnesi.core.support.aside import results
 from agnesi.core.support.config import LENT, config
 from agnesi.core.support.record import record
 from agnesi.ops.base.elementwise import TABLE
-from agnesi.ops.random.philox import CHUNK, counted, philox, philox_expr
+from agnesi.ops.random.philox import CHUNK, RandomBits, counted, philox_expr
 
 #: Blocks at a time in native code, and the fewest that it is worth loading for.
 _CHUNK_BLOCKS = 1 << 14
@@ -147,11 +147,7 @@ class Noise(Op):
         return result
 
     def _made(self, state: np.ndarray, blocks: int) -> list[np.ndarray]:
-        first = int(state[2]) | int(state[3]) << 32
-        counts = np.arange(blocks, dtype=np.uint64) + np.uint64(first)
-        zero = np.uint64(0)
-        low, high = counts & np.uint64(0xFFFFFFFF), counts >> np.uint64(32)
-        words = philox(state[:2], (low, high, zero, zero))
+        words = list(RandomBits(4 * blocks).perform(state).reshape(4, blocks))
         return _numbers(_Arrays, self.kind, words, self.dtype.name)
 
     def _native(self, state: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from agnesi.core.op import Op
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results
+from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 
@@ -28,6 +29,8 @@ _ROUNDS = 10
 WORD = 0xFFFFFFFF
 #: Blocks at a time in NumPy, so that they stay in the cache.
 CHUNK = 8192
+#: Multiply-adds that take as long as NumPy's words: a call, and each.
+_CALL_MULTIPLY_ADDS, _WORD_MULTIPLY_ADDS = 2_000_000, 200
 #: Words that one draw may take: positions are computed in 32 bits.
 MOST_WORDS = 1 << 32
 _UINT32 = dtypes.uint32
@@ -94,6 +97,9 @@ class RandomBits(Op):
 
     def perform(self, state: np.ndarray) -> np.ndarray:
         n = self.size
+        found = LENT.run(self, (state,), _CALL_MULTIPLY_ADDS + _WORD_MULTIPLY_ADDS * n)
+        if found is not None:
+            return found
         blocks = -(-n // 4)
         result = np.empty((4, blocks), _UINT32)
         first = int(state[2]) | int(state[3]) << 32
