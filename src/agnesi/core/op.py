@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -11,12 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, location, user_where
 from agnesi.core.support.errors import typed as typed
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.migration_hints import with_keyword
+from agnesi.core.support.record import record, replace
 from agnesi.core.support.spelling import spelt
 
 #: Names that users have given to operations, which no class tells.
@@ -37,7 +40,8 @@ class Op:
     - ``decompose(*xs) -> Tensor``: the same in simpler operations, used when compiling; None where
       it stays as it is.
     - ``batch(node, xs, rows, length) -> Tensor``: the result for many examples (``ops.batching``).
-    - ``resolve(known) -> Op``: parameters with unknown sizes replaced by numbers.
+    - ``resolve(known) -> Op``: ``known(size)`` in the place of sizes; those among the fields of a
+      record, in tuples and in ``bodies`` are found.
     """
 
     name: ClassVar[str] = ""
@@ -128,8 +132,14 @@ class Op:
         parts = ", ".join(f"{n}={getattr(self, n)}" for n in names)
         return f"{self.name}[{parts}]"
 
-    def resolve(self, known: Any) -> Op:
-        return self
+    def resolve(self, known: Callable[[Any], Any]) -> Op:
+        new = {}
+        for name in getattr(self, "_fields", ()):
+            old = getattr(self, name)
+            found = old.resolve(known) if name in self.bodies else _resolved(old, known)
+            if found is not old:
+                new[name] = found
+        return replace(self, **new) if new else self
 
     def needs(self, i: int, inputs: Any) -> bool:
         """Return whether the rules for those inputs that want a gradient read the value of input
@@ -201,24 +211,27 @@ class Op:
         return self.label()
 
 
+def _resolved(value: Any, known: Callable[[Any], Any]) -> Any:
+    """A parameter with ``known(size)`` in the place of sizes, in tuples too."""
+    if isinstance(value, Dim):
+        return known(value)
+    if type(value) is not tuple:
+        return value
+    found = tuple([_resolved(v, known) for v in value])
+    return value if all(map(operator.is_, found, value)) else found
+
+
+@record
 class Item(Op):
     """One result of an operation that has several."""
 
+    index: int
     name = "item"
     traits = frozenset(("cheap",))
     keep_inputs = ()
 
-    def __init__(self, index: int) -> None:
-        self.index = index
-
     def label(self) -> str:
         return f"item[{self.index}]"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Item) and self.index == other.index
-
-    def __hash__(self) -> int:
-        return hash(("item", self.index))
 
     def infer(self, x: Any) -> Any:
         return x.outputs[self.index]

@@ -16,7 +16,7 @@ from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, next_serial, toposort
-from agnesi.core.op import Item, Op, explain, name_at, typed
+from agnesi.core.op import Item, explain, name_at, typed
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import symbol
 
@@ -148,7 +148,7 @@ def open_sizes(*nodes: Node) -> list[Dim]:
         return n
 
     for op in {id(n.op): n.op for n in nodes}.values():
-        if op is not None and type(op).resolve is not Op.resolve:
+        if op is not None:
             op.resolve(note)
     return found
 

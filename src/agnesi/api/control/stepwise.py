@@ -189,10 +189,6 @@ class Stepwise(Op):
         results = [*map(np.array, carries), *stacks, *[np.asarray(done)] * self.until]
         return tuple(results) if len(results) > 1 else results[0]
 
-    def resolve(self, known: Any) -> Op:
-        rows = tuple([(tuple(map(known, shape)), dtype) for shape, dtype in self.rows])
-        return replace(self, length=known(self.length), rows=rows)
-
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         count, rest = [*xs[: self.counted]], xs[self.counted:]
         sequences, carries, constants = self.step.split(rest)

@@ -86,10 +86,6 @@ class Callback(Op):
             f"{', '.join(found) or 'nothing'} where {', '.join(wanted)} was declared"
         )
 
-    def resolve(self, known: Any) -> Op:
-        types = tuple((tuple(map(known, s)), d) for s, d in self.types)
-        return Callback(self.function, types, self.effect)
-
 
 class _Rows:
     """A function of arrays, called for each example of some of its operands."""

@@ -17,7 +17,6 @@ from agnesi.api.streams.numpy_generators import drawn, one_trial, packed, unpack
 from agnesi.api.streams.simple import Simple
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply_many
-from agnesi.core.ir.dims import Dim
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import STATE
@@ -96,13 +95,6 @@ class NumpyDraw(Op):
         if self.method in _CALLS:
             return _CALLS[self.method](generator, self.sizes, *given)
         return getattr(generator, self.method)(*given, size=self.sizes)
-
-    def resolve(self, known: Any) -> Op:
-        def numbers(sizes: Any) -> Any:
-            return tuple([known(n) if isinstance(n, Dim) else n for n in sizes])
-
-        sizes = None if self.sizes is None else numbers(self.sizes)
-        return NumpyDraw(self.method, sizes, numbers(self.each), self.dtype)
 
 
 class RandomStreams(Simple):

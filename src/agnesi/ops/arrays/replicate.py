@@ -13,7 +13,7 @@ from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open
-from agnesi.core.op import Op, typed
+from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.storage.leaves import COPY
@@ -305,9 +305,6 @@ class Unfold(LinearOp):
 
     def decompose(self, x: Tensor) -> Tensor:
         return take(x, _places(self, lambda op, _: symbolic(op, ()), x), -1)
-
-    def resolve(self, known: Any) -> Op:
-        return Unfold(known(self.size), known(self.step))
 
 
 def _places(op: Unfold, make: Any, x: Tensor) -> Tensor:

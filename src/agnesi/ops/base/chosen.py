@@ -41,9 +41,6 @@ class Chosen(Op):
     def perform(self, mask: np.ndarray) -> np.ndarray:
         return mask.nonzero()[0]
 
-    def resolve(self, known: Any) -> Op:
-        return Chosen(known(self.size))
-
     def foreign(self, mask: Any) -> Call:
         return Call("chosen:bool", (operand(0), result(), number(mask.shape[0]),
                                     number(self.size)), units=1)

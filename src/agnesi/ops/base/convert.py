@@ -22,6 +22,7 @@ from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
 from agnesi.core.support.foreign import has
+from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import nested_beyond
@@ -171,33 +172,23 @@ def is_live(x: Any) -> bool:
     )
 
 
+@record
 class Size(Op):
     """A size of a symbolic shape, as a number."""
 
+    size: Any
     name = "size"
     traits = frozenset(("cheap",))
     differentiable = False
 
-    def __init__(self, size: Any) -> None:
-        self.size = size
-
     def label(self) -> str:
         return f"size[{self.size}]"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Size) and self.size == other.size
-
-    def __hash__(self) -> int:
-        return hash(("size", self.size))
 
     def infer(self) -> Any:
         return (), dtypes.int64
 
     def perform(self) -> np.ndarray:
         return np.asarray(self.size, dtypes.int64)
-
-    def resolve(self, known: Any) -> Op:
-        return Size(known(self.size))
 
     def lower(self, at: Any) -> Any:
         return loops.size(self.size)

@@ -11,7 +11,6 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir import dims, loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.extents import guess
-from agnesi.core.op import Op
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -61,9 +60,6 @@ class BroadcastTo(LinearOp):
     def lower(self, at: Any, x: Any) -> Any:
         return x.broadcast(at)
 
-    def resolve(self, known: Any) -> Op:
-        return BroadcastTo(tuple(map(known, self.shape)))
-
 
 @record
 class SumTo(LinearOp):
@@ -103,9 +99,6 @@ class SumTo(LinearOp):
         axes = self.axes(x.shape)
         extra = len(x.shape) - len(self.shape)
         return lower_reduce("add", (*(loops.Affine(),) * extra, *at), axes, x)
-
-    def resolve(self, known: Any) -> Op:
-        return SumTo(tuple(map(known, self.shape)))
 
 
 def lower_reduce(kind: str, at: Any, axes: tuple[int, ...], x: Any) -> Any:

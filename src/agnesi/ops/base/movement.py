@@ -68,9 +68,6 @@ class Reshape(LinearOp):
             return x(*(loops.Affine(),) * len(x.shape))
         return x(*remap(at, self.shape, x.shape))
 
-    def resolve(self, known: Any) -> Op:
-        return Reshape(tuple(map(known, self.shape)))
-
 
 def remap(at: Any, shape: Sequence[int], other: Sequence[int]) -> Any:
     """Where the element at ``at`` of ``shape`` lies in ``other``, a shape of as many elements.

@@ -77,13 +77,6 @@ def _region(key: Key, shape: Shape) -> Shape:
     return tuple(found)
 
 
-def _resolved(key: Key, known: Any) -> Key:
-    def number(v: Any) -> Any:
-        return known(v) if isinstance(v, Dim) else v
-
-    return tuple(e if isinstance(e, int) else tuple(map(number, e)) for e in key)
-
-
 @record
 class Slice(LinearOp):
     """Basic indexing: for each axis an integer, which drops it, or (start, stop, step).
@@ -126,9 +119,6 @@ class Slice(LinearOp):
                 start, _, step = _bounds(entry, n)
                 own.append(next(inner) * step + start)
         return x(*own)
-
-    def resolve(self, known: Any) -> Op:
-        return Slice(_resolved(self.key, known))
 
 
 def slice_part(key: Key, shape: Sequence[int], new: Any) -> loops.Part:
@@ -208,9 +198,6 @@ class SlicePut(Op):
             slice_part(self.key, base.shape, new),
         ]
 
-    def resolve(self, known: Any) -> Op:
-        return SlicePut(_resolved(self.key, known))
-
 
 @record
 class Unslice(LinearOp):
@@ -239,9 +226,6 @@ class Unslice(LinearOp):
             loops.Part.whole(self.shape, lambda at: zero),
             slice_part(self.key, self.shape, x),
         ]
-
-    def resolve(self, known: Any) -> Op:
-        return Unslice(_resolved(self.key, known), tuple(map(known, self.shape)))
 
 
 @public

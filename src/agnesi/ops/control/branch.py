@@ -49,6 +49,3 @@ class Cond(Op):
         found = (self.then if decision else self.otherwise).run(xs)
         values = tuple(np.array(v) for v in found)
         return values if len(values) > 1 else values[0]
-
-    def resolve(self, known: Any) -> Op:
-        return Cond(self.then.resolve(known), self.otherwise.resolve(known))

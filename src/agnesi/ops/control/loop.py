@@ -23,7 +23,7 @@ from agnesi.core.shapes import Typed, fits, need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError
-from agnesi.core.support.record import record, replace
+from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.control.body import Body, check_types
@@ -148,9 +148,6 @@ class Scan(Op):
         values = [*(np.array(c) for c in carries), *rows]
         return _results([*values, np.asarray(done)] if self.until else values)
 
-    def resolve(self, known: Any) -> Op:
-        return replace(self, body=self.body.resolve(known), length=known(self.length))
-
 
 class _Row:
     """The type of one row of a sequence."""
@@ -186,9 +183,6 @@ class FirstRows(LinearOp):
     def lower(self, at: Any, x: Any) -> Any:
         return x(*at)
 
-    def resolve(self, known: Any) -> Op:
-        return FirstRows(known(self.size))
-
 
 @record
 class RowsBefore(LinearOp):
@@ -216,9 +210,6 @@ class RowsBefore(LinearOp):
             Part.whole(self.shape, lambda at: zero),
             Part((0,) * rank, (1,) * rank, tuple(x.shape), lambda at: x(*at)),
         ]
-
-    def resolve(self, known: Any) -> Op:
-        return RowsBefore(tuple(map(known, self.shape)))
 
 
 @record
@@ -254,8 +245,3 @@ class While(Op):
         while self.test.run([*carries, *constants])[0]:
             carries = self.body.run([*carries, *constants])
         return _results([np.array(c) for c in carries])
-
-    def resolve(self, known: Any) -> Op:
-        return replace(
-            self, test=self.test.resolve(known), body=self.body.resolve(known)
-        )

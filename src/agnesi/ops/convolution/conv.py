@@ -263,9 +263,6 @@ class ConvGradX(_Bilinear):
             to_w = self._apply(ConvGradW(self.windows, self.groups, w.shape, self.by), h, _conj(g))
         return to_g, to_w
 
-    def resolve(self, known: Any) -> Op:
-        return ConvGradX(self.windows, self.groups, tuple(map(known, self.shape)), self.by)
-
 
 @record
 class ConvGradW(_Bilinear):
@@ -307,9 +304,6 @@ class ConvGradW(_Bilinear):
         if g._requires_grad:
             to_g = self._apply(Conv(self.windows, self.groups, self.by), _conj(x), h)
         return to_x, to_g
-
-    def resolve(self, known: Any) -> Op:
-        return ConvGradW(self.windows, self.groups, tuple(map(known, self.shape)), self.by)
 
 
 # -- in the loop language -----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_static, product
-from agnesi.core.op import Op, typed
+from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support.aside import elements, results
@@ -95,9 +95,6 @@ class Folded(LinearOp):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(Columns(self.windows, self.kernel), g),)
-
-    def resolve(self, known: Any) -> Op:
-        return Folded(self.windows, self.kernel, tuple(map(known, self.sizes)))
 
     def lower(self, at: Any, x: Any) -> Any:
         places = x.shape[2 + len(self.kernel):]

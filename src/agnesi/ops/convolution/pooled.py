@@ -281,9 +281,6 @@ class TapSpread(_Back, LinearOp):
     def vjp(self, h: Tensor, y: Tensor, g: Tensor, taps: Tensor) -> tuple[Any, ...]:
         return apply(TapPick(self.windows, self.kernel), h, taps), None
 
-    def resolve(self, known: Any) -> Op:
-        return TapSpread(self.windows, self.kernel, tuple(map(known, self.sizes)))
-
     def lower(self, at: Any, g: Any, taps: Any) -> Any:
         runs = self.windows.covers(at[2:], self.kernel, self.sizes, g.shape[2:])
 
@@ -351,9 +348,6 @@ class WindowSpread(_Back, LinearOp):
 
     def vjp(self, h: Tensor, y: Tensor, g: Tensor) -> tuple[Any, ...]:
         return (apply(WindowSum(self.windows, self.kernel), h),)
-
-    def resolve(self, known: Any) -> Op:
-        return WindowSpread(self.windows, self.kernel, tuple(map(known, self.sizes)))
 
     def lower(self, at: Any, g: Any) -> Any:
         runs = self.windows.covers(at[2:], self.kernel, self.sizes, g.shape[2:])

@@ -12,7 +12,6 @@ from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size, combine
-from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support.aside import elements, results
@@ -97,9 +96,6 @@ class DiagonalMatrix(LinearOp):
         i = loops.index(row + -low)
         on = i.eq(loops.index(column + -right)) & (i >= 0) & (i < x.shape[-1])
         return loops.where(on, x(*rest, _within(row + -low, x.shape[-1])), 0)
-
-    def resolve(self, known: Any) -> Op:
-        return DiagonalMatrix(self.k, known(self.rows), known(self.columns))
 
 
 @record

@@ -68,10 +68,6 @@ class Arange(Op):
             return loops.cast(loops.index(at[0] * int(self.step) + int(self.start)), name)
         return loops.cast(loops.index(at[0]), name) * self.step + self.start
 
-    def resolve(self, known: Any) -> Op:
-        start, step = (known(v) if isinstance(v, Dim) else v for v in (self.start, self.step))
-        return Arange(start, step, known(self.size), self.dtype)
-
 
 @record
 class Linspace(Op):
@@ -92,9 +88,6 @@ class Linspace(Op):
     @np.errstate(all="ignore")
     def perform(self) -> np.ndarray:
         return np.linspace(self.start, self.stop, self.num, self.endpoint, dtype=self.dtype)
-
-    def resolve(self, known: Any) -> Op:
-        return Linspace(self.start, self.stop, known(self.num), self.endpoint, self.dtype)
 
     def lower(self, at: Any) -> Any:
         count = combine("max", self.num - 1 if self.endpoint else self.num, 1)
@@ -130,9 +123,6 @@ class Eye(Op):
     def lower(self, at: Any) -> Any:
         same = loops.index(at[0] + self.k).eq(loops.index(at[1]))
         return loops.cast(same, self.dtype.name)
-
-    def resolve(self, known: Any) -> Op:
-        return Eye(known(self.rows), known(self.columns), self.k, self.dtype)
 
 
 # -- functions ------------------------------------------------------------------------------

@@ -165,9 +165,6 @@ class RowOrder(Op):
         given = cast(pivots + 1, np.dtype(library.index_type()))
         return reshape(cast(apply(LASWP, order, given), dtypes.int64), (*front, n))
 
-    def resolve(self, known: Any) -> Op:
-        return RowOrder(known(self.n))
-
     def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
         return apply(self, xs[0])
 

@@ -181,6 +181,3 @@ class Noise(Op):
 
         regions = map(region, range(per))
         return [*regions, loops.Part((per * each,), (1,), (self.size - per * each,), left)]
-
-    def resolve(self, known: Any) -> Op:
-        return Noise(self.kind, known(self.size), self.dtype)

@@ -133,9 +133,6 @@ class RandomBits(Op):
         zero = _u32(0)
         return choose(philox_expr((key0, key1), (count, high + carry, zero, zero)))
 
-    def resolve(self, known: Any) -> Op:
-        return RandomBits(known(self.size))
-
 
 def _low_word(n: Any) -> Any:
     """The lower 32 bits of a size; a run-time size must not have others."""
@@ -170,6 +167,3 @@ class Advance(Op):
         carried = high + loops.cast(count < blocks, "uint32")
         is_low, is_high = (place.eq(i) for i in (2, 3))
         return loops.where(is_low, count, loops.where(is_high, carried, state(*at)))
-
-    def resolve(self, known: Any) -> Op:
-        return Advance(known(self.size))

@@ -15,7 +15,6 @@ import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
-from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.record import record, replace
@@ -184,9 +183,6 @@ class RealIfft(_Transform):
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (apply(RealFft(self.axis, ADJOINT[self.norm], not self.halved), g),)
-
-    def resolve(self, known: Any) -> Op:
-        return replace(self, n=known(self.n))
 
 
 def spectral(dtype: np.dtype) -> np.dtype:

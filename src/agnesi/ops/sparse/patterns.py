@@ -131,9 +131,6 @@ class Pick(LinearOp):
     def vjp(self, g: Tensor, y: Tensor, data: Tensor, *patterns: Tensor) -> tuple[Any, ...]:
         return apply(self, g, *patterns[2:], *patterns[:2]), *(None,) * 4
 
-    def resolve(self, known: Any) -> Op:
-        return Pick(known(self.columns))
-
 
 def product_pattern(patterns: Sequence[np.ndarray], columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Where the product of two sparse matrices has entries, in order."""
@@ -165,9 +162,6 @@ class ProductCount(Op):
     def perform(self, *patterns: np.ndarray) -> np.ndarray:
         return np.asarray(len(product_pattern(patterns, self.columns)[0]), np.int64)
 
-    def resolve(self, known: Any) -> Op:
-        return ProductCount(known(self.columns))
-
 
 @record
 class ProductPattern(Op):
@@ -185,9 +179,6 @@ class ProductPattern(Op):
 
     def perform(self, *patterns: np.ndarray) -> tuple[np.ndarray, ...]:
         return tuple(p.astype(np.int64) for p in product_pattern(patterns, self.columns))
-
-    def resolve(self, known: Any) -> Op:
-        return ProductPattern(known(self.columns), known(self.size))
 
 
 @record
@@ -228,9 +219,6 @@ class MaskedProduct(BilinearOp):
             to_b = apply(MaskedProduct(self.columns), conjugate(a)[order], g, *across, *third,
                          *second)
         return to_a, to_b, *(None,) * 6
-
-    def resolve(self, known: Any) -> Op:
-        return MaskedProduct(known(self.columns))
 
 
 @record

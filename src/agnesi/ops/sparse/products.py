@@ -190,9 +190,6 @@ class ColumnProduct(_Product):
         data, x, indices, indptr = xs
         return [_flat(data), _flat(x), *joined_pattern(indices, indptr, self.columns, length)]
 
-    def resolve(self, known: Any) -> Op:
-        return ColumnProduct(known(self.columns))
-
 
 @record
 class SampledProduct(_Product):

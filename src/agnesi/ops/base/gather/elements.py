@@ -112,9 +112,6 @@ class Stretch(Op):
     def perform(self, x: np.ndarray, first: np.ndarray) -> np.ndarray:
         return x.take(range(int(first), int(first) + self.size), self.axis)
 
-    def resolve(self, known: Any) -> Op:
-        return Stretch(self.axis, known(self.size))
-
     def lower(self, at: Any, x: Any, first: Any) -> Any:
         start = loops.call("minimum", first(), x.shape[self.axis] - self.size)
         start = loops.call("maximum", start, 0)
@@ -154,6 +151,3 @@ class IndexSum(LinearOp):
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
         nothing = spread_constant(self.shape, 0, x.dtype)
         return spread(ScatterAdd, nothing, x, self.axes, self.at, indices, self.name)
-
-    def resolve(self, known: Any) -> Op:
-        return type(self)(self.axes, self.at, tuple(map(known, self.shape)))
