@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.cuda import device_count as device_count
 from agnesi.cuda import is_available as is_available
 from agnesi.cuda import synchronize as synchronize
@@ -47,10 +46,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.accelerator'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

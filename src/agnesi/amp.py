@@ -25,7 +25,6 @@ from agnesi.core.support.errors import DTypeError as _DTypeError
 from agnesi.core.support.errors import at as _at
 from agnesi.core.support.errors import typed as _typed
 from agnesi.core.support.errors import warn as _warn
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 
 
@@ -203,10 +202,6 @@ class GradScaler:
 
 def _parameters(optimizer: Any) -> Iterable[Tensor]:
     return (p for group in optimizer.param_groups for p in group["params"])
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -14,7 +14,6 @@ import sys
 from typing import Any
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 
 
 class Backend:
@@ -67,10 +66,6 @@ cuda = _Cuda()
 cudnn, mps, mkldnn, mkl, openmp = (Backend() for _ in range(5))
 for _name in "cuda cudnn mps mkldnn mkl openmp".split():
     sys.modules[f"{__name__}.{_name}"] = globals()[_name]  # import agnesi.backends.cudnn as cudnn
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

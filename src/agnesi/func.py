@@ -29,7 +29,6 @@ from agnesi.autodiff.transforms import vjp as vjp
 from agnesi.autodiff.vmap import vmap as vmap
 from agnesi.compiler.jit import jit as jit
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.nn.utils.stateless import functional_call as functional_call
 from agnesi.nn.utils.stateless import stack_module_state as stack_module_state
 
@@ -56,10 +55,6 @@ def grad_and_value(func: _Callable[..., _Any], argnums: int | _Sequence[int] = 0
         return gradient, value
 
     return call
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

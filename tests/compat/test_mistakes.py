@@ -260,6 +260,9 @@ def test_texts(wrong: Any, kind: Any, text: str) -> None:
 def test_modules_tell_what_was_meant() -> None:
     with pytest.raises(AttributeError, match="did you mean `adagrad`"):
         optim.adagard  # noqa: B018
+    for module in (optim, nn, torch, chainer.links, theano.tensor, theano):
+        assert not [n for n in dir(module) if n[:1] == "_" and n[:2] != "__"] and "np" not in dir(
+            module)
 
 
 def test_words_behind_known_names_of_options_are_a_programs_own() -> None:

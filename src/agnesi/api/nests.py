@@ -18,7 +18,7 @@ _NOTHING = object()
 
 
 def structure(nest: Any, is_leaf: Leaf = None) -> tree.Tree:
-    """The shape of a nest, without its leaves.
+    """The structure of a nest, without its leaves.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
     :type nest: object
@@ -33,7 +33,7 @@ def structure(nest: Any, is_leaf: Leaf = None) -> tree.Tree:
 
 
 def unflatten(treedef: tree.Tree, leaves: Iterable[Any]) -> Any:
-    """The nest of a shape that holds ``leaves``.
+    """Build a nest of a given structure from its leaves.
 
     :param treedef: A shape, as :func:`agnesi.tree.flatten` gives it.
     :param leaves: As many as it has, in order.
@@ -149,7 +149,7 @@ def _parts(shape: tree.Tree, nest: Any) -> list[Any]:
 
 def flatten_with_path(nest: Any, is_leaf: Leaf = None) -> tuple[
         list[tuple[Path, Any]], tree.Tree]:
-    """The leaves of a nest, each with the way to it, and its shape.
+    """The leaves of a nest, each with the path to it, and the nest's structure.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
     :type nest: object
@@ -196,7 +196,7 @@ def _plain(key: tree.Key) -> Any:
 
 
 def leaves_with_path(nest: Any, is_leaf: Leaf = None) -> list[tuple[Path, Any]]:
-    """The leaves of a nest, each with the way to it.
+    """The leaves of a nest, each with the path to it.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
     :type nest: object

@@ -67,7 +67,6 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.public import public
 from agnesi.core.support.errors import no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random.generators import Generator as Generator
 from agnesi.ops.random.generators import default_generator as default_generator
@@ -150,10 +149,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.random'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -15,7 +15,6 @@ tensor(2.5066283)
 
 from agnesi.api.torch.numbers import logit as logit
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.base.arith import cbrt as cbrt
 from agnesi.ops.base.select import round as round
 from agnesi.ops.elementwise.explog import exp2 as exp2
@@ -91,10 +90,6 @@ __all__ += powers.__all__
 __all__ += quadrature.__all__
 __all__ += special.__all__
 __all__ += spherical.__all__
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

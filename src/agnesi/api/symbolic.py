@@ -53,7 +53,6 @@ from agnesi.core.public import symbolic as in_symbolic
 from agnesi.core.support.config import config
 from agnesi.core.support.dtypes import as_dtype, is_inexact
 from agnesi.core.support.errors import DTypeError, ShapeError, at, no_attribute, typed, user_where
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, symbol
 
 _Constructor = Callable[..., Tensor]
@@ -285,10 +284,6 @@ if not TYPE_CHECKING:
         found = load(NAMES[name])
         globals()[name] = in_symbolic(found) if isinstance(found, FunctionType) else found
         return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -11,7 +11,6 @@ from agnesi.api.nests import structure as structure
 from agnesi.api.nests import transpose as transpose
 from agnesi.api.nests import unflatten as unflatten
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.tree import flatten as flatten
 from agnesi.core.support.tree import leaves as leaves
 from agnesi.core.support.tree import map_leaves as map
@@ -22,10 +21,6 @@ __all__ = [
     "leaves", "leaves_with_path", "map", "map_with_path", "reduce", "register",
     "register_dataclass", "structure", "transpose", "unflatten",
 ]
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

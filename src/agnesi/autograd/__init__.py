@@ -20,7 +20,6 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import GradientError as _GradientError
 from agnesi.core.support.errors import at as _at
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor as _as_tensor
@@ -114,10 +113,6 @@ def Variable(data: Any, requires_grad: bool = False, volatile: bool = False  # n
     """
     found = _as_tensor(data)
     return found.detach().requires_grad_() if requires_grad and not found._requires_grad else found
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 if not TYPE_CHECKING:

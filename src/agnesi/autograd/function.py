@@ -6,11 +6,5 @@ from agnesi.api.custom.contexts import Function as Function
 from agnesi.api.custom.contexts import FunctionCtx as FunctionCtx
 from agnesi.api.custom.contexts import once_differentiable as once_differentiable
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
-
 
 _strictly(__name__)

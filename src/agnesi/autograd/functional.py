@@ -11,7 +11,6 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support import tree as _tree
 from agnesi.core.support.errors import GradientError
 from agnesi.core.support.errors import at as _at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor as _as_tensor
 from agnesi.ops.base.creation import ones_like as _ones_like
@@ -187,10 +186,6 @@ def _second(func: Callable[..., Any], inputs: _Operands, v: _Operands | None, cr
     both = _transforms.value_and_grad(func, argnums)
     (y, _), (_, product) = _transforms.jvp(both, xs, tangents)
     return _given((y, product), create_graph)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

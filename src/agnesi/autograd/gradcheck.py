@@ -9,7 +9,6 @@ from agnesi.autograd.differences import check_grads as _check_grads
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import GradientError
 from agnesi.core.support.errors import at as _at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor as _as_tensor
 
@@ -89,10 +88,6 @@ def _checked(name: str, func: Callable[..., Any], inputs: Any, order: int, eps: 
             raise GradientError(_at(f"{name}: {error}")) from None
         return False
     return True
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

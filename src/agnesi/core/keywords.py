@@ -21,6 +21,7 @@ from agnesi.core.arguments import form, stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import PACKAGE, at, ours, retold, tell_missing, user_where
+from agnesi.core.support.exports import shown
 from agnesi.core.support.foreign import has
 from agnesi.core.support.migration_hints import nearest, with_keyword
 from agnesi.core.support.spelling import spelt
@@ -291,6 +292,8 @@ def strictly(module: str) -> None:
     source, told = _source(here["__spec__"]), here.get("__all__") or ()
     if "__getattr__" not in here:
         tell_missing(module)
+    if "__dir__" not in here:
+        here["__dir__"] = functools.partial(shown, module)
     for name, value in list(here.items()):
         if name.startswith("_") or not (name in told or _offers(source, module, name, value)):
             continue

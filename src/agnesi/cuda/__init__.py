@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.cuda import amp as amp
 from agnesi.ops.random.generators import manual_seed
 
@@ -143,10 +142,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.cuda'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -6,7 +6,6 @@ from typing import Any
 
 from agnesi import amp as _amp
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 
 
 class autocast(_amp.autocast):  # noqa: N801
@@ -45,10 +44,6 @@ class GradScaler(_amp.GradScaler):
                  ) -> None:
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval,
                          enabled)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.data.collate import PadCollate as PadCollate
 from agnesi.data.collate import default_collate as default_collate
 from agnesi.data.dataset import ConcatDataset as ConcatDataset
@@ -48,10 +47,6 @@ else:
         if name == "datasets":
             return import_module("agnesi.data.datasets")
         raise _no_attribute("module 'agnesi.data'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -294,7 +294,7 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Datasets one behind the other.
+    """Concatenate datasets.
 
     :param datasets: At least one.
     :type datasets: sequence of Dataset

@@ -16,7 +16,6 @@ import numpy as np
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import FileFormatError, at, no_attribute, shown
-from agnesi.core.support.exports import shown as _shown
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.text import WordTokenizer
 
@@ -377,10 +376,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.data.datasets'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

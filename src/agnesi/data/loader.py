@@ -34,7 +34,7 @@ _FIXED = frozenset(("batch_sampler", "batch_size", "collate_fn", "dataset", "dro
 
 
 class DataLoader(Written):
-    """Batches of a dataset, for each epoch anew.
+    """Iterate over a dataset in batches; each iteration is one epoch.
 
     Batches of arrays are taken at once: in order they are read-only views, shuffled ones one gather
     each; nothing runs for each sample.  Any other object with ``len`` and ``[]`` is a dataset, too,
@@ -195,7 +195,7 @@ class DataLoader(Written):
 
     # -- going on -------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is: also in the middle of an epoch.
+        """The position of the loader, also in the middle of an epoch.
 
         :returns: The epoch, how many of its batches were given, what its order follows from, and
             the state of a generator of its own.

@@ -16,7 +16,7 @@ BLOCK_NUMBERS = 1 << 20
 
 
 class Blocks(Sequence[Any]):
-    """An order of samples that is drawn block by block, wherever it is read.
+    """A random order of samples, drawn block by block where it is read.
 
     Each block has a stream of random numbers of its own, so that an order of any length takes the
     memory of one block, and can be gone on with anywhere at the cost of one block.

@@ -179,7 +179,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Batches of what another sampler gives.
+    """Group the sample numbers that another sampler gives into batches.
 
     :param sampler: The order of samples.
     :type sampler: Sampler or iterable of int

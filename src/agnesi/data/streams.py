@@ -76,7 +76,7 @@ class MappedStream(IterableDataset):
 
 
 class ChainDataset(IterableDataset):
-    """Streams one behind the other.
+    """Concatenate streams (iterable datasets).
 
     :param datasets: The streams.
     :type datasets: iterable of iterables

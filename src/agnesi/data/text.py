@@ -135,7 +135,7 @@ class WordTokenizer(_Vocabulary):
 
 
 class TextDataset(Dataset):
-    """Texts as numbers of tokens, with or without labels.
+    """Texts as sequences of token ids, with or without labels.
 
     Samples have different lengths: :class:`agnesi.data.PadCollate` makes batches of them, and
     :class:`agnesi.data.BucketBatchSampler` of ``lengths`` such as need little padding.
@@ -198,7 +198,7 @@ class TextDataset(Dataset):
 
 
 class TokenWindows(Dataset):
-    """Windows of one long row of tokens, and the same one token later: for language models.
+    """Windows of one long sequence of tokens, with the same windows one token later as targets.
 
     :param tokens: All tokens; also a memory-mapped array.
     :type tokens: array_like of int

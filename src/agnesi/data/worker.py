@@ -40,7 +40,7 @@ class Failure:
 
 
 class WorkerInfo(NamedTuple):
-    """What a worker process of a loader knows of itself.
+    """The number of a loader's worker process, how many there are, and its dataset.
 
     :param id: Its number.
     :type id: int
@@ -63,7 +63,7 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """What the worker process of a loader that this is knows of itself.
+    """The :class:`WorkerInfo` of the worker process that calls this.
 
     :returns: None outside of workers; streams are read there, each sample once.
     :rtype: WorkerInfo or None

@@ -2,7 +2,6 @@
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import CollectiveError as CollectiveError
-from agnesi.core.support.exports import shown as _shown
 from agnesi.distributed.agreement import same_state as same_state
 from agnesi.distributed.batches import ShardedBatches as ShardedBatches
 from agnesi.distributed.blocks import map_blocks as map_blocks
@@ -44,10 +43,5 @@ from agnesi.distributed.tensor_parallel import ColumnLinear as ColumnLinear
 from agnesi.distributed.tensor_parallel import RowLinear as RowLinear
 from agnesi.distributed.tensor_parallel import ShardedEmbedding as ShardedEmbedding
 from agnesi.distributed.zero import Zero as Zero
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
-
 
 _strictly(__name__)

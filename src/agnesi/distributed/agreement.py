@@ -34,7 +34,7 @@ def compare_tensors(what: str, tensors: Iterable[tuple[str, Any]], group: Group)
 
 
 def same_state(module: Module, group: Group | None = None) -> Module:
-    """Give a module, before it is cut, the weights of rank 0 in all processes.
+    """Copy the weights of rank 0 to all processes, before a module is sharded.
 
     :param module: Its parameters and buffers change in place.
     :param group: Which processes; all by default.

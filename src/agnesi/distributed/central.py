@@ -140,7 +140,7 @@ class ASGD(_Elementwise):
 
 
 class EASGD(_Elementwise):
-    """Worker and centre draw each other: ``d = alpha * (local - centre)``, subtracted and added.
+    """Elastic averaging: the worker subtracts ``alpha * (local - centre)``, the centre adds it.
 
     :param alpha: How far, from 0 to 1.
     :see: distributed.ASGD, distributed.Central
@@ -168,7 +168,7 @@ class EASGD(_Elementwise):
 
 
 class Central(Explained):
-    """The centre, as a worker sees it: parameters in shared memory, and notes for all.
+    """Central parameters in shared memory, with which workers exchange theirs.
 
     Processes that train at their own pace call :meth:`sync` after each batch.  A worker that is
     killed, at whatever moment, leaves the centre as it was before or after its exchange: the lock
@@ -257,7 +257,7 @@ class Central(Explained):
             return [v.copy() for v in self._flat.split(self._centre())]
 
     def sync(self) -> bool:
-        """Meet the centre, each ``every`` calls; parameters change in place.
+        """Exchange parameters with the centre at each ``every``-th call; they change in place.
 
         :returns: Whether this call did.
         :raises CollectiveError: If another worker does not end its exchange in time.

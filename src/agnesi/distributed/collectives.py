@@ -102,7 +102,7 @@ def _reduced(x: Tensor, op: str, group: Group) -> Tensor:
 
 @explain_errors
 def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) -> Tensor:
-    """The tensors of all processes, one behind the other.
+    """Concatenate the tensors of all processes, in the order of their ranks.
 
     :param x: Of the same shape and dtype in all processes.
     :param axis: Along which axis they are joined; None stacks them along a new first one, as
@@ -141,7 +141,7 @@ def _split(x: Tensor, axis: int, size: int, name: str) -> Tensor:
 @explain_errors
 def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
                    group: Group | None = None) -> Tensor:
-    """A part of the reduction of all processes' tensors: that of this process.
+    """Reduce the tensors of all processes; each process gets its part of the result.
 
     :param x: Of the same shape and dtype in all processes.
     :param op: What is made of the values.
@@ -171,7 +171,7 @@ def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
 @explain_errors
 def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
                group: Group | None = None) -> Tensor:
-    """Each process gives a part of its tensor to each, and joins what it gets.
+    """Send a part of the tensor to each process, and join the parts that arrive.
 
     :like: reduce_scatter
     :param split_axis: The axis that is cut in equal parts, one for each process in the order of
@@ -196,7 +196,7 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
 
 @explain_errors
 def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tensor:
-    """The tensor that one process has.
+    """Send the tensor of process ``root`` to all processes.
 
     :param x: Of the same shape and dtype in all processes; only the values of ``root`` count.
     :param root: Whose.

@@ -18,7 +18,7 @@ from agnesi.ops.base.convert import as_tensor
 
 
 class Mesh(Explained):
-    """A grid of all processes, the last axis being that of neighbours.
+    """All processes arranged as a grid; neighbouring ranks lie along the last axis.
 
     Parameters
     ----------

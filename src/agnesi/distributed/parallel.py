@@ -139,7 +139,7 @@ class DataParallel(Shares):
         return led_in(all_reduce(led_out(x, self.share), "sum", self.group), self.share)
 
     def close(self) -> None:
-        """Let model and optimizer be those of one process again."""
+        """End data parallel training: model and optimizer work in this process alone again."""
         if self._before in self.optimizer.before_update:
             self.optimizer.before_update.remove(self._before)
         for module in self.model.modules():

@@ -24,7 +24,7 @@ _AXES, _NAME = 8, 16
 
 
 class Pipeline(Explained):
-    """A ``Sequential`` whose layers are shared out; each process computes with its own.
+    """A ``Sequential`` whose layers are distributed over processes, as stages of a pipeline.
 
     A batch is cut into pieces.  They go forward through all processes one after the other, so that
     all work at the same time, then backward.  Gradients are those of the mean over the whole batch.

@@ -68,7 +68,7 @@ class RayCentral:
                                      f"within {self.timeout:g} seconds")) from error
 
     def sync(self) -> bool:
-        """Meet the centre, each ``every`` calls; parameters change in place.
+        """Exchange parameters with the centre at each ``every``-th call; they change in place.
 
         :returns: Whether this call did.
         :raises CollectiveError: If the server is gone, or does not answer in time.

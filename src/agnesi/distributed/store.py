@@ -18,7 +18,7 @@ Update = Callable[[Any, Tensor, Tensor], Any]
 
 
 class KVStore(Explained):
-    """Values by key that all processes have; what they push is added up.
+    """A key-value store of all processes; the values that they push are summed.
 
     :param update: ``update(key, total, value)`` changes the value in place, or returns the new one,
         for the sum of what all pushed; without it the sum takes its place.
@@ -83,7 +83,7 @@ class KVStore(Explained):
             mine.copy_(new)
 
     def pull(self, key: Any) -> Tensor:
-        """The present value, copied.
+        """A copy of the current value of a key.
 
         :param key: A key that :meth:`init` has met.
         :type key: hashable

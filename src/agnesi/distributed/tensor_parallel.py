@@ -58,7 +58,7 @@ class _Shared:
 
 
 class ColumnLinear(Module):
-    """A linear layer whose outputs are shared out: each process has some rows of the weight.
+    """A linear layer split by outputs: each process has some rows of the weight.
 
     :param layer: The whole layer, the same in all processes.
     :param gather: Whether all get the whole output; else each keeps its part, as :class:`RowLinear`
@@ -89,7 +89,7 @@ class ColumnLinear(Module):
 
 
 class RowLinear(Module):
-    """A linear layer whose inputs are shared out: each process has some columns of the weight.
+    """A linear layer split by inputs: each process has some columns of the weight.
 
     :param layer: The whole layer, the same in all processes.
     :param group: Which processes; all by default.
@@ -115,7 +115,7 @@ class RowLinear(Module):
 
 
 class ShardedEmbedding(Module):
-    """A table of vectors whose rows are shared out.
+    """An embedding table whose rows are distributed over the processes.
 
     :param layer: The whole table, the same in all processes.
     :param group: Which processes; all by default.

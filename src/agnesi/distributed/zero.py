@@ -29,7 +29,7 @@ _WHOLE = ("Lamb", "Adafactor", "Muon", "SparseAdam", "LBFGS")
 
 
 class Zero(Shares):
-    """A model whose training state lies in shards, one in each process.
+    """Training state in shards, one for each process: ZeRO's stages 1 to 3.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Zero(Shares):
         return all_reduce(flat, "sum", self.group)[start: start + room]
 
     def zero_grad(self) -> None:
-        """Forget gradients, as :meth:`step` does, where they are not stepped with.
+        """Drop gradients without a step; :meth:`step` drops them itself.
 
         Examples
         --------

@@ -5,7 +5,6 @@ values are checked where they are known, which is not so while a function is com
 """
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.distributions import constraints as constraints
 from agnesi.distributions import crossed as _crossed  # noqa: F401 - importing it is what counts
@@ -80,11 +79,6 @@ from agnesi.distributions.vectors import Dirichlet as Dirichlet
 from agnesi.distributions.vectors import Independent as Independent
 from agnesi.distributions.vectors import MixtureSameFamily as MixtureSameFamily
 from agnesi.distributions.vectors import MultivariateNormal as MultivariateNormal
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
-
 
 _lend(__name__, """
     bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli dirichlet distribution

@@ -8,7 +8,6 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Size
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.ops.linalg.spectral.eigh import eigvalsh
 
@@ -197,10 +196,6 @@ def independent(base_constraint: Constraint, reinterpreted_batch_ndims: Size) ->
                        base_constraint.event_dim + reinterpreted_batch_ndims)
     found.base = (base_constraint, reinterpreted_batch_ndims)
     return found
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -6,7 +6,6 @@ from typing import Any
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at as _at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.distributions import constraints as _constraints
 from agnesi.distributions.constraints import Constraint as _Constraint
 from agnesi.distributions.scalar_transforms import AffineTransform as AffineTransform
@@ -97,10 +96,6 @@ def transform_to(constraint: _Constraint) -> Transform:
     if constraint is _constraints.simplex:
         return SoftmaxTransform()
     return biject_to(constraint)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.image.colours import hsv_to_rgb as hsv_to_rgb
 from agnesi.image.colours import rgb_to_grey as rgb_to_grey
 from agnesi.image.colours import rgb_to_hsv as rgb_to_hsv
@@ -27,10 +26,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise _no_attribute("module 'agnesi.image'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -25,7 +25,7 @@ def _mixed(name: str, image: Any, matrix: np.ndarray) -> Tensor:
 
 
 def rgb_to_yuv(image: TensorLike) -> Tensor:
-    """Brightness and two colour differences of red, green and blue.
+    """Convert images from red, green and blue to brightness and two colour differences (YUV).
 
     :param image: (3, height, width).
     :returns: (3, height, width).
@@ -41,7 +41,7 @@ def rgb_to_yuv(image: TensorLike) -> Tensor:
 
 
 def yuv_to_rgb(image: TensorLike) -> Tensor:
-    """Red, green and blue of brightness and two colour differences.
+    """Convert images from brightness and two colour differences (YUV) to red, green and blue.
 
     :param image: (3, height, width).
     :returns: (3, height, width).
@@ -58,7 +58,7 @@ def yuv_to_rgb(image: TensorLike) -> Tensor:
 
 
 def rgb_to_grey(image: TensorLike) -> Tensor:
-    """Brightness alone.
+    """Convert images from red, green and blue to grey, one channel of brightness.
 
     :param image: (3, height, width).
     :returns: (1, height, width).
@@ -74,7 +74,7 @@ def rgb_to_grey(image: TensorLike) -> Tensor:
 
 
 def rgb_to_hsv(image: TensorLike) -> Tensor:
-    """Hue, saturation and value of red, green and blue; all are from 0 to 1.
+    """Convert images from red, green and blue to hue, saturation and value, all from 0 to 1.
 
     :param image: (3, height, width).
     :returns: (3, height, width).
@@ -98,7 +98,7 @@ def rgb_to_hsv(image: TensorLike) -> Tensor:
 
 
 def hsv_to_rgb(image: TensorLike) -> Tensor:
-    """Red, green and blue of hue, saturation and value.
+    """Convert images from hue, saturation and value to red, green and blue.
 
     :param image: (3, height, width).
     :returns: (3, height, width).

@@ -68,7 +68,7 @@ def laplacian_kernel(size: Count = 3, sigma: float = 0.25, *, dtype: DTypeLike =
 
 
 def convolve(image: TensorLike, kernel: TensorLike, mode: str = "same") -> Tensor:
-    """Each channel convolved with a kernel, which is turned round as in mathematics.
+    """Convolve each channel with a kernel, which is flipped as in mathematics.
 
     :param image: (channels, height, width).
     :param kernel: (rows, columns).

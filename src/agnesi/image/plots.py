@@ -28,7 +28,7 @@ def _array(x: Any) -> np.ndarray:
 
 
 def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-    """A picture of an image or matrix, by matplotlib.
+    """Show an image or matrix, by matplotlib.
 
     :param image: (channels, height, width) of 1 or 3 channels, or (height, width).
     :param path: A file to write it to, by its ending.
@@ -59,7 +59,7 @@ def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **opti
 
 
 def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = None) -> Any:
-    """How often values occur, by matplotlib.
+    """Plot a histogram of values, by matplotlib.
 
     :param x: The values.
     :param bins: How many bars.
@@ -82,7 +82,7 @@ def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = No
 
 
 def plot(*lines: TensorLike, path: str | os.PathLike[str] | None = None) -> Any:
-    """Vectors as lines, by matplotlib.
+    """Plot vectors as lines, by matplotlib.
 
     :param *lines: Vectors, or matrices (points, 2) of x and y.
     :param path: A file to write it to, by its ending.

@@ -14,7 +14,7 @@ from agnesi.nn import functional as F
 
 
 def scale(image: TensorLike, height: int, width: int, mode: str = "bilinear") -> Tensor:
-    """The image in another size; its corners stay corners.
+    """Resize images by interpolation, with aligned corners.
 
     :param image: (channels, height, width).
     :param height, width: The size wanted.
@@ -36,7 +36,7 @@ def scale(image: TensorLike, height: int, width: int, mode: str = "bilinear") ->
 
 
 def rotate(image: TensorLike, angle: float, mode: str = "bilinear") -> Tensor:
-    """The image turned about its centre, against the clock; what is empty is 0.
+    """Rotate images about their centre, counterclockwise; empty places become 0.
 
     :param image: (channels, height, width).
     :param angle: In radians.

@@ -1,14 +1,8 @@
 """Looking at graphs: text for people, and a drawing for Graphviz."""
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.inspect.dot import to_dot as to_dot
 from agnesi.inspect.listing import listing as listing
 from agnesi.inspect.listing import pprint as pprint
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
-
 
 _strictly(__name__)

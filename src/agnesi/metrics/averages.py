@@ -139,7 +139,7 @@ class MeanAbsoluteError(Metric):
 
 
 class R2Score(Metric):
-    """The share of the targets' variance that predictions explain: the mean over outputs.
+    """R squared: the share of the targets' variance that is explained, averaged over outputs.
 
     An output whose targets are all equal counts 1 where predictions are exact, else 0, as in
     scikit-learn.

@@ -123,7 +123,7 @@ class Accuracy(Metric):
 
 
 class ConfusionMatrix(Metric):
-    """How often each label was predicted for each: rows are targets, columns predictions.
+    """Counts of pairs of target and predicted label: rows are targets, columns predictions.
 
     :param num_classes: How many labels there are.
     :param threshold: Above which scores of the targets' shape mean label 1.
@@ -284,7 +284,7 @@ class F1Score(_OfMatrix):
 
 
 class AUROC(Metric):
-    """The area under the receiver operating characteristic, exact: scores are kept until then.
+    """The exact area under the ROC curve; all scores are kept until :meth:`compute`.
 
     :param capacity: How many samples there may be.
     :param num_classes: Scores have so many columns, each against all others, and the mean of their

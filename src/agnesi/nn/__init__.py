@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
@@ -192,10 +191,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise _no_attribute("module 'agnesi.nn'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _lend(__name__, """

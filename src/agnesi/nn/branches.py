@@ -16,7 +16,7 @@ from agnesi.ops.indexing.join import concat
 
 
 class Concat(ModuleList):
-    """Modules that get the same input; their results one behind the other along an axis.
+    """Call several modules on the same input and concatenate their results along an axis.
 
     :param dim: The axis.
     :param *modules: The modules.
@@ -44,7 +44,7 @@ class Concat(ModuleList):
 
 
 class ConcatTable(ModuleList):
-    """Modules that get the same input; their results as a tuple.
+    """Call several modules on the same input; the result is the tuple of theirs.
 
     :param *modules: The modules.
     :see: nn.Concat, nn.ParallelTable
@@ -68,7 +68,7 @@ class ConcatTable(ModuleList):
 
 
 class ParallelTable(ConcatTable):
-    """A module for each entry of a table; their results as a tuple.
+    """Call one module on each entry of a tuple or list; the result is the tuple of theirs.
 
     :param *modules: The modules.
     :type *modules: Module
@@ -87,7 +87,7 @@ class ParallelTable(ConcatTable):
 
 
 class Parallel(Concat):
-    """A module for each slice along an axis; their results one behind the other along another.
+    """Call one module on each slice along an axis, and concatenate the results along another.
 
     :param input_dim: The axis of the input, which has as many slices as there are modules.
     :param output_dim: The axis of the results, which have no ``input_dim``.
@@ -124,7 +124,7 @@ class Parallel(Concat):
 
 
 class Graph(Module):
-    """Modules and functions whose results others get by name, also those of the step before.
+    """A network of named nodes that take each other's results, also those of the step before.
 
     Parameters
     ----------

@@ -7,7 +7,6 @@ import math
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import NotNegative as _NotNegative
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.initial import calculate_gain as calculate_gain
 from agnesi.nn.initial import dirac_ as dirac_
@@ -163,10 +162,6 @@ constant, dirac, eye, orthogonal, sparse = constant_, dirac_, eye_, orthogonal_,
 normal, uniform = normal_, uniform_
 kaiming_normal, kaiming_uniform = kaiming_normal_, kaiming_uniform_
 xavier_normal, xavier_uniform = xavier_normal_, xavier_uniform_
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

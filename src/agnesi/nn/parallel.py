@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.nn.base.module import Module
 
 
 class DataParallel(Module):
-    """Calls a module, as PyTorch's does where there is no GPU; threads share a batch anyway.
+    """Call the wrapped module, as PyTorch's does without a GPU; threads share a batch anyway.
 
     :param module: What is called; ``state_dict`` has its names behind ``module.``.
     :param device_ids: Taken from PyTorch's calls.
@@ -34,10 +33,6 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
         return self.module(*inputs, **keywords)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.optim import by_hand as _by_hand  # noqa: F401 - importing it is what counts
 from agnesi.optim import flat as flat
@@ -34,10 +33,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise _no_attribute("module 'agnesi.optim'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _lend(__name__, """

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.optim.schedules.base import Scheduler as Scheduler
 from agnesi.optim.schedules.composed import ChainedScheduler as ChainedScheduler
 from agnesi.optim.schedules.composed import ReduceLROnPlateau as ReduceLROnPlateau
@@ -30,10 +29,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.optim.lr_scheduler'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -15,7 +15,6 @@ from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Size
 from agnesi.core.public import public
 from agnesi.core.support.errors import at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base.module import Module
 from agnesi.nn.layers.norms import BatchNorm1d
@@ -258,10 +257,6 @@ class SWALR(Scheduler):
         share = (1 - math.cos(math.pi * share)) / 2 if self.strategy == "cos" else share
         return [end * share + begin * (1 - share)
                 for begin, end in zip(self.begins, self.swa_lrs, strict=True)]
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

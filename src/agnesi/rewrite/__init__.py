@@ -10,7 +10,6 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at, shown
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.rewrite import library
 from agnesi.rewrite.checked import check_types, graph_checked, node_checked, starts
@@ -215,10 +214,6 @@ def forget_rule(name: str) -> None:
     False
     """
     library.forget(name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NoReturn
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import FileFormatError as FileFormatError
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.saving.checkpoints import load_checkpoint as load_checkpoint
 from agnesi.saving.checkpoints import save_checkpoint as save_checkpoint
 from agnesi.saving.files import TensorFile as TensorFile
@@ -23,10 +22,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise _no_attribute("module 'agnesi.saving'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -62,7 +62,7 @@ def save_checkpoint(path: Path_, /, **parts: Any) -> None:
 
 
 def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
-    """Let objects go on where a checkpoint left them: all of them, or none if something is wrong.
+    """Load a checkpoint into objects: all of them, or none if something is wrong.
 
     :param path: What :func:`save_checkpoint` wrote.
     :param **parts: Objects by the names under which they were saved; those of a file that nobody

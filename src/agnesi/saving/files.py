@@ -41,7 +41,7 @@ Path_ = str | os.PathLike[str]
 
 def save_file(tensors: Mapping[str, Any], path: Path_,
               metadata: Mapping[str, str] | None = None) -> None:
-    """Write tensors to a safetensors file, which is there as a whole or not at all.
+    """Write tensors to a safetensors file; it appears complete or not at all.
 
     The file can be read by everything that reads safetensors (PyTorch's and JAX's libraries do).
     Its metadata has checksums, which :func:`load_file` compares.  Nothing is copied but tensors

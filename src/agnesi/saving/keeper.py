@@ -100,7 +100,7 @@ class Checkpoints:
         return path
 
     def load(self, step: int | None = None, /, **parts: Any) -> dict[str, Any]:
-        """Let objects go on where a checkpoint left them.
+        """Load a checkpoint into objects, such as a model and an optimizer.
 
         :param step: Its number; by default the last one that is whole: where a disk has damaged a
             file, a warning says so and the one before is taken.

@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 def rename(state: Mapping[str, V],
            names: Mapping[str, str | None] | Callable[[str], str | None]) -> dict[str, V]:
-    """A state under other names, as when another library's model is loaded.
+    """Rename the keys of a state, as when another library's model is loaded.
 
     :param state: Values by name; nothing of an open file is read.
     :type state: mapping of str to array_like

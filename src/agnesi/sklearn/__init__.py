@@ -1,14 +1,8 @@
 """Estimators of scikit-learn's kind over any module, for pipelines, searches and the rest of it."""
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.sklearn.autoencoder import AutoEncoder as AutoEncoder
 from agnesi.sklearn.estimators import Classifier as Classifier
 from agnesi.sklearn.estimators import Regressor as Regressor
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
-
 
 _strictly(__name__)

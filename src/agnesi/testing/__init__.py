@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from agnesi.autograd.differences import check_grads as check_grads
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.testing.check_rule import check_rule as check_rule
 from agnesi.testing.numerical import assert_allclose as assert_allclose
 from agnesi.testing.numerical import numerical_grad as numerical_grad
 from agnesi.testing.operations import check_op as check_op
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
-
 
 _strictly(__name__)

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
-from agnesi.core.support.exports import shown as _shown
 from agnesi.training.callbacks import Callback as Callback
 from agnesi.training.callbacks import EarlyStopping as EarlyStopping
 from agnesi.training.callbacks import ModelCheckpoint as ModelCheckpoint
@@ -22,10 +21,6 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise _no_attribute("module 'agnesi.training'", name)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -19,7 +19,7 @@ _CALLED = ("on_fit_begin", "on_epoch_begin", "on_batch_end", "on_epoch_end", "on
 
 
 class Callback(Written):
-    """Base of callbacks: a subclass has those of the methods that it needs.
+    """Base of callbacks: a subclass overrides the methods that it needs.
 
     :see: training.Trainer, training.EarlyStopping
 

@@ -18,7 +18,7 @@ from agnesi.training.callbacks import Callback
 
 
 class CSVLogger(Callback):
-    """Writes a table of all epochs, anew after each, so that columns may come later.
+    """Write a CSV table with a row for each epoch, anew each time, so that columns may be added.
 
     :param path: The file.
     :see: training.JSONLogger, training.TensorBoardLogger

@@ -61,12 +61,6 @@ from agnesi.api.sparse.tensors import SparseTensor as SparseTensor
 from agnesi.api.sparse.variables import csc_matrix as csc_matrix
 from agnesi.api.sparse.variables import csr_matrix as csr_matrix
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.sparse.coordinates import COO as COO
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
-
 
 _strictly(__name__)

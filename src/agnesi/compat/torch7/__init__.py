@@ -45,6 +45,7 @@ from agnesi.compiler.control import set_num_threads as setnumthreads
 from agnesi.core.keywords import strict as _strict
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
+from agnesi.core.support.exports import shown as _shown
 
 __all__ = [
     "Generator", "Storage", "Tensor", "Timer", "deserialize", "getRNGState", "getdefaulttensortype",
@@ -150,7 +151,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_maths.FUNCTIONS, *_TYPES})
+    return sorted({*_shown(__name__), *_maths.FUNCTIONS, *_TYPES})
 
 
 _maths.FUNCTIONS.update({

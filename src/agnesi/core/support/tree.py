@@ -323,7 +323,7 @@ _REGISTRY: dict[Any, tuple[Take, Build]] = {
 def register(
     kind: type, take: Take, build: Callable[[Any, Iterable[Any]], Any]
 ) -> None:
-    """Make a class a container.
+    """Register a class as a container.
 
     :param kind: The class.
     :param take: ``take(x) -> (children, extra)``; ``extra`` is hashable.
@@ -346,7 +346,7 @@ def register(
 
 
 def flatten(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Tree]:
-    """The leaves of a nest, in order, and its shape.
+    """The leaves of a nest of containers, in order, and its structure.
 
     :param nest: Lists, tuples, dicts, dataclasses and registered classes around leaves.
     :type nest: object
@@ -426,7 +426,7 @@ def children(nest: Any) -> list[Any] | None:
 
 
 def leaves(nest: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
-    """All that is no container, in order.
+    """The leaves of a nest, in order: all values in it that are no containers.
 
     :param nest: Lists, tuples, dicts, dataclasses of anything.
     :type nest: object

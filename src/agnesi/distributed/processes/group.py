@@ -46,7 +46,7 @@ _forked: list[bool] = []
 
 
 class Group(Explained):
-    """Some processes, each with a rank, that take part in collectives together.
+    """A group of processes that run collectives together; each has a rank.
 
     ``mpi`` is the table of an MPI library that moves all data (``distributed/processes/mpi.py``).
 
@@ -123,7 +123,7 @@ class Group(Explained):
         self._native.serving = 1
 
     def rest(self) -> None:
-        """Wait until the thread has done all that is begun."""
+        """Wait until the thread has finished all collectives that were started."""
         ticket = ctypes.c_int64(self._native.begun)
         status = native.beside("finish")(self.number, ctypes.addressof(ticket))
         if status:
@@ -139,12 +139,12 @@ class Group(Explained):
         return max(0.0, 1 - blocked / spent) if spent else math.nan
 
     def barrier(self, name: str = "barrier", agreed: int = 0) -> None:
-        """Wait until all processes are here, which must have the same number to compare."""
+        """Wait until all processes call this; the numbers that they pass must be equal."""
         text = shown_text(name, location(user_where(3))).ljust(native.TEXT_BYTES, b"\0")
         self.run("barrier", 0, agreed, 0, 1, 0, 0, 0, (), text)
 
     def share(self, data: bytes, root: int = 0) -> bytes:
-        """The bytes that process ``root`` has, of any length."""
+        """Broadcast bytes of any length from process ``root``."""
         head = self._spread(np.array([len(data)]), root)
         room = np.zeros(int(head[0]), np.uint8)
         if self.rank == root:
@@ -159,7 +159,7 @@ class Group(Explained):
         return found
 
     def part(self, ranks: Sequence[int]) -> Group | None:
-        """A group of some of the processes; all of this one make it together."""
+        """Make a group of some of the processes; all processes of this group must call it."""
         root = ranks[0]
         made = ""
         if self.rank == root:
@@ -319,14 +319,14 @@ class Group(Explained):
         self.reason = str(reason)
 
     def give_up(self, reason: str) -> None:
-        """Let all processes of the group fail with this reason, if there is none yet."""
+        """Make all processes of the group fail with this reason, unless there is one already."""
         s = self.segment
         if not s.word(memory.GIVEN_UP):
             s.put_text(memory.REASON, reason, memory.REASON_BYTES)
             s.put(memory.GIVEN_UP, 1)
 
     def close(self) -> None:
-        """Leave the group; whoever waits for this process is told so."""
+        """Leave the group; processes that wait for this one get an error."""
         if self.beside is not None:
             self.beside.close()
         if GROUPS.pop(self.number, None) is None:

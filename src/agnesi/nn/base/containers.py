@@ -293,7 +293,7 @@ def _parameter(owner: Any, entry: Any) -> Any:
 
 
 class ModuleList(ModuleSequence):
-    """Modules in a list, whose parameters are named by their places.
+    """A list of modules; their parameters are named by index, as ``0.weight``.
 
     :param modules: What it holds.
     :type modules: iterable of Module
@@ -316,7 +316,7 @@ class ModuleList(ModuleSequence):
 
 
 class ModuleDict(_Dict):
-    """Modules in a dict, whose parameters are named by their keys.
+    """A dict of modules; their parameters are named by the keys, as ``key.weight``.
 
     :param modules: Names and modules.
     :type modules: mapping or pairs

@@ -537,7 +537,7 @@ class Module(Stated, Lookups):
         return self.to(dst_type)
 
     def cpu(self) -> Self:
-        """Leave all where it is: there is one device.
+        """Return the module itself: there is one device.
 
         :returns: The module itself.
         :rtype: Module

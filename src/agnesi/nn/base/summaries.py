@@ -70,17 +70,17 @@ class Summary(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """Elements of all parameters."""
+        """How many elements all parameters have."""
         return self.lines[-1].parameters
 
     @property
     def multiply_adds(self) -> int:
-        """In matrix products and convolutions of the whole model."""
+        """How many multiply-adds matrix products and convolutions of the whole model do."""
         return self.lines[-1].multiply_adds
 
     @property
     def nbytes(self) -> int:
-        """Of what all layers give that hold no others."""
+        """Bytes of the outputs of all layers that hold no other layers."""
         outer = {line.name.rpartition(".")[0] for line in self.lines}
         return sum(line.nbytes for line in self.lines if line.name not in outer)
 

@@ -56,7 +56,7 @@ class _Placewise(Module):
 
 
 class Add(_Placewise):
-    """A learned shift for each place.
+    """Add a learned tensor to the input, one number for each element.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Add(_Placewise):
 
 
 class CMul(_Placewise):
-    """A learned factor for each place.
+    """Multiply the input by a learned tensor, one number for each element.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class CMul(_Placewise):
 
 
 class Mul(CMul):
-    """One learned factor for all places.
+    """Multiply all elements by one learned number.
 
     Parameters
     ----------

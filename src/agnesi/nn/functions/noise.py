@@ -150,7 +150,7 @@ class FeatureAlphaDropout(AlphaDropout):
 
 
 class RReLU(Overwriting):
-    """``x``, and in training a random share of it where it is negative (Xu et al., 2015).
+    """Leaky ReLU whose slope for negative elements is random in training (Xu et al., 2015).
 
     :param lower, upper: Between which shares lie; their mean is taken unless in training.
     :see: nn.functional.rrelu, nn.LeakyReLU

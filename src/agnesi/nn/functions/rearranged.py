@@ -17,7 +17,7 @@ from agnesi.ops.convolution.interpolate import interpolate
 
 @public
 def channel_shuffle(input: TensorLike, groups: int) -> Tensor:
-    """Channels of groups one beside the other, as cards are shuffled (Zhang et al., 2018).
+    """Reorder channels so that those of different groups alternate (Zhang et al., 2018).
 
     :param input: (batch, channels, ...).
     :param groups: Into how many the channels are divided.
@@ -58,7 +58,7 @@ def upsample_nearest(input: TensorLike, size: Counts | None = None, scale_factor
 @public
 def upsample_bilinear(input: TensorLike, size: Counts | None = None, scale_factor: Any = None
                       ) -> Tensor:
-    """Images of another size between their elements, with corners upon each other.
+    """Resize images by bilinear interpolation with aligned corners.
 
     :like: upsample_nearest
     :param input: (batch, channels, height, width).

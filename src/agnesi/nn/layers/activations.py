@@ -124,7 +124,7 @@ class SiLU(Overwriting):
 
 
 class GELU(Module):
-    """``x`` times the chance that a normal number is below it.
+    """``x * Phi(x)``, Phi being the cumulative distribution function of normal numbers.
 
     :param approximate: "tanh" is an approximation by a hyperbolic tangent.
     :see: nn.functional.gelu, nn.SiLU, nn.ReLU
@@ -257,7 +257,7 @@ class Softmax(Module):
 
 
 class LogSoftmax(Softmax):
-    """Logarithms of what :class:`Softmax` gives.
+    """The logarithm of the softmax along an axis.
 
     :param dim: The axis; of vectors and matrices the last one by default.
     :type dim: int, optional

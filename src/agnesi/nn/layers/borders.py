@@ -35,7 +35,7 @@ class _Pad(Module):
 
 
 class ConstantPad1d(_Pad):
-    """Rows with a border of one number.
+    """Pad rows with a constant.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -60,7 +60,7 @@ class ConstantPad1d(_Pad):
 
 
 class ConstantPad2d(ConstantPad1d):
-    """Images with a border of one number.
+    """Pad images with a constant.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -78,7 +78,7 @@ class ConstantPad2d(ConstantPad1d):
 
 
 class ConstantPad3d(ConstantPad1d):
-    """Volumes with a border of one number.
+    """Pad volumes with a constant.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -95,7 +95,7 @@ class ConstantPad3d(ConstantPad1d):
 
 
 class ZeroPad1d(_Pad):
-    """Rows with a border of zeros.
+    """Pad rows with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -111,7 +111,7 @@ class ZeroPad1d(_Pad):
 
 
 class ZeroPad2d(ZeroPad1d):
-    """Images with a border of zeros.
+    """Pad images with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -126,7 +126,7 @@ class ZeroPad2d(ZeroPad1d):
 
 
 class ZeroPad3d(ZeroPad1d):
-    """Volumes with a border of zeros.
+    """Pad volumes with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -141,7 +141,7 @@ class ZeroPad3d(ZeroPad1d):
 
 
 class ReflectionPad1d(_Pad):
-    """Rows with a border of their elements mirrored at the edge.
+    """Pad rows with their elements mirrored at the edge.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -157,7 +157,7 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(ReflectionPad1d):
-    """Images with a border of their elements mirrored at the edge.
+    """Pad images with their elements mirrored at the edge.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -172,7 +172,7 @@ class ReflectionPad2d(ReflectionPad1d):
 
 
 class ReflectionPad3d(ReflectionPad1d):
-    """Volumes with a border of their elements mirrored at the edge.
+    """Pad volumes with their elements mirrored at the edge.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -187,7 +187,7 @@ class ReflectionPad3d(ReflectionPad1d):
 
 
 class ReplicationPad1d(_Pad):
-    """Rows with a border of the elements of their edge.
+    """Pad rows by repeating their edge elements.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -203,7 +203,7 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(ReplicationPad1d):
-    """Images with a border of the elements of their edge.
+    """Pad images by repeating their edge elements.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -218,7 +218,7 @@ class ReplicationPad2d(ReplicationPad1d):
 
 
 class ReplicationPad3d(ReplicationPad1d):
-    """Volumes with a border of the elements of their edge.
+    """Pad volumes by repeating their edge elements.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -233,7 +233,7 @@ class ReplicationPad3d(ReplicationPad1d):
 
 
 class CircularPad1d(_Pad):
-    """Rows with a border of the elements of their other side.
+    """Pad rows with the elements of their opposite side (circular padding).
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -249,7 +249,7 @@ class CircularPad1d(_Pad):
 
 
 class CircularPad2d(CircularPad1d):
-    """Images with a border of the elements of their other side.
+    """Pad images with the elements of their opposite side (circular padding).
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.
@@ -264,7 +264,7 @@ class CircularPad2d(CircularPad1d):
 
 
 class CircularPad3d(CircularPad1d):
-    """Volumes with a border of the elements of their other side.
+    """Pad volumes with the elements of their opposite side (circular padding).
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
         first; negative ones cut off.

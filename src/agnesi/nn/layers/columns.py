@@ -12,7 +12,7 @@ from agnesi.nn.base.module import Module
 
 
 class Unfold(Module):
-    """The windows of images as columns.
+    """Extract the windows of images, as columns.
 
     :param kernel_size: Size of the windows.
     :param dilation: Steps between the elements of a window.
@@ -42,7 +42,7 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Columns summed into images: the adjoint of :class:`Unfold`.
+    """Sum windows, given as columns, into images: the adjoint of :class:`Unfold`.
 
     :param output_size: The size of the images on each axis.
     :type output_size: tuple of int

@@ -72,7 +72,7 @@ _OF_VECTORS = rules(
 
 
 class Embedding(Renewed, Module):
-    """A learned vector for each of a number of things.
+    """A table of learned vectors, looked up by integer ids.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class Embedding(Renewed, Module):
 
 
 class EmbeddingBag(Renewed, Module):
-    """The mean, sum or maximum of the vectors of bags of things.
+    """The mean, sum or maximum of the embeddings of each bag of ids.
 
     :param num_embeddings, embedding_dim: How many vectors, and their length.
     :param mode: What becomes of the vectors of a bag.

@@ -481,7 +481,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LocalResponseNorm(Module):
-    """Each element divided by a power of what near channels hold.
+    """Divide each element by a power of the sum of squares of neighbouring channels.
 
     :param size: How many channels the sum goes over.
     :type size: int or tuple of int, optional

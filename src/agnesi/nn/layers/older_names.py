@@ -42,7 +42,7 @@ def Buffer(data: Any, persistent: bool = True) -> Tensor:  # noqa: N802 - a clas
 
 
 class Container(Module):
-    """Modules by their names, as attributes.
+    """A module that holds other modules by name, as attributes.
 
     :param **modules: The modules.
     :raises TypeError: If something is no module.

@@ -244,7 +244,7 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Rows of zeros with what max-pooling found.
+    """Undo max pooling of rows: maxima at their indices, zeros elsewhere.
 
     :param kernel_size: Size of the windows of the pooling.
     :type kernel_size: int or tuple of int
@@ -265,7 +265,7 @@ class MaxUnpool1d(_MaxUnpool):
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Images of zeros with what max-pooling found, at its place.
+    """Undo max pooling of images: maxima at their indices, zeros elsewhere.
 
     :param kernel_size: Size of the windows of the pooling.
     :type kernel_size: int or tuple of int
@@ -287,7 +287,7 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Volumes of zeros with what max-pooling found.
+    """Undo max pooling of volumes: maxima at their indices, zeros elsewhere.
 
     :param kernel_size: Size of the windows of the pooling.
     :type kernel_size: int or tuple of int
@@ -329,7 +329,7 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """The norm of each window of a row.
+    """The p-norm of each window of a row.
 
     :param p: Exponent of the norm, above 0.
     :type p: float
@@ -351,7 +351,7 @@ class LPPool1d(_LPPool):
 
 
 class LPPool2d(_LPPool):
-    """The norm of each window of an image.
+    """The p-norm of each window of an image.
 
     :param p: Exponent of the norm, above 0.
     :type p: float
@@ -373,7 +373,7 @@ class LPPool2d(_LPPool):
 
 
 class LPPool3d(_LPPool):
-    """The norm of each window of a volume.
+    """The p-norm of each window of a volume.
 
     :param p: Exponent of the norm, above 0.
     :type p: float
@@ -410,7 +410,7 @@ class _Adaptive(Module):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """The mean of each of so many windows of a row, as in :class:`AdaptiveAvgPool2d`.
+    """Average pooling of rows to a given output size, as in :class:`AdaptiveAvgPool2d`.
 
     :param output_size: Places on each axis.
     :type output_size: int or (int, int)
@@ -424,7 +424,7 @@ class AdaptiveAvgPool1d(_Adaptive):
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """The mean of each of so many windows of nearly equal size.
+    """Average pooling of images to a given output size, by windows of nearly equal size.
 
     :param output_size: Places on each axis.
     :type output_size: int or (int, int)
@@ -439,7 +439,7 @@ class AdaptiveAvgPool2d(_Adaptive):
 
 
 class AdaptiveAvgPool3d(_Adaptive):
-    """The mean of each of so many windows of a volume, as in :class:`AdaptiveAvgPool2d`.
+    """Average pooling of volumes to a given output size, as in :class:`AdaptiveAvgPool2d`.
 
     :param output_size: Places on each axis.
     :type output_size: int or (int, int)
@@ -464,7 +464,7 @@ class _AdaptiveMax(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax):
-    """The greatest of each of so many windows of a row, as in :class:`AdaptiveMaxPool2d`.
+    """Max pooling of rows to a given output size, as in :class:`AdaptiveMaxPool2d`.
 
     :param output_size: Places on each axis.
     :type output_size: int or (int, int)
@@ -480,7 +480,7 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
-    """The greatest of each of so many windows of nearly equal size.
+    """Max pooling of images to a given output size, by windows of nearly equal size.
 
     :param output_size: Places on each axis.
     :type output_size: int or (int, int)
@@ -497,7 +497,7 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
-    """The greatest of each of so many windows of a volume, as in :class:`AdaptiveMaxPool2d`.
+    """Max pooling of volumes to a given output size, as in :class:`AdaptiveMaxPool2d`.
 
     :param output_size: Places on each axis.
     :type output_size: int or (int, int)

@@ -104,7 +104,7 @@ class RNNBase(Renewed, Module):
         return (f"_l{layer}", f"_l{layer}_reverse")[: 1 + self.bidirectional]
 
     def flatten_parameters(self) -> None:
-        """Nothing: weights need no order in memory here."""
+        """Do nothing: weights need no special layout in memory here."""
 
     def forward(self, x: Tensor | PackedSequence, state: Any = None, lengths: Any = None) -> Any:
         """Outputs of all steps, and the last states of all layers and directions.

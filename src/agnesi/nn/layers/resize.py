@@ -13,7 +13,7 @@ from agnesi.nn.base.module import Module
 
 
 class Upsample(Module):
-    """Images of another size, by their nearest elements or between them.
+    """Resize rows, images or volumes by nearest elements or by interpolation.
 
     :param size: The size wanted on each axis.
     :param scale_factor: How many times as large the images become, instead of ``size``.
@@ -55,7 +55,7 @@ class Upsample(Module):
 
 
 class PixelShuffle(Module):
-    """Every ``upscale_factor**2`` channels as one of images so many times as high and wide.
+    """Rearrange channels into space: (N, C * r**2, H, W) becomes (N, C, H * r, W * r).
 
     :param upscale_factor: How many times.
     :see: nn.PixelUnshuffle, nn.functional.pixel_shuffle, nn.Upsample
@@ -75,7 +75,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Every square of ``downscale_factor**2`` places as so many channels.
+    """Rearrange space into channels: (N, C, H * r, W * r) becomes (N, C * r**2, H, W).
 
     :param downscale_factor: How many times less high and wide images become.
     :see: nn.PixelShuffle, nn.functional.pixel_unshuffle

@@ -12,7 +12,7 @@ from agnesi.nn.layers.resize import Upsample
 
 
 class ChannelShuffle(Module):
-    """Channels of groups one beside the other, as cards are shuffled (Zhang et al., 2018).
+    """Reorder channels so that those of different groups alternate (Zhang et al., 2018).
 
     :param groups: Into how many the channels are divided.
     :see: nn.functional.channel_shuffle
@@ -33,7 +33,7 @@ class ChannelShuffle(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images of another size by their nearest elements: ``Upsample(mode="nearest")``.
+    """Resize images by their nearest elements: ``Upsample(mode="nearest")``.
 
     :param size: The size wanted on each axis.
     :param scale_factor: How many times as large, instead of ``size``.
@@ -50,7 +50,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images of another size between their elements, with corners upon each other.
+    """Resize images by bilinear interpolation with aligned corners.
 
     :param size: The size wanted on each axis.
     :param scale_factor: How many times as large, instead of ``size``.

@@ -245,7 +245,7 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """Encoder layers one behind the other.
+    """A stack of encoder layers.
 
     :param encoder_layer: Is copied; the copies begin with equal weights.
     :param num_layers: How many.
@@ -268,7 +268,7 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """Decoder layers one behind the other.
+    """A stack of decoder layers.
 
     :param decoder_layer: Is copied; the copies begin with equal weights.
     :param num_layers: How many.
@@ -293,7 +293,7 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """An encoder of the source and a decoder of the target (Vaswani et al., 2017).
+    """An encoder-decoder Transformer, from source and target to outputs (Vaswani et al., 2017).
 
     Parameters
     ----------

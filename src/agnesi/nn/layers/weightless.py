@@ -17,7 +17,7 @@ from agnesi.ops.random.generators import Generator
 
 
 class Flatten(Module):
-    """Everything but the batch in one axis, or others of the axes.
+    """Flatten the axes from ``start_dim`` to ``end_dim`` into one; by default all but the batch.
 
     :param start_dim, end_dim: The first and the last of the axes that become one.
     :see: nn.Unflatten, flatten
@@ -38,7 +38,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """An axis as several.
+    """Split one axis into several.
 
     :param dim: The axis.
     :param unflattened_size: Sizes of the axes in its place; one of them may be -1.
@@ -62,7 +62,7 @@ class Unflatten(Module):
 
 
 class Dropout(Module):
-    """In training, zeros in random places and the rest scaled up; nothing otherwise.
+    """Set random elements to zero in training and scale the others by ``1 / (1 - p)``.
 
     :param p: Share of the elements that become zero.
     :param generator: Source of randomness; the library's own by default (see
@@ -94,7 +94,7 @@ class Dropout(Module):
 
 
 class Dropout1d(Dropout):
-    """In training, whole channels of rows zero.
+    """Set random whole channels of rows to zero in training.
 
     :param p: Share of the elements that become zero.
     :type p: float
@@ -115,7 +115,7 @@ class Dropout1d(Dropout):
 
 
 class Dropout2d(Dropout):
-    """In training, whole channels of images zero.
+    """Set random whole channels of images to zero in training.
 
     Near elements of an image tell the same, so that dropping single ones would change little
     (Tompson et al. 2015).
@@ -140,7 +140,7 @@ class Dropout2d(Dropout):
 
 
 class Dropout3d(Dropout):
-    """In training, whole channels of volumes zero.
+    """Set random whole channels of volumes to zero in training.
 
     :param p: Share of the elements that become zero.
     :type p: float

@@ -51,7 +51,7 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
 @public
 def multilabel_margin_loss(input: TensorLike, target: TensorLike,
                            reduction: str = "mean") -> Tensor:
-    """Hinge between the scores of all labels and of all others.
+    """Hinge loss between the score of each true label and of each other class.
 
     :param input: Scores: (n, classes), or (classes,).
     :param target: Labels, as many as wanted, then -1: of the same shape.
@@ -81,7 +81,7 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike,
 def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
                                 weight: TensorLike | None = None,
                                 reduction: str = "mean") -> Tensor:
-    """The mean over classes of the cross entropies of their sigmoids.
+    """Binary cross-entropy of each class, averaged over the classes.
 
     :param input: Scores: (..., classes).
     :param target: 1 for each label, 0 for the others.
@@ -129,7 +129,7 @@ class MultiMarginLoss(Loss):
 
 
 class MultiLabelMarginLoss(Loss):
-    """Hinge between the scores of all labels and of all others.
+    """Hinge loss between the score of each true label and of each other class.
 
     :see: nn.functional.multilabel_margin_loss, nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
 
@@ -145,7 +145,7 @@ class MultiLabelMarginLoss(Loss):
 
 
 class MultiLabelSoftMarginLoss(Loss):
-    """The mean over classes of the cross entropies of their sigmoids.
+    """Binary cross-entropy of each class, averaged over the classes.
 
     :param weight: A factor for each class.
     :see: nn.functional.multilabel_soft_margin_loss, nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss

@@ -19,7 +19,7 @@ from agnesi.ops.neural.losses import reduced_loss
 @public
 def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
             weight: TensorLike | None = None) -> Tensor:
-    """Sizes of differences.
+    """Mean absolute difference.
 
     :param input: What was predicted, of any shape.
     :param target: Of the same shape, or one that broadcasts.
@@ -43,7 +43,7 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
 @public
 def smooth_l1_loss(input: TensorLike, target: TensorLike, *, beta: NotNegative = 1.0,
                    reduction: str = "mean") -> Tensor:
-    """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
+    """Squared error where it is small, absolute error elsewhere (Girshick, 2015).
 
     :like: l1_loss
     :param beta: Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size
@@ -68,7 +68,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, *, beta: NotNegative =
 @public
 def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
                delta: NotNegative = 1.0, weight: TensorLike | None = None) -> Tensor:
-    """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
+    """Squared error where it is small, absolute error elsewhere (Huber, 1964).
 
     :like: l1_loss
     :param delta: Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of
@@ -149,7 +149,7 @@ def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, fu
 
 
 class L1Loss(Loss):
-    """Sizes of differences.
+    """Mean absolute difference.
 
     :see: nn.functional.l1_loss, nn.MSELoss, nn.SmoothL1Loss
 
@@ -165,7 +165,7 @@ class L1Loss(Loss):
 
 
 class SmoothL1Loss(Loss):
-    """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
+    """Squared error where it is small, absolute error elsewhere (Girshick, 2015).
 
     :param beta: Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size
         d.
@@ -185,7 +185,7 @@ class SmoothL1Loss(Loss):
 
 
 class HuberLoss(Loss):
-    """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
+    """Squared error where it is small, absolute error elsewhere (Huber, 1964).
 
     :param delta: Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of
         size d.

@@ -1,7 +1,6 @@
 """Functions that change modules and their parameters from outside."""
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.paths import lend as _lend
 from agnesi.nn.utils import parametrizations as parametrizations
 from agnesi.nn.utils import parametrize as parametrize
@@ -24,11 +23,6 @@ from agnesi.nn.utils.weights import remove_spectral_norm as remove_spectral_norm
 from agnesi.nn.utils.weights import remove_weight_norm as remove_weight_norm
 from agnesi.nn.utils.weights import spectral_norm as spectral_norm
 from agnesi.nn.utils.weights import weight_norm as weight_norm
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
-
 
 _lend(__name__, """
     clip_grad convert_parameters

@@ -32,7 +32,7 @@ def _scaled(w: Any, b: Any, mean: Any, var: Any, eps: float, weight: Any, bias: 
 def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor,
                          bn_eps: float, bn_w: Tensor | None, bn_b: Tensor | None,
                          transpose: bool = False) -> tuple[Tensor, Tensor]:
-    """Weight and bias of a convolution that does a normalisation's work, too.
+    """Weight and bias of a convolution into which a batch normalisation is folded.
 
     :param conv_w, conv_b: Of the convolution.
     :param bn_rm, bn_rv: Running mean and variance.
@@ -52,7 +52,7 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
 def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor,
                            bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None, bn_b: Tensor | None
                            ) -> tuple[Tensor, Tensor]:
-    """Weight and bias of a linear layer that does a normalisation's work, too.
+    """Weight and bias of a linear layer into which a batch normalisation is folded.
 
     :param linear_w, linear_b: Of the layer.
     :param bn_rm, bn_rv: Running mean and variance.
@@ -82,7 +82,7 @@ def _fused(name: str, layer: M, bn: Any, axis: int) -> M:
 
 
 def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
-    """One convolution in the place of a convolution and a normalisation behind it.
+    """Fold a batch normalisation into the convolution before it, for evaluation.
 
     :param conv: The convolution.
     :param bn: The normalisation.
@@ -100,7 +100,7 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
 
 
 def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
-    """One linear layer in the place of one and a normalisation behind it.
+    """Fold a batch normalisation into the linear layer before it, for evaluation.
 
     :param linear: The layer.
     :param bn: The normalisation.

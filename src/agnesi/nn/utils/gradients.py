@@ -56,7 +56,7 @@ def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: Order = 2.0,
 
 def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegativeBound,
                           total_norm: Tensor) -> None:
-    """Scale gradients down whose norm is known and too large.
+    """Scale gradients, whose total norm is given, down to ``max_norm``.
 
     :param parameters: Whose ``grad`` is scaled.
     :type parameters: iterable of Tensor
@@ -162,7 +162,7 @@ def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: Any, *,
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters as one vector.
+    """Concatenate all parameters into one vector.
 
     :param parameters: In their order.
     :returns: Their elements, one behind the other.
@@ -175,7 +175,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Give parameters the elements of one vector, in place.
+    """Copy the elements of one vector into parameters, in place.
 
     :param vec: As :func:`parameters_to_vector` gives it.
     :param parameters: In the same order.

@@ -13,7 +13,6 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
 from agnesi.core.options import Count, NotNegative
 from agnesi.core.support.errors import ShapeError, at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base.module import Module
 from agnesi.nn.functional import normalize
@@ -132,7 +131,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
 def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
                   eps: float = 1e-12, dim: int | None = None) -> M:
-    """Let a weight have a spectral norm of 1 (Miyato et al., 2018).
+    """Divide a weight by its largest singular value at each use (Miyato et al., 2018).
 
     :param module: Whose weight it is.
     :param name: Of the weight.
@@ -182,10 +181,6 @@ def orthogonal(module: M, name: str = "weight", orthogonal_map: str | None = Non
     return register_parametrization(
         module, name, _Orthogonal(weight, orthogonal_map or "matrix_exp", use_trivialization),
         unsafe=True)
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

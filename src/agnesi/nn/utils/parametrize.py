@@ -14,7 +14,6 @@ from agnesi.core.dispatch import assign
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base.containers import ModuleDict, ModuleList
 from agnesi.nn.base.module import Module
@@ -279,10 +278,6 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: M,
         for own in known.names:
             setattr(there, own, getattr(known, own))
     return to_module
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

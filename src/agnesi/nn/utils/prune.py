@@ -10,7 +10,6 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Order
 from agnesi.core.support.errors import at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.utils.gradients import parameters_to_vector
@@ -213,10 +212,6 @@ def is_pruned(module: Module) -> bool:
     False
     """
     return any(vars(m).get(METHODS) for m in module.modules())
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

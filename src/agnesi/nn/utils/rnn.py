@@ -12,7 +12,6 @@ from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, TraceError, at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import size_of
@@ -276,10 +275,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
         raise TraceError(at("unpack_sequence: lengths that a compiled program computes are none of "
                             "several tensors; keep them padded, with pad_packed_sequence"))
     return [padded[:n, i] for i, n in enumerate(lengths.tolist())]
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

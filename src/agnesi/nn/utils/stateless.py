@@ -9,7 +9,6 @@ from agnesi.api.functions import stack
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at
-from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.base.tree import replaced
@@ -67,10 +66,6 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     with no_grad():
         return ({n: stack([p[n] for p in parameters]).requires_grad_() for n in parameters[0]},
                 {n: stack([b[n] for b in buffers]) for n in buffers[0]})
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)
 
 
 _strictly(__name__)

@@ -83,7 +83,7 @@ def _set_length(module: Any, value: Tensor, name: str, dim: int | None) -> None:
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Let a weight be a direction times a length, two parameters (Salimans and Kingma, 2016).
+    """Split a weight into a direction and a length, two parameters (Salimans and Kingma, 2016).
 
     :param module: Whose weight it is.
     :param name: Of the weight; the parameters are ``weight_v`` and ``weight_g``.
@@ -108,7 +108,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Let a weight be one parameter again, of its present value.
+    """Make a weight a plain parameter again, with its present value.
 
     :param module: As :func:`weight_norm` gave it.
     :param name: Of the weight.
@@ -151,7 +151,7 @@ def _set_original(module: Any, value: Tensor, name: str) -> None:
 
 def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
                   eps: float = 1e-12, dim: int | None = None) -> M:
-    """Let a weight have a spectral norm of 1 (Miyato et al., 2018).
+    """Divide a weight by its largest singular value at each use (Miyato et al., 2018).
 
     The norm is followed by a step of the power method whenever the weight is read in training.
 
@@ -180,7 +180,7 @@ def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1,
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Let a weight be one parameter again, of its present value.
+    """Make a weight a plain parameter again, with its present value.
 
     :param module: As :func:`spectral_norm` gave it.
     :param name: Of the weight.

@@ -142,7 +142,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_np)})
+    return __all__
 
 
 __all__ = [_n for _n in dir(_np) if not _n.startswith("_")]
