@@ -36,17 +36,36 @@ CASES = {
     "whole numbers": lambda x, c: ag.arange(3) * c,
     "carry of a scan": lambda x, c: ag.scan(
         lambda s, row: (s + row.astype("float32"), s), ag.asarray(c), x)[0],
+    "number in a scan": lambda x, c: ag.scan(lambda s, row: (s + row, s), c, x)[1],
+    "numbers in a scan": lambda x, c: ag.scan(
+        lambda s, row: ((s[0] + row, s[1] * c), s[1]), (c, c), x)[1],
+    "number in a loop": lambda x, c: ag.fori_loop(0, 2, lambda i, s: s + x[i], c),
+    "whole number in a loop": lambda x, c: ag.fori_loop(
+        0, 2, lambda i, s: s + i.astype("int32"), 1),
+    "number in a while loop": lambda x, c: ag.while_loop(lambda s: s < 3, lambda s: s + x[1], c),
+    "number in branches": lambda x, c: ag.cond(x[0] < 9, lambda y: y * 2, lambda y: y, c),
+    "tensor of both": lambda x, c: ag.tensor([x[0], c]),
+    "difference from": lambda x, c: ag.diff(x.astype("int32"), prepend=c),
+    "result type": lambda x, c: ag.zeros(2, dtype=ag.result_type(x, c)),
 }
 
 
 @pytest.mark.share(2)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("name", CASES)
 def test_dtypes(name, dtype):
     x = ag.tensor(X.astype(dtype))
     eager, compiled = CASES[name](x, 0.75), ag.jit(CASES[name])(x, 0.75)
     assert compiled.dtype == eager.dtype and compiled.shape == eager.shape
-    np.testing.assert_allclose(compiled, eager, rtol=1e-6)
+    np.testing.assert_allclose(compiled, eager, rtol=1e-3 if dtype == "float16" else 1e-6)
+
+
+def test_numbers_of_numpy():
+    x = ag.tensor(X.astype("float32"))
+    for function in (lambda c: ag.pad(x, 1, constant_values=c), lambda c: ag.unwrap(x, period=c),
+                     lambda c: ag.zeros(1, dtype=ag.result_type(x, c))):
+        for c in (np.float64(0.75), np.int64(2)):
+            assert ag.jit(function)(c).dtype == function(c).dtype
 
 
 @pytest.mark.share(3)

@@ -35,7 +35,8 @@ class Nest:
     def __init__(self, owner: str, name: str, nest: Any) -> None:
         self.leaves, self.shape = tree.flatten(nest)
         self.paths = self.shape.paths(name)
-        self.weak = [type(v) in SCALARS for v in self.leaves]
+        self.weak = [type(v) in SCALARS or (isinstance(v, Tensor) and v.weak)
+                     for v in self.leaves]
         self.tensors = [
             _tensor(owner, v, p) for v, p in zip(self.leaves, self.paths, strict=True)
         ]
@@ -46,7 +47,8 @@ class Nest:
         floats = [t.dtype for t in (*strong, *others) if t.dtype.kind in "fV"]
         if floats:
             dtype = functools.reduce(promote, floats)
-            widened(self, [dtype if type(v) is float else None for v in self.leaves])
+            widened(self, [dtype if w and t.dtype.kind == "f" else None
+                           for t, w in zip(self.tensors, self.weak, strict=True)])
 
     def build(self, leaves: Sequence[Any]) -> Any:
         """The nest with other leaves."""

@@ -39,7 +39,7 @@ from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, at, location
 from agnesi.core.support.tracing import is_known, is_tracing, within
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.convert import SCALARS, as_tensor, cast
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast, of_default
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While, applied
 
@@ -76,8 +76,9 @@ def again(attempt: Callable[[], Any], carry: Nest) -> Any:
 
 
 def variables(trace: BodyTrace, nest: Nest) -> list[Tensor]:
-    """Stand-ins for a nest's leaves."""
-    return [trace.variable(t, w) for t, w in zip(nest.tensors, nest.weak, strict=True)]
+    """Stand-ins for a nest's leaves; Python's numbers are tensors where they are eagerly."""
+    return [trace.variable(t, w and not trace.of_values)
+            for t, w in zip(nest.tensors, nest.weak, strict=True)]
 
 
 def pair_of(owner: str, found: Any) -> tuple[Any, Any]:
@@ -392,6 +393,7 @@ def _agreed(owner: str, paths: Sequence[str], first: Sequence[Any],
         x, y = as_tensor(a), as_tensor(b)
         loose = [type(v) in SCALARS or t.weak or _gives_way(t, to) for v, t, to in (
             (a, x, y), (b, y, x))]
+        x, y = (of_default(t) if t.weak else t for t in (x, y))
         dtype = y.dtype if loose[0] and (not loose[1] or fits(x.dtype, y.dtype)) else x.dtype
         if not shapes_fit(x.shape, y.shape) or (x.dtype != y.dtype and not any(loose)):
             raise (ShapeError if x.dtype == y.dtype else DTypeError)(

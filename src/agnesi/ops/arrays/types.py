@@ -47,7 +47,7 @@ class IntegerInfo(NamedTuple):
 
 
 def _dtype_of(x: Any) -> np.dtype:
-    return x.dtype if isinstance(x, (Tensor, np.ndarray)) else dtypes.as_dtype(x)
+    return x.dtype if isinstance(x, (Tensor, np.ndarray, np.generic)) else dtypes.as_dtype(x)
 
 
 @public
@@ -173,8 +173,10 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     >>> ag.result_type(ag.int8, ag.ones(2), 1)
     dtype('float32')
     """
-    strong = [x for x in arrays_and_dtypes if type(x) not in SCALARS]
-    scalars = [x for x in arrays_and_dtypes if type(x) in SCALARS]
+    given = [x.dtype.type(0).item() if isinstance(x, Tensor) and x.weak else x
+             for x in arrays_and_dtypes]
+    strong = [x for x in given if type(x) not in SCALARS]
+    scalars = [x for x in given if type(x) in SCALARS]
     if not arrays_and_dtypes:
         raise ValueError("result_type takes at least one array, dtype or number")
     found = _dtype_of(strong[0]) if strong else dtypes.of_scalar(scalars[0])

@@ -24,7 +24,7 @@ from agnesi.ops.base.compare import (
     logical_or,
     not_equal,
 )
-from agnesi.ops.base.convert import SCALARS, as_tensor, cast, floating
+from agnesi.ops.base.convert import as_tensor, cast, common, floating
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.reduce import all as every
@@ -128,7 +128,7 @@ def _edge(given: Any, x: Tensor, axis: int) -> Tensor | None:
     """Return what :func:`diff` puts beside ``x``: a number becomes a row of it."""
     if given is None:
         return None
-    edge = as_tensor(given, x.dtype) if type(given) in SCALARS else as_tensor(given)
+    edge = common(x, given)[1]
     if edge.ndim:
         return edge
     return broadcast_to(edge, tuple(1 if a == axis else n for a, n in enumerate(x.shape)))

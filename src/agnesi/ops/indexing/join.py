@@ -27,7 +27,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import remainder, subtract
-from agnesi.ops.base.convert import SCALARS, as_tensor, cast, common
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast, common, written
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
@@ -112,7 +112,8 @@ def _joined(tensors: Sequence[Any], axis: Any) -> tuple[Tensor, ...]:
     tensors = list(tensors)
     if not tensors:
         raise ValueError("at least one operand is needed")
-    return common(*(x if type(x) in SCALARS else as_tensor(x) for x in tensors))
+    return common(*(x if type(x) in SCALARS or (isinstance(x, Tensor) and x.weak) else as_tensor(x)
+                    for x in tensors))
 
 
 @public
@@ -379,9 +380,11 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
     shape = tuple(before + n + after for (before, after), n in pairs)
     key = tuple((before, before + n, 1) for (before, _), n in pairs)
     if isinstance(value, Tensor) or value != 0:
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor) and value.ndim:
             raise TypeError("constant_values must be a number; use index_put for a tensor")
-        return apply(SlicePut(key), filled(shape, value, x.dtype), x)
+        around = (broadcast_to(written(value, x.dtype), shape) if isinstance(value, Tensor)
+                  else filled(shape, value, x.dtype))
+        return apply(SlicePut(key), around, x)
     return apply(Unslice(key, shape), x)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_settled
@@ -200,6 +202,7 @@ def unwrap(p: TensorLike, discont: float | None = None, axis: int = -1, *,
     tensor([ 0. , -1. ,  1. ,  0.5])
     """
     p = as_tensor(p)
+    period = period.item() if isinstance(period, np.integer) else period
     whole = p.dtype.kind in "iu" and isinstance(period, int)
     p = p if whole else floating(p)
     steps = diff(p, axis=axis)
