@@ -357,6 +357,9 @@ def test_constants_indexed_by_tensors_have_a_place_to_be_set():
                            outputs_info=T.zeros(3))
     assert steps[-1].eval().tolist() == [2, 2, 2]
     assert T.set_subtensor(T.zeros(3)[T.arange(2)], 1.0).eval().tolist() == [1, 1, 0]
+    twice = T.zeros(2)[T.constant([0, 0])]
+    assert T.inc_subtensor(twice, 1.0).eval().tolist() == [2, 0]
+    assert T.inc_subtensor(twice, 1.0, ignore_duplicates=True).eval().tolist() == [1, 0]
 
 
 def test_functions_of_variables_are_vectorized():

@@ -232,16 +232,21 @@ def _check_part(name: str, x: Any, y: Any) -> None:
 
 
 def set_subtensor(x: Variable, y: Any, inplace: bool = False,
-                  tolerate_inplace_aliasing: bool = False) -> Variable:
+                  tolerate_inplace_aliasing: bool = False,
+                  ignore_duplicates: bool = False) -> Variable:
     """The tensor of which ``x`` is a part, with the part replaced."""
     _check_part("set_subtensor", x, y)
     return lifted(symbolic.set_subtensor)(x, y)
 
 
 def inc_subtensor(x: Variable, y: Any, inplace: bool = False,
-                  tolerate_inplace_aliasing: bool = False) -> Variable:
-    """The tensor of which ``x`` is a part, with ``y`` added to the part."""
+                  tolerate_inplace_aliasing: bool = False,
+                  ignore_duplicates: bool = False) -> Variable:
+    """The tensor of which ``x`` is a part, with ``y`` added to the part; at a place that is there
+    several times once only, if duplicates are to be ignored."""
     _check_part("inc_subtensor", x, y)
+    if ignore_duplicates:
+        return lifted(symbolic.set_subtensor)(x, x + y)
     return lifted(symbolic.inc_subtensor)(x, y)
 
 
