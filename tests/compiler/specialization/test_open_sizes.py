@@ -343,3 +343,15 @@ def test_numbers_are_counted_where_their_greatest_is_not_known():
     assert found([2, 0, 2]).tolist() == [1, 0, 2] and found([]).tolist() == [0, 0]
     with pytest.raises(ValueError, match="must not be negative"):
         found([-1])
+
+
+@pytest.mark.parametrize("k", [-2, 0, 3])
+def test_diagonals_that_a_matrix_of_open_sizes_has_not_are_empty(k: int) -> None:
+    x = T.dmatrix("x")
+    diagonal = ag.diagonal(x, k)
+    f = ag.function([x], [diagonal, diagonal.shape[0], T.grad((diagonal**2).sum(), x)])
+    for shape in ((5, 4), (1, 5), (2, 2), (0, 3)):
+        matrix = np.ones(shape)
+        found, size, slope = f(matrix)
+        assert found.shape == (size,) == np.diagonal(matrix, k).shape
+        np.testing.assert_array_equal(slope, 2 * np.eye(*shape, k))

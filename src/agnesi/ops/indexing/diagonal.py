@@ -29,7 +29,8 @@ def _length(rows: Size, columns: Size, k: int) -> Size:
     rows, columns = (rows, columns - k) if k >= 0 else (rows + k, columns)
     if isinstance(rows, int) and isinstance(columns, int):
         return max(min(rows, columns), 0)
-    return rows - combine("max", rows - columns, 0) if rows != columns else rows
+    least = rows - combine("max", rows - columns, 0) if rows != columns else rows
+    return combine("max", least, 0) if k else least
 
 
 @record
