@@ -13,6 +13,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
+from agnesi.autodiff.hooks import HOOKED
 from agnesi.compiler import tapes
 from agnesi.core.support.config import LENT
 
@@ -25,6 +26,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tapes, "_found", {})
     monkeypatch.setattr(tapes, "_spent", {})
     monkeypatch.setattr(LENT, "taped", tapes.taped)
+    monkeypatch.setattr(HOOKED, "any", False)  # other tests have registered some
     yield
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim, saving
+from agnesi.compiler import tapes
 from agnesi.saving.checkpoints import live_state
 
 
@@ -61,6 +62,55 @@ def test_a_training_goes_on_bit_by_bit(compiled, tmp_path):
     assert saving.load_checkpoint(tmp_path / "c", **second.parts) == {"step": 3}
     second.run(4)
     assert second.bits() == first.bits()
+
+
+def test_eager_steps_change_to_compiled_code_as_in_another_process(tmp_path):
+    """How often eager work was wanted is counted anew at a checkpoint."""
+    first, compiled = Training(), []
+    for _ in range(2):
+        saving.save_checkpoint(tmp_path / "c", **first.parts)
+        for _ in range(260):
+            first.step()
+        compiled.append(len(tapes._found))
+    second = Training()
+    second.step()
+    saving.load_checkpoint(tmp_path / "c", **second.parts)
+    for _ in range(260):
+        second.step()
+    assert second.bits() == first.bits()
+    assert min(compiled) > 0
+
+
+@pytest.mark.parametrize("last", [20, 21])
+def test_batches_of_several_sizes_go_on_bit_by_bit(tmp_path, last):
+    """Which sizes change is found out anew at a checkpoint: code for one rounds differently."""
+    def training():
+        ag.manual_seed(0)
+        net = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 3))
+        optimizer = optim.SGD(net.parameters(), lr=0.1)
+
+        @ag.jit
+        def step(x):
+            optimizer.zero_grad()
+            (net(x) ** 2).mean().backward()
+            optimizer.step()
+
+        return net, step
+
+    def run(step, begin, end):
+        for i in range(begin, end):
+            rows = 17 if i % 7 == 6 else 32
+            step(ag.tensor(np.random.default_rng(i).standard_normal((rows, 20), np.float32)))
+
+    first, step = training()
+    run(step, 0, last)
+    saving.save_checkpoint(tmp_path / "c", net=first)
+    run(step, last, 30)
+    second, step = training()
+    saving.load_checkpoint(tmp_path / "c", net=second)
+    run(step, last, 30)
+    for a, b in zip(first.parameters(), second.parameters(), strict=True):
+        assert a.numpy().tobytes() == b.numpy().tobytes()
 
 
 def test_data_comes_back_as_it_was(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -28,6 +29,8 @@ _passes = 0
 
 _spent: dict[Any, int] = {}
 _functions: dict[Any, Callable[..., np.ndarray]] = {}
+#: Those that were compiled before work was counted anew.
+_spare: dict[Any, Callable[..., np.ndarray]] = {}
 
 
 def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
@@ -83,7 +86,9 @@ def _made(op: Op, types: Any) -> Callable[..., np.ndarray]:
     if found is None:
         if len(_functions) >= _MAX_FUNCTIONS:
             _functions.clear()
-        found = _functions[op, types] = _compiled(op)
+        spare = (op, types) in _spare
+        found = _spare.pop((op, types)) if spare else _compiled(op)
+        _functions[op, types] = found
     return found
 
 
@@ -143,6 +148,24 @@ def _regions(function: Callable[..., Any]) -> Callable[..., Any]:
     return Regions(function)
 
 
+def _recount() -> None:
+    """Let compiled code for eager work wait until so much is done as if there were none yet.
+
+    It rounds differently.  Programs that a checkpoint is written in, and those that go on from it
+    in another process, change to it in the same steps then.
+    """
+    global _passes
+    _spare.clear()
+    _spare.update(_functions)
+    _functions.clear()
+    _spent.clear()
+    _passes = 0
+    LENT.recounts += 1
+    LENT.taped = _taped
+    if "agnesi.compiler.jit" in sys.modules:
+        import_module("agnesi.compiler.jit").forget_sizes()
+
+
 def _taped(order: Any, seeds: Any, wrt: Any) -> Any:
     """Compiled backward passes; the first programs that are run need no code for them."""
     global _passes
@@ -162,6 +185,6 @@ def lend() -> None:
     LENT.compiles, LENT.execute = compiles, _execute
     LENT.sort = _sort
     LENT.stable = _stable
-    LENT.regions, LENT.taped = _regions, _taped
+    LENT.regions, LENT.taped, LENT.recount = _regions, _taped, _recount
     register()
     _lend_library()

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from weakref import WeakSet
 
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
@@ -35,6 +36,8 @@ from agnesi.core.tensor import Tensor
 
 #: So often other threads may change what a version depends on before it runs.
 _MAX_OVERTAKEN = 3
+#: All jitted functions that there are.
+_FUNCTIONS: WeakSet[Jit[..., Any]] = WeakSet()
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -61,6 +64,11 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.mode = mode
         self.settings = settings
         self.name = getattr(function, "__name__", type(function).__name__)
+        _FUNCTIONS.add(self)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Have no version yet."""
         self.versions = Versions(self)
         self._used: Version | None = None
         #: Programs for devices, by arguments.
@@ -294,6 +302,19 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         :rtype: Jit
         """
         return Jit(function, keep_grads=False, mode="compile", settings=self.settings)
+
+
+def forget_sizes() -> None:
+    """Let functions that have met several sizes find anew which of them change.
+
+    Versions for all sizes round differently from those for one.  Those of functions that take
+    numbers which change stay: to find these out again takes a compilation for each value.
+    """
+    for function in list(_FUNCTIONS):
+        v = function.versions
+        several = any([family.made for family in list(v._families.values())])
+        if several and not v.hidden and not any(v.dynamic.values()):
+            function._begin()
 
 
 def _compiled_again(function: Any, keep_grads: bool, mode: str,

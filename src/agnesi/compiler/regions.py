@@ -53,6 +53,9 @@ class Regions:
         self.function = function
         #: Regions by types; None where it cannot be one, before it is traced the number of calls.
         self._found: dict[Any, Region | int | None] = {}
+        #: Those made before eager work was counted anew, which has happened so often.
+        self._spare: dict[Any, Region] = {}
+        self._recounts = LENT.recounts
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's results, compiled once it was wanted often enough for that."""
@@ -66,6 +69,8 @@ class Regions:
         key: Any = mode.recording, tree, places, *map(_type, leaves)
         if None in key[3:]:
             return self.function(*args, **keywords)
+        if self._recounts != LENT.recounts:
+            self._recount()
         region = self._found.get(key, 0)
         if isinstance(region, int):
             region = self._counted(key, region, leaves)
@@ -75,6 +80,11 @@ class Regions:
             del self._found[key]
             return self.function(*args, **keywords)
         return region.call(_tensors(leaves, places), mode)
+
+    def _recount(self) -> None:
+        self._recounts = LENT.recounts
+        self._spare = {k: r for k, r in self._found.items() if isinstance(r, Region)}
+        self._found.clear()
 
     def _counted(self, key: Any, calls: int, leaves: Sequence[Any]) -> Region | None:
         """The region for types that were there so often before, if that is often enough."""
@@ -91,6 +101,11 @@ class Regions:
         return None
 
     def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
+        made = self._spare.pop(key, None)
+        if made is not None:
+            made.left = made.price
+            self._found[key] = made
+            return made
         try:
             made = Region(self.function, leaves, *key[:3]) if LENT.compiles() else None
         except Exception:  # whatever it is, the function itself will tell
@@ -170,7 +185,7 @@ class Region:
         self.backward = backward
         if backward is not None:
             price += backward.close(saved, args)
-        self.left = price * _PRICE - self.work
+        self.left = self.price = price * _PRICE - self.work
 
     def pays(self) -> bool:
         """Return whether it was wanted often enough; counts this call."""

@@ -39,6 +39,9 @@ _MAX_KEPT, _MAX_COUNTED = 128, 4096
 _found: dict[Any, Tape | None] = {}
 #: Nanoseconds of eager work so far for each of those that are not compiled, by their hashes.
 _spent: dict[int, int] = {}
+#: Those made before eager work was counted anew, which has happened so often.
+_spare: dict[Any, Tape | None] = {}
+_recounts = 0
 _NEW: Any = object()
 
 
@@ -55,6 +58,8 @@ def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
             and _MIN_OPERATIONS <= len(order) <= _MAX_OPERATIONS):
         return None
     key = _key(order, seeds, wrt)
+    if _recounts != LENT.recounts:
+        _recount()
     try:
         tape = _found.get(key, _NEW)
     except TypeError:  # there are operations that have no hash
@@ -62,6 +67,15 @@ def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
     if tape is _NEW:
         tape = _counted(key, order, seeds, wrt)
     return None if tape is None else tape(order, seeds)
+
+
+def _recount() -> None:
+    global _recounts
+    _recounts = LENT.recounts
+    _spare.clear()
+    _spare.update(_found)
+    _found.clear()
+    _spent.clear()
 
 
 def _key(order: Sequence[Node], seeds: Mapping[Node, Any], wrt: Any) -> tuple[Any, ...]:
@@ -106,8 +120,10 @@ def _counted(key: Any, order: Sequence[Node], seeds: Mapping[Node, Any], wrt: An
     _spent.pop(name, None)
     if len(_found) >= _MAX_KEPT:
         _found.clear()
+    tape = _spare.pop(key, None)
     try:
-        tape = Tape(order, seeds, wrt) if all(map(_is_suited, order)) else None
+        if tape is None and all(map(_is_suited, order)):
+            tape = Tape(order, seeds, wrt)
     except Exception:  # whatever it is, the rules themselves will tell
         tape = None
     if tape is not None or all(map(_is_known, order)):

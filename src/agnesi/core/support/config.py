@@ -41,6 +41,10 @@ class Lent:
     #: The cotangents of a backward pass over eager records from compiled code, or None:
     #: ``taped(order, seeds, wrt)``.
     taped: Callable[..., dict[Any, Any] | None] = staticmethod(lambda order, seeds, wrt: None)
+    #: Begin to count anew how often eager work is wanted, as a process does that has just started.
+    recount: Callable[[], None] = staticmethod(lambda: None)
+    #: How often that was done.
+    recounts = 0
     #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``,
     #: and of values the first and the last place that are wanted.
     sort: Callable[..., np.ndarray | None] = staticmethod(lambda *args: None)
