@@ -42,7 +42,7 @@ OWNERS: dict[str, Any] = {
         "Central", "Mesh", "Pipeline", "ShardedBatches", "Workers", "Zero")},
     "KVStore": ag.distributed.KVStore(), "Group": ag.distributed.init(),
     **{f"module 'agnesi.compat.{name}'": importlib.import_module(f"agnesi.compat.{name}")
-       for name in ("chainer.functions", "chainer.links", "torch7", "torch7.nn",
+       for name in ("chainer", "chainer.functions", "chainer.links", "torch7", "torch7.nn",
                     "autograd.numpy")},
     "chainer.Link": chainer.links.Linear(3, 2), "torch7.Tensor": torch7.Tensor(3),
     "torch7.Module": torch7nn.Linear(3, 2),

@@ -227,7 +227,7 @@ def logcumsumexp(x: TensorLike, axis: int, *, out: Tensor | None = None) -> Tens
        right="bool | Whether it is the first one that is greater.")
 def bucketize(x: TensorLike, boundaries: TensorLike, *, out_int32: bool = False,
               right: bool = False, out: Tensor | None = None) -> Tensor:
-    """The places of elements between boundaries: the first one that is not smaller."""
+    """For each element, the index of the first boundary that is not smaller than it."""
     found = searchsorted(boundaries, x, side="right" if right else "left")
     return cast(found, dtypes.int32) if out_int32 else found
 

@@ -85,7 +85,7 @@ def split_with_sizes(x: TensorLike, split_sizes: Sequence[int], axis: int = 0) -
        "\n(3, 2)", "ShapeError | If the shapes do not broadcast.",
        tensors="array_like | Any number.")
 def broadcast_tensors(*tensors: TensorLike) -> list[Tensor]:
-    """Several tensors, broadcast to one shape."""
+    """Broadcast several tensors to one shape."""
     xs = [as_tensor(x) for x in tensors]
     shape = shapes.broadcast(*[x.shape for x in xs])
     return [F.broadcast_to(x, shape) for x in xs]

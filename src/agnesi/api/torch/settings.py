@@ -72,7 +72,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 @strict
 def get_float32_matmul_precision() -> str:
-    """How exact products of float32 are.
+    """The precision of products of float32 tensors.
 
     :returns: "highest".
     :see: set_float32_matmul_precision

@@ -169,7 +169,7 @@ def istft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: 
           window: TensorLike | None = None, center: bool = True, normalized: bool = False,
           onesided: bool | None = None, length: int | None = None, return_complex: bool = False, *,
           out: Tensor | None = None) -> Tensor:
-    """The signal of whose frames these are the Fourier transforms."""
+    """The inverse short-time Fourier transform: the signal from the transforms of its frames."""
     frames = moveaxis(as_tensor(x), -1, -2)
     weights, hop = _window(window, win_length, n_fft, frames), _hop(hop_length, n_fft)
     norm = "ortho" if normalized else "backward"

@@ -20,7 +20,7 @@ from agnesi.core.tensor import Tensor
 
 
 class Copy(Op):
-    """The same value in memory of its own."""
+    """A copy of the tensor, in memory of its own."""
 
     name = "copy"
     traits = frozenset(("movement",))

@@ -36,7 +36,7 @@ __all__ = [
 @public
 def choose(indices: TensorLike, choices: Sequence[Any], *, mode: str = "raise",
            out: Tensor | None = None) -> Tensor:
-    """At each place, the element of the array that ``indices`` names there.
+    """Select each element from one of several arrays, whose number ``indices`` gives there.
 
     :param indices: Numbers of arrays, from 0.
     :type indices: array_like of int
@@ -74,7 +74,7 @@ def _of_choices(index: Tensor, count: int) -> Tensor:
 @public
 def compress(condition: TensorLike, x: TensorLike, axis: int | None = None, *,
              out: Tensor | None = None) -> Tensor:
-    """The places of an axis where a vector is true; of the flat elements by default.
+    """Select the slices of an axis where a vector is true; of the flat elements by default.
 
     :param condition: A vector; it may be shorter than the axis.
     :type condition: array_like of bool

@@ -48,7 +48,7 @@ def _two(x: Any, least: int) -> Tensor:
 
 @public
 def flipud(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
-    """The first axis in reverse.
+    """Reverse the first axis.
 
     :param x: At least one axis.
     :returns: A view.
@@ -64,7 +64,7 @@ def flipud(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def fliplr(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
-    """The second axis in reverse.
+    """Reverse the second axis.
 
     :param x: At least two axes.
     :returns: A view.
@@ -133,7 +133,7 @@ def rollaxis(x: TensorLike, axis: int, start: int = 0, *, out: Tensor | None = N
 # -- cut ----------------------------------------------------------------------------------------
 @public
 def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
-    """Parts of an axis, of nearly equal size where it does not divide.
+    """Split an axis into parts, of nearly equal size where it does not divide.
 
     :param x: At least one axis.
     :param sections: A number of parts, the first ones longer by one where needed; or the positions
@@ -158,7 +158,7 @@ def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
 
 @public
 def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
-    """Parts of the second axis; of the only axis of vectors.
+    """Split along the second axis; vectors along their only one.
 
     :param x: At least one axis.
     :param sections: A number of equal parts, or the positions before which to cut.
@@ -191,7 +191,7 @@ def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 
 @public
 def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
-    """Parts of the third axis.
+    """Split along the third axis.
 
     :like: hsplit
     :param x: At least three axes.
@@ -265,7 +265,7 @@ def _leaves(arrays: Any) -> list[Any]:
 @public
 def append(x: TensorLike, values: TensorLike, axis: int | None = None, *, out: Tensor | None = None
            ) -> Tensor:
-    """``values`` behind ``x`` along an axis; of the flat elements by default.
+    """Append ``values`` to ``x`` along an axis; both are flattened by default.
 
     :param x: Of any shape.
     :param values: Of the shape of ``x`` but for the axis; dtypes are promoted.
@@ -298,7 +298,7 @@ def _fixed(index: Any, n: int) -> Any:
 @public
 def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tensor | None = None
            ) -> Tensor:
-    """Without some places of an axis; of the flat elements by default.
+    """Delete some slices of an axis; of the flat elements by default.
 
     :param x: Of any shape.
     :param obj: Which places go; in a graph, a tensor of them decides the size of the result.
@@ -332,7 +332,7 @@ def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
 @public
 def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None = None, *,
            out: Tensor | None = None) -> Tensor:
-    """With values before some places of an axis; of the flat elements by default.
+    """Insert values before some positions of an axis; of the flat elements by default.
 
     :param x: Of any shape.
     :param obj: Before which places of ``x``.

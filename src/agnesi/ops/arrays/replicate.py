@@ -66,7 +66,7 @@ def broadcast_to(x: TensorLike, /, shape: ShapeLike, *, out: Tensor | None = Non
 
 @public
 def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
-    """All operands in their common shape.
+    """Broadcast all operands to their common shape.
 
     :param *arrays: Of any shapes that broadcast.
     :type *arrays: array_like
@@ -103,7 +103,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
 
 @public
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinates of the points of a grid, from those on its axes.
+    """The coordinates of all points of a grid, from vectors of coordinates along its axes.
 
     :param *arrays: Vectors (or numbers), one for each axis.
     :type *arrays: array_like
@@ -164,7 +164,7 @@ def expand(x: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
 
 @public
 def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
-    """The same value in memory of its own.
+    """A copy of the tensor, in memory of its own.
 
     :param x: Of any shape and dtype.
     :returns: It shares no memory with ``x``; gradients flow to ``x``.

@@ -295,7 +295,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None
 def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
          device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
          ) -> Tensor:
-    """A shape filled with one number, or with the value of a scalar tensor.
+    """A tensor of a given shape filled with one number, or with a scalar tensor's value.
 
     :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
     :type shape: int or tuple of int
@@ -328,7 +328,7 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
 @public
 def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
           requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
-    """Memory of a shape, with whatever is in it; zeros in a graph.
+    """An uninitialised tensor of a given shape; zeros in a graph.
 
     :like: zeros
     :see: empty_like, zeros, ones
@@ -380,7 +380,7 @@ def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
 def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None, *,
               device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
               ) -> Tensor:
-    """One number in the shape and dtype of ``x``.
+    """A tensor of the shape and dtype of ``x``, filled with one number.
 
     :like: zeros_like
     :param fill_value: A number, or a tensor that is broadcast to the shape.
@@ -399,7 +399,7 @@ def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None,
 @public
 def empty_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
                requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
-    """Memory of the shape and dtype of ``x``, with whatever is in it.
+    """An uninitialised tensor of the shape and dtype of ``x``.
 
     :like: zeros_like
     :see: empty, zeros_like, ones_like

@@ -194,7 +194,7 @@ def reshaped(x: Tensor, shape: Any) -> Tensor:
 
 @public
 def flatten(x: TensorLike, start: int = 0, end: int = -1, *, out: Tensor | None = None) -> Tensor:
-    """Axes ``start`` to ``end`` as one.
+    """Flatten the axes from ``start`` to ``end`` into one.
 
     :param x: Of any shape; a number becomes a vector of one element.
     :param start, end: First and last of the axes that become one.
@@ -278,7 +278,7 @@ def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
 
 @public
 def expand_dims(x: TensorLike, /, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
-    """With new axes of size 1 at the places ``axis`` of the result.
+    """Insert axes of size 1, at the positions ``axis`` of the result.
 
     :param x: Of any shape.
     :param axis: Places of the new axes in the result.
@@ -335,7 +335,7 @@ transpose = permute_dims
 
 @public
 def matrix_transpose(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """With the last two axes swapped.
+    """Swap the last two axes: transpose each matrix of a stack.
 
     :param x: Of shape (..., m, n).
     :returns: Of shape (..., n, m); a view.
@@ -461,7 +461,7 @@ def _each(arrays: tuple[Any, ...], ndim: int) -> Any:
 
 @public
 def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
-    """With one dimension at least.
+    """The tensor with at least one axis; new axes have size 1.
 
     :param *arrays: One or several, of any shapes.
     :type *arrays: array_like
@@ -478,7 +478,7 @@ def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
 
 @public
 def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
-    """With two dimensions at least; new ones come first.
+    """The tensor with at least two axes; new axes of size 1 come first.
 
     :like: atleast_1d
     :see: atleast_1d, atleast_3d, expand_dims

@@ -230,7 +230,7 @@ class Unslice(LinearOp):
 
 @public
 def flip(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """With the order along axes (all, without ``axis``) reversed.
+    """Reverse the order of the elements along axes (all by default).
 
     :param x: Of any shape.
     :param axis: Which axes; all by default. Also written ``dim``.

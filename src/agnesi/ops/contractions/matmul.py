@@ -263,7 +263,7 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | N
 
 @public
 def outer(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Products of all elements of one flattened tensor with all of another.
+    """The outer product of two flattened tensors.
 
     :param x1, x2: Of any shapes, with m and n elements.
     :returns: Of shape (m, n).

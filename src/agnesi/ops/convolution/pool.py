@@ -81,7 +81,7 @@ def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, dilation
 def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
              padding: PerAxis | str = 0, dilation: PerAxis = 1, cover_all: bool = False,
              return_indices: bool = False, *, out: Tensor | None = None) -> Any:
-    """The greatest element of each window.
+    """Max pooling: the greatest element of each window.
 
     :param x: (batch, channels, ...).
     :param kernel: Size of the windows.
@@ -117,7 +117,7 @@ def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
 def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
              padding: PerAxis | str = 0, cover_all: bool = False, count_include_pad: bool = True,
              divisor_override: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The mean of each window.
+    """Average pooling: the mean of each window.
 
     :param x: (batch, channels, ...).
     :param kernel: Size of the windows.
@@ -318,7 +318,7 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
 
 @public
 def adaptive_avg_pool(x: TensorLike, size: ShapeLike, *, out: Tensor | None = None) -> Tensor:
-    """The mean of each of ``size`` windows of nearly equal size.
+    """Average pooling to ``size`` windows of nearly equal size.
 
     :like: adaptive_max_pool
     :returns: (batch, channels, *size), of the dtype of ``x``.

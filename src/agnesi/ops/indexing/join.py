@@ -119,7 +119,7 @@ def _joined(tensors: Sequence[Any], axis: Any) -> tuple[Tensor, ...]:
 @public
 def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
            out: Tensor | None = None) -> Tensor:
-    """Tensors one behind the other along an axis; flat ones without (``axis=None``).
+    """Concatenate tensors along an axis; with ``axis=None`` they are flattened first.
 
     :param arrays: Of equal shapes but for the axis; dtypes are promoted.
     :param axis: The axis along which they are joined; None flattens them first.
@@ -172,7 +172,7 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
 
 @public
 def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
-    """Tensors side by side: along axis 1, or axis 0 of vectors.
+    """Stack tensors side by side: concatenate along axis 1, vectors along axis 0.
 
     :param tensors: Of equal shapes but for the axis along which they are joined; dtypes are
         promoted.
@@ -204,7 +204,7 @@ def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 
 @public
 def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
-    """Tensors one behind the other: along axis 2.
+    """Stack tensors in depth: concatenate them along axis 2.
 
     :like: hstack
     :see: hstack, vstack, concat, dsplit
@@ -247,7 +247,7 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
 
 @public
 def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
-    """At most so many parts of an axis, the last one possibly smaller (PyTorch's).
+    """Split an axis into at most so many parts; the last may be smaller (PyTorch's).
 
     :param x: To be cut; at least one axis.
     :param chunks: How many parts at most; each has ``ceil(n / chunks)`` positions but the last.

@@ -141,7 +141,7 @@ def _edge(f: list[Tensor], d1: Any, d2: Any) -> Tensor:
 @public
 def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, right: Any = None,
            period: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Values between samples, linearly.
+    """Interpolate linearly between samples.
 
     :param x: Where values are wanted.
     :param xp, fp: Where samples are, in rising order, and their values.

@@ -335,7 +335,7 @@ def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_val
 @public
 def intersect1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
                 out: Tensor | None = None) -> Tensor:
-    """The different elements that are in both, in order.
+    """The sorted unique elements that are in both.
 
     :like: union1d
     :see: union1d, setdiff1d, setxor1d, isin, unique

@@ -199,7 +199,7 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True, *,
 @public
 def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int = 0, *,
              length: int | None = None, out: Tensor | None = None) -> Tensor:
-    """How often each of 0, 1, 2, ... occurs, or the sum of weights there.
+    """Count how often each of 0, 1, 2, ... occurs, or sum the weights of each.
 
     :param x: A vector.
     :type x: array_like of int

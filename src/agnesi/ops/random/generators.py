@@ -280,7 +280,7 @@ at_fork(in_child=_begin_again)
 
 @strict
 def manual_seed(seed: int | None = None) -> Generator:
-    """Begin the stream of a seed in the default generator.
+    """Seed the default generator.
 
     :param seed: Equal seeds give equal streams; without one the system's entropy is used.
     :returns: The default generator.

@@ -30,7 +30,7 @@ def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) ->
 
 @public
 def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
-    """A triangle with zeros at both ends.
+    """Bartlett's window: a triangle with zeros at both ends.
 
     :param n: How many weights; none where it is not positive.
     :returns: A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
@@ -44,7 +44,7 @@ def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
-    """A sum of three cosines, nearly zero at both ends.
+    """Blackman's window: a sum of three cosines, nearly zero at both ends.
 
     :param n: How many weights; none where it is not positive.
     :returns: A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
@@ -58,7 +58,7 @@ def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
-    """A cosine on a step of 0.08.
+    """Hamming's window: a raised cosine that falls to 0.08 at both ends.
 
     :param n: How many weights; none where it is not positive.
     :returns: A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
@@ -72,7 +72,7 @@ def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
-    """A cosine with zeros at both ends (von Hann's).
+    """Hann's window: a raised cosine with zeros at both ends.
 
     :param n: How many weights; none where it is not positive.
     :returns: A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.

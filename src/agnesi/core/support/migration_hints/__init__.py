@@ -47,6 +47,7 @@ _TEXTS = {
     "module 'agnesi.cuda'": "modules.CUDA", "module 'agnesi.amp'": "modules.AMP",
     "module 'agnesi.cuda.amp'": "modules.AMP",
     "module 'agnesi.distributions.constraints'": "modules.CONSTRAINTS",
+    "module 'agnesi.compat.chainer'": "compat.CHAINER",
     "module 'agnesi.compat.chainer.functions'": "compat.CHAINER_FUNCTIONS",
     "module 'agnesi.compat.chainer.links'": "compat.CHAINER_LINKS",
     "module 'agnesi.compat.torch7'": "compat.TORCH7",

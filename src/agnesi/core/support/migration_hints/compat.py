@@ -3,6 +3,18 @@
 A line is ``names : what to use``, as in :mod:`agnesi.core.support.migration_hints.torch`.
 """
 
+CHAINER = """
+datasets dataset : `ag.data.TensorDataset`, `ag.data.datasets`
+iterators : `ag.data.DataLoader`
+training : a loop over batches, or `ag.training.Trainer` of an `nn.Module`
+initializers : an array, or a function of one, as `initialW`
+using_config no_backprop_mode : `chainer.Variable(x, volatile='on')`
+report reporter Reporter : nothing: functions return their values
+Sequential : `chainer.ChainList(*links)`
+Parameter : `chainer.Link(W=(2, 3))`
+as_variable : `chainer.Variable(x)`
+"""
+
 CHAINER_FUNCTIONS = """
 conv2d Conv2D conv_2d : `F.convolution_2d`
 conv_transpose2d conv2d_transpose : `F.deconvolution_2d`

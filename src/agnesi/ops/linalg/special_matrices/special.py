@@ -32,7 +32,7 @@ def vector(x: Any) -> Tensor:
 
 @public
 def block_diag(*arrays: Any, out: Tensor | None = None) -> Tensor:
-    """Matrices along the diagonal of one matrix, and zeros elsewhere.
+    """A block-diagonal matrix of the given matrices.
 
     :param *arrays: Matrices; a vector is one row, a number one element.
     :type *arrays: array_like
