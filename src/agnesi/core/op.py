@@ -136,6 +136,8 @@ class Op:
         new = {}
         for name in getattr(self, "_fields", ()):
             old = getattr(self, name)
+            if type(old) in _PLAIN:
+                continue
             found = old.resolve(known) if name in self.bodies else _resolved(old, known)
             if found is not old:
                 new[name] = found
@@ -211,11 +213,15 @@ class Op:
         return self.label()
 
 
+#: Types of parameters in which there are no sizes to be known.
+_PLAIN = frozenset((int, float, bool, str, type(None)))
+
+
 def _resolved(value: Any, known: Callable[[Any], Any]) -> Any:
     """A parameter with ``known(size)`` in the place of sizes, in tuples too."""
-    if isinstance(value, Dim):
-        return known(value)
     if type(value) is not tuple:
+        return known(value) if isinstance(value, Dim) else value
+    if _PLAIN.issuperset(map(type, value)):
         return value
     found = tuple([_resolved(v, known) for v in value])
     return value if all(map(operator.is_, found, value)) else found
