@@ -75,7 +75,13 @@ def _grew(new: Tensor, old: Tensor) -> bool:
     n, m = new.shape[0], old.shape[0]
     if type(n) is type(m) is int:
         return n > m
-    return not fits((n,), (m,)) or bool(_parts_behind(current(new), current(old)))
+    return (not fits((n,), (m,)) or _adds(n, m)
+            or bool(_parts_behind(current(new), current(old))))
+
+
+def _adds(n: Any, m: Any) -> bool:
+    """Whether a size is another one and more."""
+    return isinstance(n, Dim) and n.op == "+" and (m in n.args or any(_adds(a, m) for a in n.args))
 
 
 def _parts_behind(node: Node, carry: Node) -> list[Node]:
