@@ -1,13 +1,17 @@
 """No gradient is cut without a word where NumPy or SciPy gets a value that is followed."""
 
+import cmath
 import contextlib
 import io
+import math
 import pickle
 import types
+from math import hypot
 
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.signal
 import scipy.special
 import scipy.stats
 
@@ -34,6 +38,11 @@ LOSING = {
     "np.from_dlpack": np.from_dlpack,
     "logsumexp": scipy.special.logsumexp,
     "logpdf": scipy.stats.norm.logpdf,
+    "math.exp": lambda x: math.exp(x[0]),
+    "hypot": lambda x: hypot(x[0], 1.0),
+    "cmath.exp": lambda x: cmath.exp(x[0]),
+    "math.fsum": lambda x: math.fsum([x[0], x[1]]),
+    "float() in SciPy": lambda x: scipy.signal.iirnotch(x[0] / 4, 2.0),
     "expm": lambda x: scipy.linalg.expm(x * np.eye(2, dtype=np.float32)),
 }
 
@@ -57,12 +66,22 @@ def test_what_would_lose_a_gradient_is_refused(how):
         assert "detach()" in str(error)
 
 
+@pytest.mark.parametrize("function", [math.exp, math.atan, cmath.exp])
+def test_functions_of_math_are_refused_in_compiled_gradients(function):
+    for f in (lambda x: x * math.exp(x), lambda x: x * math.atan(x), lambda x: x * function(x)):
+        with pytest.raises(GradientError, match="would lose the gradient"):
+            ag.jit(ag.grad(f))(ag.tensor(1.0))
+
+
 def test_ways_out_that_are_asked_for_by_name():
     def f(x):
         y = x * x
         assert y[0].item() == float(y[0]) == 4.0
         assert y.tolist() == y.numpy().tolist() == np.asarray(y.detach()).tolist() == [4.0, 9.0]
         assert int(y[0]) == 4
+        assert not math.isnan(y[0])
+        assert math.floor(y[0]) == math.sqrt(float(y[0])) * 2 == 4
+        assert [*map(float, y)] == [4.0, 9.0]
         assert f"{y[0]:.1f}" == "4.0"
         with ag.no_grad():
             assert np.asarray(y).tolist() == [4.0, 9.0]

@@ -174,12 +174,17 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 def exported(x: Tensor, use: str) -> np.ndarray:
     """The array behind a tensor where nobody asked for one by name, so no gradient may be lost."""
     if is_known(x) and is_followed(x):
-        raise GradientError(at(
-            f"{use} would lose the gradient of {typed(x)}: use functions of agnesi, as "
-            "ag.asarray(...) for np.array(...), or x.detach() (or x.numpy()) if no gradient is "
-            "to flow through it"
-        ))
+        raise _lost(x, use)
     return value(x, use)
+
+
+def _lost(x: Tensor, use: str) -> GradientError:
+    """The error where a gradient would end without a word."""
+    return GradientError(at(
+        f"{use} would lose the gradient of {typed(x)}: use functions of agnesi, as "
+        "ag.asarray(...) for np.array(...) and ag.exp(x) for math.exp(x), or x.detach() (or "
+        "x.numpy(), x.item()) if no gradient is to flow through it"
+    ))
 
 
 def _caller_does(instruction: str) -> bool:
@@ -208,6 +213,36 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     return data.copy() if copy else data
 
 
+#: Functions of ``math`` whose slope is 0, or that ask something.
+_FLAT = frozenset(("ceil", "floor", "isclose", "isfinite", "isinf", "isnan", "trunc"))
+
+
+def _implicit(frame: Any) -> str:
+    """What in a frame asks for a number without saying so; empty where the user does it himself."""
+    from agnesi.compiler.tracing.containers.uses import callee_at
+
+    library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    if library in ("numpy", "scipy"):
+        return f"{library}'s {frame.f_code.co_name}"
+    if frame.f_code.co_code[frame.f_lasti] == opmap["STORE_SUBSCR"]:
+        return "an assignment to an element of a NumPy array"
+    names = callee_at(frame.f_code, frame.f_lasti)
+    found: Any = names[0] if names else None
+    if isinstance(found, str):
+        found = frame.f_locals.get(found, frame.f_globals.get(found))
+    for name in names[1:]:
+        found = getattr(found, name, None)
+    name = getattr(found, "__name__", "")
+    module = getattr(found, "__module__", None)
+    return f"{module}.{name}" if module in ("math", "cmath") and name not in _FLAT else ""
+
+
+def _check_number(x: Tensor) -> None:
+    """Refuse to lose the gradient of a number for which nobody asked by name."""
+    if is_followed(x) and (use := _implicit(sys._getframe(2))):
+        raise _lost(x, use)
+
+
 def _check_box(x: Tensor, use: str) -> None:
     """Refuse a number of what is differentiated where no value changes in place: boxes of the
     library autograd are none."""
@@ -226,13 +261,13 @@ def __int__(self: Tensor, /) -> int:  # noqa: N807
 
 
 def __float__(self: Tensor, /) -> float:  # noqa: N807
-    if is_followed(self) and _caller_does("STORE_SUBSCR"):
-        exported(self, "an assignment to an element of a NumPy array")
+    _check_number(self)
     _check_box(self, "float()")
     return float(_one(self, "float()"))
 
 
 def __complex__(self: Tensor, /) -> complex:  # noqa: N807
+    _check_number(self)
     _check_box(self, "complex()")
     return complex(_one(self, "complex()"))
 

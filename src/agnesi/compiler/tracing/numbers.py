@@ -458,8 +458,10 @@ def _within(function: Callable[..., Any], computed: Callable[[Any], Any],
             holds: Callable[[Any], Any]) -> Callable[..., Any]:
     """A function of a number where that is in its domain; Python raises its error elsewhere."""
     def call(x: Any, /, *others: Any) -> Any:
-        if not isinstance(x, Number) or others:
+        if others:
             return function(x, *others)
+        if not isinstance(x, Number):
+            return function(x)  # by a name, which tells a lost gradient
         if not holds(x):
             raise LookedAtError(x)
         y = number_of(x, dtypes.float64)
