@@ -1,6 +1,7 @@
 """Settings: their checks, blocks, and the environment."""
 
 import asyncio
+import contextvars
 import copy
 import pickle
 import threading
@@ -155,6 +156,26 @@ def test_blocks_go_for_their_task():
     assert asyncio.run(all_of_them()) == [
         {("float64", False)}, {("float16", True)}, {("float32", False)}]
     assert ag.is_grad_enabled()
+
+
+def test_tasks_go_on_with_the_settings_of_the_block_in_which_they_began():
+    async def work():
+        await asyncio.sleep(0)
+        made = ag.zeros(1), ag.jit(lambda: ag.zeros(1))()
+        return config.default_float, *(str(t.dtype) for t in made)
+
+    async def begun():
+        with ag.config(default_float="float64"):
+            task = asyncio.create_task(work())
+        assert ag.zeros(1).dtype == "float32"
+        return await task
+
+    assert asyncio.run(begun()) == ("float64",) * 3
+    with ag.config(threads=1, default_float="float64"):
+        context = contextvars.copy_context()
+    assert context.run(lambda: ag.zeros(1).dtype) == "float64"
+    del context
+    assert config._float_dtype == "float32"  # what compiled calls compare
 
 
 def test_threads_begin_with_gradients():

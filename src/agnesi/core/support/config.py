@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import reprlib
+import sys
+import weakref
 from collections.abc import Callable
 from contextlib import ContextDecorator, nullcontext
 from contextvars import ContextVar
@@ -155,6 +157,8 @@ class Config:
                 values[name] = checked(name, parse(os.environ[variable]))
         self.__dict__["_values"] = values
         self.__dict__["_blocks"] = {}
+        #: Settings of blocks that are over, which contexts may have that were copied in them.
+        self.__dict__["_copied"] = {}
         self._tell()
 
     @property
@@ -195,7 +199,8 @@ class Config:
 
     def _tell(self, *changed: str) -> None:
         """Say what goes for everybody, if it is the same in all threads and tasks."""
-        blocks = list(self._blocks.values())
+        copied = [found for ref in list(self._copied.values()) if (found := ref()) is not None]
+        blocks = [*self._blocks.values(), *copied]
         values = self._values
         floats = {values["default_float"], *(b.get("default_float") for b in blocks)} - {None}
         compiling = {bool(values["compile"]), *(bool(b["compile"]) for b in blocks
@@ -205,8 +210,16 @@ class Config:
         set_slot(self, "_compiles", compiling.pop() if len(compiling) == 1 else None)
         if "threads" not in changed:
             return
-        threads = [b["threads"] for b in blocks if "threads" in b]
+        threads = [b["threads"] for b in list(self._blocks.values()) if "threads" in b]
         LENT.threads((threads or [values["threads"]])[-1])
+
+    def _leave(self, values: _Values) -> None:
+        """A block is over; tasks that began in it go on with its settings."""
+        def gone(_: Any, key: int = id(values)) -> None:
+            self._copied.pop(key, None)
+            self._tell()
+
+        self._copied[id(values)] = weakref.ref(values, gone)
 
     def __call__(self, *words: Any, **settings: Any) -> Settings:
         """Change settings for the length of a ``with`` block, in this thread or task."""
@@ -225,25 +238,35 @@ class Config:
         return "config"  # copies and pickles are the one object
 
 
+class _Values(dict[str, Any]):
+    """Settings of a block, with those of the blocks around it."""
+
+    __slots__ = ("__weakref__",)
+
+
 #: What blocks of this thread or task have set, the inner ones over the outer ones.
-_HERE: ContextVar[dict[str, Any] | None] = ContextVar("agnesi settings", default=None)
+_HERE: ContextVar[_Values | None] = ContextVar("agnesi settings", default=None)
+
+
+#: References to what an attribute alone holds, with the one that counting takes.
+_OWN_REFERENCES = 2
 
 
 class Settings(Block, ContextDecorator):
     """A ``with`` block, or a function, with other settings in this thread or task."""
 
-    _mine: dict[str, Any] | None = None
+    _mine: _Values | None = None
 
     def __init__(self, **settings: Any) -> None:
         self._settings = {name: checked(name, value) for name, value in settings.items()}
-        self._before: dict[str, Any] | None = None
+        self._before: _Values | None = None
 
     def _recreate_cm(self) -> Settings:
         return Settings(**self._settings)
 
     def begin(self) -> Config:
         self._before = _HERE.get()
-        self._mine = {**(self._before or {}), **self._settings}
+        self._mine = _Values({**(self._before or {}), **self._settings})
         config._blocks[id(self)] = self._mine
         _HERE.set(self._mine)
         config._tell(*self._settings)
@@ -254,6 +277,8 @@ class Settings(Block, ContextDecorator):
             if _HERE.get() is self._mine:
                 _HERE.set(self._before)
             config._blocks.pop(id(self), None)
+            if sys.getrefcount(self._mine) > _OWN_REFERENCES:
+                config._leave(self._mine)
             config._tell(*self._settings)
             self._mine = None
 
