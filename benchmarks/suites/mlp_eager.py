@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.harness import Case, Context, Result
-from benchmarks.suites import _mlp
+from benchmarks.suites import _mlp, steps_eager
 
 TITLE = "MLP training step, eager"
 THREADS = (1, 2)
@@ -19,7 +19,7 @@ def _case(problem: _mlp.Problem) -> Case:
         problem.name,
         lambda: _mlp.with_numpy(problem).answer(),
         {
-            "agnesi": lambda: _mlp.with_agnesi(problem, jit=False),
+            "agnesi": lambda: steps_eager.warmed(_mlp.with_agnesi(problem, jit=False)),
             "numpy": lambda: _mlp.with_numpy(problem),
             "torch": lambda: _mlp.with_torch(problem, _mlp.torch_step),
             "torch short": lambda: _mlp.with_torch(problem, _mlp.torch_short_step),

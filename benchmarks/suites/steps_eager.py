@@ -26,7 +26,7 @@ def task_of(model: small.Small) -> Task:
     return Task(model.name, model.build, (inputs, labels), model.part, images=inputs.ndim == 4)
 
 
-def _warm(contender: Contender) -> Contender:
+def warmed(contender: Contender) -> Contender:
     """Behind the steps that are compared, so many that what is called often has been compiled."""
     answer = contender.answer
     assert answer is not None
@@ -39,5 +39,5 @@ def _warm(contender: Contender) -> Contender:
 def _case(model: small.Small) -> Case:
     task = task_of(model)
     contenders = _training.contenders(task, compiled=False)
-    contenders["agnesi"] = lambda: _warm(_training.with_agnesi(task, jit=False))
+    contenders["agnesi"] = lambda: warmed(_training.with_agnesi(task, jit=False))
     return Case(model.name, _training.expected(task), contenders, rtol=1e-3, goal=1.0)

@@ -56,3 +56,14 @@ def test_gradients_of_compiled_ones(compiled, f):
         with ag.config(compile=False):
             np.testing.assert_allclose(found, slope(x).numpy(), rtol=1e-5, atol=1e-6)
     assert compiled
+
+
+@pytest.mark.parametrize("slope", [0.0, -0.0])
+def test_activations_are_one_operation_for_each_of_their_numbers(slope, compiled):
+    x = ag.tensor([-1.0, 2.0], requires_grad=True)
+    for other in (slope, -slope, slope):
+        y = ag.nn.functional.leaky_relu(x, other)
+        assert y.node.op.name == "region"
+        np.testing.assert_array_equal(np.signbit(y.numpy()), [not np.signbit(other), False])
+    ag.nn.functional.leaky_relu(x, ag.tensor(0.5)).sum().backward()
+    assert x.grad.tolist() == [0.5, 1.0]

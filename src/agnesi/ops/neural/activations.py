@@ -11,6 +11,7 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.select import clip, minimum, where
 from agnesi.ops.elementwise.explog import expm1, sigmoid
 from agnesi.ops.elementwise.hyperbolic import tanh
+from agnesi.ops.numerics.composites import composite
 from agnesi.ops.special.special import erf
 
 _ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
@@ -31,13 +32,17 @@ def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = No
     >>> ag.nn.functional.gelu(ag.tensor([0.0, 10.0]))
     tensor([ 0., 10.])
     """
-    x = as_tensor(x)
-    if approximate == "tanh":
-        chance = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI) + 1
-    elif approximate == "none":
-        chance = erf(x * math.sqrt(0.5)) + 1  # of doubles the code computes erfc
-    else:
+    if approximate not in ("none", "tanh"):
         raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
+    return _gelu(as_tensor(x), how=(approximate,))
+
+
+@composite
+def _gelu(x: Tensor, *, how: tuple[str]) -> Tensor:
+    if how == ("tanh",):
+        chance = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI) + 1
+    else:
+        chance = erf(x * math.sqrt(0.5)) + 1  # of doubles the code computes erfc
     result: Tensor = x * (chance * 0.5)
     return result
 
@@ -53,7 +58,11 @@ def silu(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.nn.functional.silu(ag.tensor([0.0, 20.0]))
     tensor([ 0., 20.])
     """
-    x = as_tensor(x)
+    return _silu(as_tensor(x), how=())
+
+
+@composite
+def _silu(x: Tensor, *, how: tuple[()]) -> Tensor:
     result: Tensor = x * sigmoid(x)
     return result
 
@@ -85,8 +94,12 @@ def leaky_relu(x: TensorLike, /, negative_slope: float = 0.01, *, out: Tensor | 
     >>> ag.nn.functional.leaky_relu(ag.tensor([-2.0, 2.0]), 0.5)
     tensor([-1.,  2.])
     """
-    x = as_tensor(x)
-    return where(x > 0, x, x * negative_slope)
+    return _leaky_relu(as_tensor(x), how=(negative_slope,))
+
+
+@composite
+def _leaky_relu(x: Tensor, *, how: tuple[float]) -> Tensor:
+    return where(x > 0, x, x * how[0])
 
 
 @public
@@ -101,5 +114,9 @@ def elu(x: TensorLike, /, alpha: float = 1.0, *, out: Tensor | None = None) -> T
     >>> ag.nn.functional.elu(ag.tensor([-100.0, 2.0]))
     tensor([-1.,  2.])
     """
-    x = as_tensor(x)
-    return where(x > 0, x, expm1(minimum(x, 0)) * alpha)  # no infinity in what is not chosen
+    return _elu(as_tensor(x), how=(alpha,))
+
+
+@composite
+def _elu(x: Tensor, *, how: tuple[float]) -> Tensor:
+    return where(x > 0, x, expm1(minimum(x, 0)) * how[0])  # no infinity in what is not chosen

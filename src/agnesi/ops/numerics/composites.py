@@ -10,6 +10,8 @@ from agnesi.core.support.config import LENT, TRACES
 from agnesi.core.tensor import Tensor
 
 _MAX_KEPT = 64
+#: Types of what may tell how.
+_PLAIN = (bool, int, float, str, tuple, type(None))
 
 
 def composite(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -23,14 +25,17 @@ def composite(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
             data = x.array
             if data is None or data.dtype.kind != "f" or TRACES.running:
                 return function(*xs, how=how)
+        if not all([type(v) in _PLAIN for v in how]):
+            return function(*xs, how=how)
+        key = how, str(how)  # 0.0 is not -0.0
         try:
-            regions = made.get(how)
+            regions = made.get(key)
         except TypeError:  # a list among them
             return function(*xs, how=how)
         if regions is None:
             if len(made) >= _MAX_KEPT:
                 made.clear()
-            regions = made[how] = LENT.regions(functools.partial(function, how=how))
+            regions = made[key] = LENT.regions(functools.partial(function, how=how))
         found: Tensor = regions(xs, {})
         return found
 
