@@ -9,9 +9,9 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.select import clip, minimum, where
+from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.elementwise.explog import expm1, sigmoid
 from agnesi.ops.elementwise.hyperbolic import tanh
-from agnesi.ops.numerics.composites import composite
 from agnesi.ops.special.special import erf
 
 _ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)

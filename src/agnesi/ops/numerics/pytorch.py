@@ -19,8 +19,8 @@ from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.base.elementwise import Binary, with_methods
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.indexing.index import take
-from agnesi.ops.numerics.composites import composite
 
 __all__ = ["add", "addmm", "cdist", "divide", "equal", "index_select", "subtract"]
 

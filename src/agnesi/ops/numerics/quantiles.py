@@ -28,8 +28,8 @@ from agnesi.ops.base.reduce import any as some
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import ceil, clip, floor, where
 from agnesi.ops.base.select import round as nearest
+from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.indexing.index import take, take_along_axis
-from agnesi.ops.numerics.composites import composite
 from agnesi.ops.sorting.sort import Partition, sort
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
