@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -83,3 +86,13 @@ def test_the_kernels_are_parallel(name):
     compiled = ag.jit(function)
     compiled(ag.asarray(x))
     assert any(step.parallel for step in compiled.plan().steps)
+
+
+def test_threads_that_need_the_runtime_first_share_one():
+    """Of two, one would be freed with its addresses in use."""
+    program = ("import threading, agnesi as ag\nx = ag.ones((700, 700))\n"
+               "def run(): [ag.sort(x) for _ in range(9)]\n"
+               "threads = [threading.Thread(target=run) for _ in range(4)]\n"
+               "[t.start() for t in threads], [t.join() for t in threads]")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -26,7 +26,7 @@ from agnesi.core.ir.node import next_serial
 from agnesi.core.support import host
 from agnesi.core.support.aside import started
 from agnesi.core.support.config import LENT, config
-from agnesi.core.support.forks import at_fork
+from agnesi.core.support.forks import at_fork, once
 from agnesi.runtime import machine
 
 SUPPORTED = (
@@ -107,7 +107,7 @@ def usable() -> bool:
     return SUPPORTED and _layouts_agree()
 
 
-@functools.cache
+@once
 def native() -> machine.Code:
     """The loaded module."""
     if not SUPPORTED:
@@ -137,7 +137,7 @@ def native() -> machine.Code:
 
 def loaded() -> bool:
     """Return whether the module is there, so that nobody would wait for it."""
-    return native.cache_info().currsize > 0
+    return bool(native.kept)  # type: ignore[attr-defined]
 
 
 def ahead(optimize: int = 1) -> None:

@@ -6,12 +6,12 @@ them.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from importlib import import_module
 
 from agnesi.compiler.compilation.build import build
 from agnesi.core.support.config import config
+from agnesi.core.support.forks import once
 from agnesi.core.target import Target
 from agnesi.runtime import diskcache, machine
 
@@ -30,7 +30,7 @@ _MAKERS = {
 _END = b"; end\n"
 
 
-@functools.cache
+@once
 def _begun(library: str, name: str) -> machine.Begun:
     target = machine.native()
     return machine.Begun(_text(library, name, target), target)

@@ -21,11 +21,12 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from agnesi.core.support import finalizers  # noqa: F401 - what is raised around a fork
 from agnesi.core.support.undo import Block
 
+T = TypeVar("T")
 #: Seconds after which a fork goes ahead all the same.
 _MAX_WAIT_SECONDS = 30.0
 #: Seconds between two looks at who is inside.
@@ -188,3 +189,21 @@ class Lock:
     def begin(self) -> None:
         """Make the lock."""
         self.lock = threading.RLock()
+
+
+def once(function: Callable[..., T]) -> Callable[..., T]:
+    """Keep what a function makes for arguments, which one thread makes: of native code that two
+    made at the same time, one would be freed with its addresses in use."""
+    lock = Lock()
+    kept: dict[tuple[Any, ...], T] = {}
+
+    @functools.wraps(function)
+    def call(*args: Any) -> T:
+        if args not in kept:
+            with lock.lock:
+                if args not in kept:
+                    kept[args] = function(*args)
+        return kept[args]
+
+    call.kept = kept  # type: ignore[attr-defined]
+    return call
