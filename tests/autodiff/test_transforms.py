@@ -182,7 +182,7 @@ def test_symbolic_integers_have_no_gradient():
         (lambda: ag.grad(f64(1.0)), TypeError, "needs the tensors"),
         (lambda: ag.grad(f64(1.0), "w"), TypeError, "takes tensors"),
         (lambda: ag.jvp(cube, (f64(1.0),), (f64(1.0, 2.0),)), ag.GradientError, "the tangent is"),
-        (lambda: ag.jvp(cube, (f64(1.0),), ()), ValueError, "there are tangents nothing"),
+        (lambda: ag.jvp(cube, (f64(1.0),), ()), ValueError, r"the tangents are \(\), the primals"),
     ],
 )
 def test_misuse(call, error, text):

@@ -18,6 +18,7 @@ import pytest
 import agnesi as ag
 from agnesi.compiler.compilation import compiled
 from agnesi.core.support import dtypes, tree
+from agnesi.core.support.config import LENT
 from tests.testing.calls import WITHOUT, Call, Path, call_of, copied, functions, operands, put
 
 Arrays = list[np.ndarray]
@@ -49,6 +50,7 @@ GROUPS = 16
 def traced_only(monkeypatch):
     """Doubles; compiled functions are traced, and run by the interpreter as they were written."""
     monkeypatch.setattr(compiled, "_can_compile", lambda: False)
+    monkeypatch.setattr(LENT, "run", lambda *args: None)
     settings = {"default_float": "float64", "optimizer": "None"}
     before = {k: getattr(ag.config, k) for k in settings}
     for k, v in settings.items():

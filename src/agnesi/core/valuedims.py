@@ -33,7 +33,7 @@ class ValueDim(Dim):
     __slots__ = ("most", "node")
 
     def __init__(self, node: Node, most: Any = None) -> None:
-        super().__init__(node.name or f"value{id(node)}")
+        super().__init__(node.name or f"value{abs(node.serial)}")
         self.key = ("value", id(node))
         self.node, self.most = node, most
 

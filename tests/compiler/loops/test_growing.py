@@ -119,12 +119,6 @@ def test_lists_of_open_sizes_grow(name):
         np.testing.assert_allclose(slope, t.grad)
 
 
-def test_a_list_that_is_read_is_refused_in_a_declared_loop():
-    for x in (ag.symbolic.fvector("x", shape=(2,)), ag.symbolic.fvector("x")):
-        with pytest.raises(ag.TraceError, match=r"while_loop: init.1. grows, and is read in the"):
-            grown(lambda c: (c[0] + 1, ag.concat([c[1], c[1] * 2])), (0, x))()
-
-
 def test_lists_that_grow_in_steps_of_another_loop_are_run_eagerly():
     def sums(x):
         return ag.map(lambda v: squares(v).sum(), x)

@@ -58,7 +58,7 @@ def test_places_that_there_are_not():
         rows, _ = T.scan(lambda i, key=key: m[:i][key], sequences=T.arange(1, 4))
         with pytest.raises(IndexError, match="out of range"):
             ag.function([m], rows)(VALUES)
-    with pytest.raises(ag.TraceError, match="body of a loop"):
+    with pytest.raises(ag.TraceError, match="rows are no stack: sum them up in the body"):
         T.scan(lambda i: m[:i].reshape((-1,)), sequences=T.arange(1, 4))
 
 

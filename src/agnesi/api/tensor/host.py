@@ -261,15 +261,17 @@ def __int__(self: Tensor, /) -> int:  # noqa: N807
 
 
 def __float__(self: Tensor, /) -> float:  # noqa: N807
-    _check_number(self)
     _check_box(self, "float()")
-    return float(_one(self, "float()"))
+    found = float(_one(self, "float()"))  # what has no value yet tells more
+    _check_number(self)
+    return found
 
 
 def __complex__(self: Tensor, /) -> complex:  # noqa: N807
-    _check_number(self)
     _check_box(self, "complex()")
-    return complex(_one(self, "complex()"))
+    found = complex(_one(self, "complex()"))
+    _check_number(self)
+    return found
 
 
 def __index__(self: Tensor, /) -> int:  # noqa: N807
