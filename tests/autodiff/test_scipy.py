@@ -34,7 +34,7 @@ def check(found: Any, within: float = 1e-2) -> None:
     np.testing.assert_allclose(np.asarray(found.x, float), np.ones(3), atol=within)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("f", [rosenbrock, custom], ids=["plain", "custom"])
 @pytest.mark.parametrize("method", [*FIRST, *SECOND, *WITHOUT])

@@ -35,7 +35,7 @@ def agree(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found, expected, eps, eps)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", CASES)
 def test_operations_agree_with_a_loop(name: str) -> None:
     case = CASES[name]
@@ -60,7 +60,7 @@ def test_operations_agree_with_a_loop(name: str) -> None:
             agree(found.numpy(), expected)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", [n for n in CASES if CASES[n].grads])
 def test_gradients_of_batched_operations(name: str) -> None:
     case = CASES[name]

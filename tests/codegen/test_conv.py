@@ -121,7 +121,7 @@ def test_cases(kind: str, case: str, layout: str) -> None:
     _check(kind, CASES[case], layout)
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", KINDS)

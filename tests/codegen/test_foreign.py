@@ -276,7 +276,7 @@ def test_running_sums_and_products_of_rows(dtype, shape, reverse):
         np.testing.assert_array_equal(found, np.cumsum(x[..., ::-1], -1)[..., ::-1])
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
 @pytest.mark.parametrize("places", ["int32", "int64"])
 @pytest.mark.parametrize("shape", [(25, 40), (7, 1000), (60_000,), (3, 5, 300), (70, 900)])
@@ -309,7 +309,7 @@ def test_functions_are_left_to_loops_where_operands_are_computed():
     assert "C function" in str(outside.plan())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("shape", [(25, 40), (3, 5, 64), (60, 1000), (40, 333), (2000,), (1, 5000),
                                    (2, 264_333)])
@@ -327,7 +327,7 @@ def test_places_of_extremes_of_rows(dtype, shape):
         assert "C function" in str(function.plan())
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("places", ["int32", "int64"])
 @pytest.mark.parametrize("shape", [(30, 50), (5000,), (1, 200_000)])
 def test_functions_tell_of_places_out_of_range(places, shape):

@@ -231,7 +231,7 @@ def test_types_and_widths(vector_bits: int, dtype: str) -> None:
     _check(_layout(1, 17, 33, False, True, dtype=dtype), vector_bits=vector_bits, cuts=(0.5,))
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("a_direct", [True, False])
 @pytest.mark.parametrize("b_direct", [True, False])
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
@@ -347,7 +347,7 @@ def test_large_matrices(transposed: str) -> None:
     _check(spec, "update", cuts=(0.5,), **caches)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("vector_bits", [256, 512])
 @pytest.mark.parametrize("size", [(530, 211, 260), (1100, 72, 1300), (700, 600, 90)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
@@ -425,7 +425,7 @@ def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:
         _check(spec, epilogue, cuts=(0.3, 0.6), **caches)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("size", [(1140, 139, 150), (128, 1035, 134)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:

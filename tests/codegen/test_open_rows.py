@@ -92,7 +92,7 @@ def test_any_number_of_columns(rows, width, turned, threads):
             np.testing.assert_allclose(f(w, x), 2.0 * (w.array @ right), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("turned", [False, True])
 def test_any_number_of_rows_shared_by_threads(turned, threads):

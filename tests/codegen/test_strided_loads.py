@@ -61,7 +61,7 @@ def test_gradients_of_windows_that_fit(shape, size, dtype):
     np.testing.assert_array_equal(ag.jit(gradient)(x).numpy(), gradient(x).numpy())
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool"])
 @pytest.mark.parametrize("step", [-1, -2, -3, -6, -7])
 def test_back_by_a_few_elements(dtype, step):

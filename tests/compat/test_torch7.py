@@ -285,7 +285,7 @@ MODULES = [
 ]
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize(("make", "shape"), MODULES)
 def test_jacobians_of_modules(make, shape):
     module, x = make(), torch.Tensor(*shape)

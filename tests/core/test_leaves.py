@@ -242,7 +242,7 @@ def _seen(x, compiled):
             for seen in _programs(x, compiled)]
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("begins", [True, False], ids=["requires_grad", "constant"])
 def test_a_tensor_used_before_is_like_a_fresh_one(way, begins):

@@ -37,8 +37,8 @@ def test_what_differs_is_told_at_its_end(workers):
         assert sums == [[2.0] * 2, [2.0] * 5, [2.0] * 2]
 
 
-@pytest.mark.share(3)
-@pytest.mark.parametrize("how", ["late", "signal"])
+@pytest.mark.share(9)
+@pytest.mark.parametrize("how", ["signal", "late"])
 def test_waits_end(how):
     if how == "signal" and not hasattr(signal, "setitimer"):
         pytest.skip("no such timer")

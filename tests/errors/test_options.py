@@ -61,7 +61,7 @@ def alike(value: Any) -> list[Any]:
     return []
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_converts_exactly_is_taken(name: str) -> None:
     kind = CLASSES[name]

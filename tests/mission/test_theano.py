@@ -148,7 +148,7 @@ OPERATORS = {
 }
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(18)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sign", OPERATORS)
 @pytest.mark.parametrize("dtype", [*INTEGERS, "float32", "float64"])

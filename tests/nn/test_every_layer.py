@@ -53,7 +53,7 @@ def test_the_table_has_every_public_layer() -> None:
     assert set(public()) == set(SAMPLES)
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(24)
 @pytest.mark.parametrize("dtype", CLOSE)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_compiled_is_as_eager_and_keeps_the_dtype(name: str, dtype: str) -> None:
@@ -100,7 +100,7 @@ def test_second_derivatives_are_differences_of_first_ones(name: str) -> None:
                                rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("count", [1, 0])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_one_sample_and_none(name: str, count: int) -> None:

@@ -57,7 +57,7 @@ def bilinear_at(image: np.ndarray, y: float, x: float) -> Any:
     return np.einsum("...yx,y,x", image, rows, columns)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("corners", [False, True])
 @pytest.mark.parametrize("border", ["zeros", "border", "reflection"])
 def test_grids_look_between_elements(border: str, corners: bool) -> None:

@@ -43,7 +43,7 @@ def _agree(found, expected):
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-3)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CONTRACTIONS)
 def test_contractions(name, dtype):

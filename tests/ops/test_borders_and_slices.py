@@ -39,7 +39,7 @@ def test_borders_of_statistics_need_elements(run):
         run(lambda x: ag.pad(x, 1, "mean", stat_length=0))(ag.zeros(2))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("shape", [(6, 2), (4, 1), (3, 2, 2), (1, 2), (0, 2), (2, 0)])
 @pytest.mark.parametrize("dtype", ["float64", "int32", "bool"])
 def test_different_slices_are_the_same_in_both_modes(shape, dtype):

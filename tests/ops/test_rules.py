@@ -25,7 +25,7 @@ CASES = cases()
 PARTS = 100
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", CASES)
 def test_rules_agree(name: str) -> None:
     """Public functions of SciPy to order 1: tests/testing/test_every_derivative has order 2."""
@@ -35,7 +35,7 @@ def test_rules_agree(name: str) -> None:
     check_op(case.function, case.samples, order=order, grads=case.grads, compiled=False)
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(24)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_compiled_functions_agree(part: int) -> None:
     """Some operations with all their samples in one function: a compilation has its own costs."""
@@ -166,7 +166,7 @@ def graph_of(case: Case, arrays: tuple[np.ndarray, ...]) -> FunctionGraph:
     return expanded(FunctionGraph(nodes, [result.node]))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", CASES)
 def test_lowering_agrees_with_evaluation(name: str) -> None:
     for sample in CASES[name].samples:

@@ -40,7 +40,7 @@ def close(one, two, tolerance=2e-5):
         np.testing.assert_allclose(a.array, b.array, atol=tolerance)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("batch", [1, 8])
 @pytest.mark.parametrize("kind", KINDS)
 def test_fifty_steps_agree_eagerly_and_compiled(kind, batch):

@@ -48,7 +48,7 @@ def trained(layer: str, tool: str, sparse: bool, compiled: bool) -> Iterator[np.
     yield model.weight.numpy()
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_steps_are_those_for_dense_gradients(layer: str, tool: str) -> None:

@@ -30,7 +30,7 @@ def trained(name: str, waiting: int, monkeypatch: pytest.MonkeyPatch) -> list[np
     return [w.numpy() for w in ws]
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_steps_are_single_operations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, plain = (trained(name, n, monkeypatch) for n in (2, 99))

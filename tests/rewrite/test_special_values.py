@@ -110,7 +110,7 @@ def wrong_cases(rule):
                 yield at, float(a[i]), float(b[i])
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(18)
 @pytest.mark.parametrize("rule", PATTERNS, ids=lambda r: r.name)
 def test_pattern_rule(rule):
     wrong = next(wrong_cases(rule), None)

@@ -30,7 +30,7 @@ def test_names_are_told_apart():
     assert len({*names}) == len(names)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_programs_without_a_pass(name):
     def loss(x, w, v):

@@ -253,14 +253,14 @@ def _faults(f: Callable[..., Any], call: Call, chosen: list[tuple[Path, np.ndarr
     return Derivatives(case, xs, symmetric).faults()
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_first_and_second_derivatives(group):
     names = [n for n in sorted(ALL)[group::GROUPS] if n not in EXCEPTIONS]
     assert [f"{name} {text}" for name in names for text in faults_of(name)] == []
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_derivatives_to_complex_operands(group):
     names = [n for n in sorted(ALL)[group::GROUPS] if n not in COMPLEX_EXCEPTIONS]

@@ -440,7 +440,7 @@ def numbers(result: Any) -> list[np.ndarray]:
     return [np.asarray(r) for r in (result if isinstance(result, (tuple, list)) else (result,))]
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("name", TRACED)
 def test_functions_give_the_same_under_jit(name):
     function: Callable[..., Any] = getattr(ag, name)

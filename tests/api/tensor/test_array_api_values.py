@@ -126,7 +126,7 @@ def check(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-6) -> N
     np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", [*rows(UNARY), *rows(BINARY)])
 def test_special_values(name, dtype):
@@ -148,7 +148,7 @@ def test_special_values_of_tests(name, dtype):
         assert found.tolist() == [c[1] == "1" for c in cases]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", rows(COMPLEX))
 def test_special_values_of_complex_numbers(name, dtype):

@@ -87,7 +87,7 @@ CALLS: list[Any] = [
 ]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("call", CALLS)
 def test_results_are_tensors_as_numpy_computes_them(call: Any) -> None:
     expected = call(A, B)

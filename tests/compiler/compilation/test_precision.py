@@ -39,7 +39,7 @@ def test_what_is_off_is_told(name):
     assert found and "has lost digits: it is" in found[0]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", sorted(UNSTABLE.keys() - EXCEPTIONS)[::6])
 def test_what_is_right_is_not(name):
     assert both(name) == []

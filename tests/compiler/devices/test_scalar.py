@@ -39,7 +39,7 @@ def check_scalar(made):
     assert not any(step.parallel for step in made.scheduled.steps)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", share(CASES, 12, "scalar"))
 def test_operations(name):
     case = CASES[name]

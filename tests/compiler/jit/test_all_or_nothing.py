@@ -122,7 +122,7 @@ def step(at, fail):
     return run
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize(("at", "fail"), [
     (at, FAILING[(at + shift) % len(FAILING)]) for at in range(len(PARTS) + 1) for shift in (0, 3)])
 def test_a_step_that_fails_has_changed_nothing(at, fail):

@@ -259,7 +259,7 @@ def test_truncated_gradients(steps, reverse):
     )
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length, every", [(9, True), (7, 3), (4, 9), (5, 1), (1, True)])
 def test_checkpoints_change_nothing(length, every, reverse):

@@ -360,7 +360,7 @@ READS = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", READS)
 def test_rows_that_ran_in_bodies_branches_and_maps(name):
     read, values = READS[name], [3.0, 20.0, 100.0]

@@ -85,7 +85,7 @@ def test_sizes_of_squares(filters, options, optimizer):
     ((3, 1, 5, 5), {"padding": 2}, [(n, n) for n in (16, 20, 13, 33, 9, 30)]),  # along lines
     ((1, 1, 7), {}, [(n,) for n in (30, 17, 50, 31, 9, 100)]),
 ])
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 def test_a_filter_for_each_channel(filters, options, spaces, optimizer):
     function = _losses(len(filters) - 2, groups=filters[0], **options)
     _check(function, spaces, filters, filters[0], optimizer=optimizer)
@@ -229,7 +229,7 @@ def test_borders_that_continue_images(mode, widths):
     _few_versions(lambda x: ag.pad(x, ((0, 0), (0, 0), *widths), mode), images)
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("pool", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d])
 @pytest.mark.parametrize("size", [1, 3, (2, 5), (None, 4)])
 def test_windows_that_fit(pool, size):

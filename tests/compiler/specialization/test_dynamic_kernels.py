@@ -15,7 +15,7 @@ F = ag.nn.functional
 
 
 # -- convolutions ---------------------------------------------------------------------------
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize(("image", "filters", "options"), [
     ((3, 12, 11), (8, 3, 3, 3), {"padding": 1}),
     ((16, 9, 9), (32, 16, 3, 3), {"stride": 2, "padding": 1}),

@@ -50,7 +50,7 @@ def test_movement():
     check(lambda x, y: ag.stack([x, y], axis=1), (None, 3), (None, 3), sizes=(5, 9, 3, 40))
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [1, 3, 10, 33, 70])
 def test_products(n, dtype):

@@ -165,7 +165,7 @@ def _as_sizes(f, pattern):
     return 1
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("part", "checked"), [
     *((p, _checked) for p in range(4)),
     *(pytest.param(p, _as_sizes, marks=pytest.mark.share(4)) for p in range(4)),
@@ -203,7 +203,7 @@ DEFERRED = [
 ]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("f", "value"), DEFERRED)
 def test_calls_that_must_know_sizes_are_put_off(f, value):
     x = T.tensor("float64", (None,) * value.ndim, "x")

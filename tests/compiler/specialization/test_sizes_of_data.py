@@ -42,7 +42,7 @@ def _variable(program: Any) -> Any:
     return T.vector("v") if program.__code__.co_varnames[1] == "v" else T.matrix("m")
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(18)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values(name: str) -> None:
     program = PROGRAMS[name]
@@ -55,7 +55,7 @@ def test_values(name: str) -> None:
     _same(ag.function([x], program(T, x)), program, lambda x: program(ag, x))
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(24)
 @pytest.mark.parametrize("name", {**VECTORS, **MATRICES})
 def test_gradients(name: str) -> None:
     program = PROGRAMS[name]
@@ -81,7 +81,7 @@ BODIES: dict[str, Any] = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("body", BODIES)
 def test_bodies_select_from_outside(body: str) -> None:
     """What data of a body decides, which is computed outside before the loop."""

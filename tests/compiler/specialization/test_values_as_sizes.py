@@ -71,7 +71,7 @@ def test_bounds(name):
     _check(*ROWS[name])
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", [*MAKERS, *CHANGES])
 def test_sizes_and_counts(name):
     _check(*{**MAKERS, **CHANGES}[name], np)

@@ -145,7 +145,7 @@ WAYS = {
 }
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", [Plain, Net])

@@ -167,7 +167,7 @@ def _follows(make, change, way):
         np.testing.assert_allclose(jitted(x).numpy().copy(), after, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("way", ["itself", "forward", "argument", "closure"])
 @pytest.mark.parametrize("change", PLAIN)
 def test_a_plain_object(change, way):

@@ -37,7 +37,7 @@ MASK = RANDOM.random((5, 6)) < 0.7
 MASK[:, 0] = True
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("options", "mask"),
     [({}, None), ({"attn_mask": MASK}, MASK), ({"attn_mask": ADDED}, ADDED),

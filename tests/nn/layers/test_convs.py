@@ -41,7 +41,7 @@ def test_shapes_for_batches_and_single_images(layer, shape, expected):
     assert type(module).__name__ in repr(module)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("mode", "name"), [
     ("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap"),
 ])

@@ -128,7 +128,7 @@ def test_gradient_of_cross_entropy_is_probabilities_less_labels() -> None:
     np.testing.assert_allclose(x.grad.numpy(), expected, 1e-12)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("classes", [1, 2, 5, 9, 16, 17, 33])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_compiled_gradients_of_losses_for_any_number_of_classes(classes, dtype) -> None:

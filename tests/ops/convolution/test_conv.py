@@ -193,7 +193,7 @@ def all_three(x, w, **options):
     return (y, *ag.grad(loss, argnums=(0, 1))(x, w))
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("shape", "filters", "options"), SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_compiled_is_the_same(shape, filters, options, dtype):
@@ -238,7 +238,7 @@ def test_gradients_to_filters_are_made_in_the_order_that_is_wanted():
 WAYS = ("implicit_gemm", "direct", "unfold", "fft", "reference")
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize(("shape", "filters", "options"), SHAPES, ids=str)
 @pytest.mark.parametrize("way", WAYS)
 def test_all_algorithms_agree(shape, filters, options, way):

@@ -28,7 +28,7 @@ def by_hand(kind: str, include_self: bool, x: np.ndarray, src: np.ndarray) -> np
     return found
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("include_self", [True, False])
 def test_elements_that_meet_become_one(kind: str, include_self: bool) -> None:

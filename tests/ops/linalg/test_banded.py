@@ -24,7 +24,7 @@ def system(low: int, up: int, n: int, dtype: str) -> tuple[np.ndarray, np.ndarra
     return bands.astype(dtype), b.astype(dtype)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize(("low", "up", "n"), SIZES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 def test_solutions_and_derivatives(low: int, up: int, n: int, dtype: str) -> None:
@@ -42,7 +42,7 @@ def test_solutions_and_derivatives(low: int, up: int, n: int, dtype: str) -> Non
         np.testing.assert_allclose(solve(ab, b).numpy(), expected, 1e-5)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("lower", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_hermitian_matrices(lower: bool, dtype: str) -> None:

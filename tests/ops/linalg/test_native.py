@@ -59,7 +59,7 @@ def _calls_python(compiled: Any) -> bool:
     return re.search(r"^ *\d+: python", str(compiled.plan()), re.MULTILINE) is not None
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(24)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_decompositions_without_python(name: str, dtype: str) -> None:

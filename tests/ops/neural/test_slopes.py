@@ -54,7 +54,7 @@ def _worst(name, mode):
     return worst
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("mode", ["eager", "jit"])
 @pytest.mark.parametrize("name", SLOPES)
 def test_slopes_lose_nothing(name, mode):

@@ -65,7 +65,7 @@ def test_functions_of_strange_numbers_are_those_of_numpy(name):
         np.testing.assert_allclose(abs(a[known]), abs(b[known]), 1e-14)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", _MPMATH)
 def test_both_parts_are_accurate(name):
     z = grid(_EDGES)

@@ -118,7 +118,7 @@ def test_discrete_distributions(name):
     assert x.numpy().max() <= expected.support()[1]
 
 
-@pytest.mark.share(16)
+@pytest.mark.share(32)
 @pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE, *OTHERS])
 def test_compiled_draws_are_those_of_eager_ones_and_leave_the_same_state(name):
     what = {**CONTINUOUS, **DISCRETE}.get(name, (OTHERS.get(name),))[0]
@@ -147,7 +147,7 @@ STEPPED = [("poisson", 3.0), ("poisson", 50.0), ("binomial", 20, 0.3), ("binomia
            ("hypergeometric", 10, 20, 6), ("zipf", 2.5), ("vonmises", 0.5, 2.0)]
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(18)
 @pytest.mark.parametrize("what", STEPPED, ids=lambda what: "-".join(map(str, what)))
 @pytest.mark.parametrize("n", [0, 1, 7, 33, 20_001])
 def test_numbers_in_steps_are_the_same_eager_compiled_and_on_threads(what, n):
@@ -342,7 +342,7 @@ OUT_OF_RANGE = [
 ]
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize(("name", "params", "text"), OUT_OF_RANGE)
 @pytest.mark.parametrize("way", ["numbers", "tensors", "compiled"])
 def test_parameters_out_of_range(name, params, text, way):

@@ -57,7 +57,7 @@ MEANS = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", MEANS)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_gradients_of_means(name, compiled):

@@ -37,7 +37,7 @@ def _complex(shape: Any, dtype: str) -> np.ndarray:
     return x.astype({"float32": "complex64", "float64": "complex128"}[dtype])
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("dtype", EXACT)
 @pytest.mark.parametrize("n", SIZES)
 def test_sizes(n: int, dtype: str) -> None:
@@ -51,7 +51,7 @@ def test_sizes(n: int, dtype: str) -> None:
     _compare(lambda x: ag.fft.irfft(x, n), lambda x: np.fft.irfft(x, n), half, EXACT[dtype])
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("dtype", EXACT)
 @pytest.mark.parametrize("shape", [(9, 64), (3, 5, 37), (2, 6, 5, 4), (16, 33)])
 def test_shapes_and_axes(shape: tuple[int, ...], dtype: str) -> None:

@@ -43,7 +43,7 @@ CASES = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", CASES)
 def test_rules(name):
     function, *operands = CASES[name]

@@ -130,7 +130,7 @@ def test_values(name):
     agree(name, ag.jit(lambda *xs: call(TABLE[name], xs))(*operands).numpy())
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", ["gammainc", "betainc"] + [
     n for n in VALUES if TABLE[n].expand is not None])
 def test_values_without_scipy(name, monkeypatch):

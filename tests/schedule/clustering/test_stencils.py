@@ -52,7 +52,7 @@ USES = {
 }
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(24)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", USES)
 def test_what_is_computed_from_a_stencil(name, dtype):

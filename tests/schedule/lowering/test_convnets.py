@@ -105,7 +105,7 @@ def twins(build, dtype="float32"):
     return models, steps
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", NETS)
 @pytest.mark.parametrize("n", [1, 5])
 def test_training_is_the_same_compiled_without_python(name, n):

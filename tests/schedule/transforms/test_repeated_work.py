@@ -77,7 +77,7 @@ ORDERS = {
 }
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", ORDERS)
 def test_orders(name):
     x = ag.tensor(np.random.default_rng(0).normal(size=(182, 182)))
