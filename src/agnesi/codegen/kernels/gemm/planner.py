@@ -68,6 +68,7 @@ _MIN_FLAT_VECTORS = 8
 #: Size of a transposed A, in first-level caches, from which it is packed (where the third-level
 #: cache is as far as memory).
 _MIN_PACKED_L1 = 6
+_MIN_STRIP_K = 1024  # k from which A in whole lines goes in strips, although B would do
 _MAX_FEW_ROWS = 40  # rows, or columns, of a run-time number that have a plan of their own
 _MIN_UNITS = 4  # work units of a large product
 #: Rows of a work unit, at least; and where a thread merges its units into one.
@@ -166,7 +167,7 @@ def _tile_plan(
     fixed = static and static_k
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
-    if static and _is_large(spec, machine):
+    if (static and _is_large(spec, machine)) or (fixed and _is_far_b(spec, machine)):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
@@ -176,6 +177,8 @@ def _tile_plan(
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
+    if fixed and _is_long(spec, machine, k_block):
+        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if runs:
         cut = tiles_of_runs(spec, machine) if static else cut
         once = static and _row_tiles(cut) == 1
@@ -231,7 +234,8 @@ def _strip_plan(
     """A large A in strips of rows, along panels of B that stay in a cache; ``large`` says that
     panels over all of k do not fit into one.
     """
-    cuts = _cut_for_panels if large and machine.packs_blocks else _cut_for_tiles
+    by_panels = large and machine.packs_blocks and spec.a_strides[1] != 1  # A is packed anyway
+    cuts = _cut_for_panels if by_panels else _cut_for_tiles
     k_block, groups, block_tiles = cuts(spec, machine, cut)
     whole = groups == 1 and spec.sizes[0] == 1
     chunks = _chunks(spec, groups, _STRIP_ROWS, _FEW_ROWS if whole else _LEAST_ROWS)
@@ -403,6 +407,17 @@ def _clashes_turned(spec: GemmSpec) -> bool:
     return spec.a_strides[1] * spec.itemsize % 1024 == 0
 
 
+def _is_long(spec: GemmSpec, machine: Machine, k_block: int) -> bool:
+    """Return whether A is large and contiguous along k, whole tiles of it stay cached if it is cut,
+    and so long that it pays.
+    """
+    if spec.k <= min(k_block, _MIN_STRIP_K):
+        return False
+    apart = lines_apart(spec, spec.a_strides) >= TALL_TILE_ROWS
+    far = _is_far(spec, machine, 4 * machine.l2)
+    return far and spec.a_strides[1] == 1 and apart and spec.b_direct
+
+
 def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
     """Return whether whole rows of A are adjacent, so that tiles of them are prefetched in turn,
     and either there are many along a cached B, or the result is in memory.
@@ -415,6 +430,16 @@ def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
     direct = spec.a_strides[1] == 1 and spec.a_direct and spec.b_direct
     large = min(spec.m, spec.n) >= 4 * machine.lanes
     return direct and (many or (large and spec.m * spec.n * spec.itemsize >= 4 * machine.l2))
+
+
+def _is_far_b(spec: GemmSpec, machine: Machine) -> bool:
+    """Return whether B comes from a third-level cache that is as far as memory: it is packed line
+    by line, so that it is prefetched.
+    """
+    large = spec.n * spec.k * spec.itemsize >= 2 * machine.l2
+    enough = min(spec.m, spec.n) >= 4 * machine.lanes
+    direct = spec.a_direct and spec.b_direct and spec.b_strides[1] == 1
+    return machine.far_l3 and large and enough and direct
 
 
 def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
