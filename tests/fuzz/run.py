@@ -162,9 +162,12 @@ def by_numpy(program: Program) -> list[np.ndarray]:
         lambda s: f"{', '.join(s.out)} = same_({s.text})" if s.out else s.text))
     given = program.arguments(np)
 
+    def array(value: Any) -> np.ndarray:
+        found = np.asarray(value)  # without elements, tiles of what is read-only are that, too
+        return found if found.size or found.flags.writeable else found.copy()
+
     def same(value: Any) -> Any:
-        several = isinstance(value, (tuple, list))
-        return tuple(map(np.asarray, value)) if several else np.asarray(value)
+        return tuple(map(array, value)) if isinstance(value, (tuple, list)) else array(value)
 
     results = defined(lines, "f", {"ag": reference, "same_": same})(*given)
     return [*results, *given]

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.compilation import compiled
 from agnesi.core.support import dtypes, tree
-from agnesi.core.support.config import LENT
+from tests.compiler.ways import interpreted
 from tests.testing.calls import WITHOUT, Call, Path, call_of, copied, functions, operands, put
 
 Arrays = list[np.ndarray]
@@ -47,16 +46,14 @@ GROUPS = 16
 
 
 @pytest.fixture(autouse=True)
-def traced_only(monkeypatch):
+def traced_only():
     """Doubles; compiled functions are traced, and run by the interpreter as they were written."""
-    monkeypatch.setattr(compiled, "_can_compile", lambda: False)
-    monkeypatch.setattr(LENT, "run", lambda *args: None)
     settings = {"default_float": "float64", "optimizer": "None"}
     before = {k: getattr(ag.config, k) for k in settings}
     for k, v in settings.items():
         setattr(ag.config, k, v)
     quiet = contextlib.redirect_stdout(io.StringIO())
-    with warnings.catch_warnings(), np.errstate(all="ignore"), quiet:
+    with interpreted(), warnings.catch_warnings(), np.errstate(all="ignore"), quiet:
         warnings.simplefilter("ignore")
         yield
     for k, v in before.items():
