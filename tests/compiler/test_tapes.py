@@ -13,7 +13,6 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.autodiff.hooks import HOOKED
 from agnesi.compiler import tapes
 from agnesi.core.support.config import LENT
 
@@ -26,7 +25,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tapes, "_found", {})
     monkeypatch.setattr(tapes, "_spent", {})
     monkeypatch.setattr(LENT, "taped", tapes.taped)
-    monkeypatch.setattr(HOOKED, "any", False)  # other tests have registered some
     yield
 
 
@@ -162,7 +160,26 @@ def test_changes_in_place_are_noticed() -> None:
         np.testing.assert_allclose(x.grad.numpy(), 6 * x.numpy() ** 2)
 
 
-def test_hooks_users_operations_and_second_derivatives_go_by_the_rules() -> None:
+def test_passes_that_hooks_see_go_by_the_rules_and_others_are_compiled() -> None:
+    x, other = (ag.tensor(array(3), requires_grad=True) for _ in range(2))
+    kept = other.register_hook(lambda g: g * 10)
+
+    def run(hooked: str = "") -> Any:
+        x.grad = None
+        y = x * 2
+        handle = {"x": x, "y": y}.get(hooked, other).register_hook(lambda g: g * 10)
+        (y * x).sum().backward()
+        handle.remove()
+        return (x.grad / x).numpy()
+
+    for hooked, expected in (("", 4), ("x", 40), ("y", 22), ("", 4)):
+        for _ in range(3):
+            np.testing.assert_allclose(run(hooked), np.full(3, expected))
+        assert compiled() == 1
+    kept.remove()
+
+
+def test_users_operations_and_second_derivatives_go_by_the_rules() -> None:
     x = ag.tensor(array(3), requires_grad=True)
 
     class Doubled(ag.autograd.Function):

@@ -9,7 +9,6 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim, saving
-from agnesi.autodiff.hooks import HOOKED
 from agnesi.compiler import tapes
 from agnesi.saving.checkpoints import live_state
 
@@ -67,7 +66,6 @@ def test_a_training_goes_on_bit_by_bit(compiled, tmp_path):
 
 def test_eager_steps_change_to_compiled_code_as_in_another_process(tmp_path, monkeypatch):
     """How often eager work was wanted is counted anew at a checkpoint."""
-    monkeypatch.setattr(HOOKED, "any", False)  # other tests have registered some
     first, compiled = Training(), []
     for _ in range(2):
         saving.save_checkpoint(tmp_path / "c", **first.parts)

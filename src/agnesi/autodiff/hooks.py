@@ -90,6 +90,14 @@ class Hooked:
         """Computed values that have hooks."""
         return [n for n in nodes if n in self.nodes] if self.any else []
 
+    def hear(self, nodes: Collection[Node]) -> bool:
+        """Return whether there are hooks on gradients that arrive at any of these nodes."""
+        if not self.any or not (self.nodes or self.leaves):
+            return False
+        heard = {n for n, hooks in self.nodes.items() if hooks}
+        return not heard.isdisjoint(nodes) or any(
+            self.listen(n, n.handle()) for n in nodes if n.handle is not None)
+
     def listen(self, node: Node, owner: Tensor | None) -> bool:
         """Return whether there are hooks on the gradient that arrives at a node."""
         return self.any and bool(

@@ -53,9 +53,10 @@ def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
     gives the cotangents of ``wrt``, or of leaves and retained nodes.
     """
     mode = MODE.get()
-    if HOOKED.any or not config.compiles or mode.recording or mode.fixed or not (
+    if not config.compiles or mode.recording or mode.fixed or not (
             mode.watch is mode.examples is None
-            and _MIN_OPERATIONS <= len(order) <= _MAX_OPERATIONS):
+            and _MIN_OPERATIONS <= len(order) <= _MAX_OPERATIONS) or (
+                HOOKED.hear(order)):
         return None
     key = _key(order, seeds, wrt)
     if _recounts != LENT.recounts:

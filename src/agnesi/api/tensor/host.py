@@ -25,7 +25,7 @@ from agnesi.core.public import higher
 from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import is_followed
 from agnesi.core.storage.memory_order import is_row_major
-from agnesi.core.support.config import STATE
+from agnesi.core.support.config import MODE, STATE
 from agnesi.core.support.errors import GradientError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing, told_of, within
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -205,7 +205,10 @@ def _unwrapped(index: Tensor) -> TraceError:
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:  # noqa: N807
     if not is_known(self) and self.dtype.kind in "biu" and _caller_does("BINARY_SUBSCR"):
         raise _unwrapped(self)
-    data = exported(self, "conversion to a NumPy array")
+    use = "conversion to a NumPy array"
+    if is_known(self) and is_followed(self) and _implicit(sys._getframe(1)):
+        raise _lost(self, use)
+    data = value(self, use)
     if dtype is not None and data.dtype != dtype:
         if copy is False:
             raise ValueError(at(f"{typed(self)} cannot become {np.dtype(dtype)} without a copy"))
@@ -213,34 +216,17 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     return data.copy() if copy else data
 
 
-#: Functions of ``math`` whose slope is 0, or that ask something.
-_FLAT = frozenset(("ceil", "floor", "isclose", "isfinite", "isinf", "isnan", "trunc"))
+def _check_number(x: Tensor) -> None:
+    """Refuse to lose the gradient of a number for which nobody asked by name."""
+    if x._requires_grad and MODE.get().recording and (use := _implicit(sys._getframe(2))):
+        raise _lost(x, use)
 
 
 def _implicit(frame: Any) -> str:
-    """What in a frame asks for a number without saying so; empty where the user does it himself."""
-    from agnesi.compiler.tracing.containers.uses import callee_at
+    """What in a frame asks for a value without saying so; empty where the user does by name."""
+    from agnesi.api.tensor.askers import implicit  # late: it loads the compiler
 
-    library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    if library in ("numpy", "scipy"):
-        return f"{library}'s {frame.f_code.co_name}"
-    if frame.f_code.co_code[frame.f_lasti] == opmap["STORE_SUBSCR"]:
-        return "an assignment to an element of a NumPy array"
-    names = callee_at(frame.f_code, frame.f_lasti)
-    found: Any = names[0] if names else None
-    if isinstance(found, str):
-        found = frame.f_locals.get(found, frame.f_globals.get(found))
-    for name in names[1:]:
-        found = getattr(found, name, None)
-    name = getattr(found, "__name__", "")
-    module = getattr(found, "__module__", None)
-    return f"{module}.{name}" if module in ("math", "cmath") and name not in _FLAT else ""
-
-
-def _check_number(x: Tensor) -> None:
-    """Refuse to lose the gradient of a number for which nobody asked by name."""
-    if is_followed(x) and (use := _implicit(sys._getframe(2))):
-        raise _lost(x, use)
+    return implicit(frame)
 
 
 def _check_box(x: Tensor, use: str) -> None:

@@ -141,27 +141,6 @@ def _loads(code: CodeType, offset: int, name: str) -> Uses:
     return frozenset(use for n in loads for use in _chain(code, found, n + 1, ()))
 
 
-@functools.lru_cache(maxsize=4096)
-def callee_at(code: CodeType, offset: int) -> tuple[Any, ...]:
-    """Return how code has what it calls at an offset: a name or what stands for it, and perhaps
-    an attribute of that; nothing where it calls anything else.
-    """
-    found = _instructions(code)
-    n = max((k for k, i in enumerate(found) if i.offset <= offset), default=0)
-    wanted = found[n].arg or 0
-    if found[n].opname != "CALL":
-        return ()
-    while n > 1 and wanted > 0:
-        n -= 1
-        takes, gives = _effect(found[n])
-        wanted += takes - gives
-    callee = [found[n - 1]]
-    if callee[0].opname in _METHODS:
-        callee.insert(0, found[n - 2])
-    known = not wanted and callee[0].opname in (*_LOADS, "LOAD_CONST")
-    return tuple([i.argval for i in callee]) if known else ()
-
-
 def _uses(code: CodeType, name: str) -> Iterator[Use]:
     found = _instructions(code)
     for n, i in enumerate(found):
