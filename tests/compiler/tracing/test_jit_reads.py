@@ -380,6 +380,22 @@ def test_optimizers(change):
 
 
 # -- what is told, and what it costs -------------------------------------------------------------
+def test_lists_and_dicts_of_modules_that_grow_are_followed_by_what_walks_over_modules():
+    m = nn.ModuleDict({"list": nn.ModuleList([nn.Tanh()]), "both": nn.Sequential(nn.Tanh()),
+                       "tensors": nn.ParameterList([ag.ones(1)])})
+
+    def f(x):
+        return x + sum(p.sum() for p in m.parameters()) + len([*m.named_modules()]) * 100
+
+    jitted, x = ag.jit(f), ag.ones(1)
+    for change in (lambda: None, lambda: m["list"].append(nn.Linear(1, 1)),
+                   lambda: m["list"].insert(0, nn.ReLU()), lambda: m["both"].append(nn.Linear(1, 1)),
+                   lambda: m["tensors"].append(ag.ones(2)), lambda: m["list"].pop(),
+                   lambda: m.update({"more": nn.Linear(1, 2)})):
+        change()
+        assert jitted(x).item() == pytest.approx(f(x).item())
+
+
 def test_explain_names_what_changed():
     m = _fresh(Net)()
     f = ag.jit(m.forward)

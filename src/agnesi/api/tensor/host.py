@@ -224,7 +224,7 @@ def _check_number(x: Tensor) -> None:
 
 def _implicit(frame: Any) -> str:
     """What in a frame asks for a value without saying so; empty where the user does by name."""
-    from agnesi.api.tensor.askers import implicit  # late: it loads the compiler
+    from agnesi.compiler.askers import implicit
 
     return implicit(frame)
 

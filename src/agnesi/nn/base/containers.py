@@ -100,7 +100,7 @@ class ModuleSequence(_Container):
         """Names and entries."""
         return ((str(i), entry) for i, entry in enumerate(self.entries))
 
-    def _entries(self) -> Iterator[tuple[str, Any]]:
+    def _listed(self, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         return self._pairs()
 
     def __len__(self) -> int:
@@ -189,7 +189,7 @@ class _Dict(_Container):
     def _checked(self, entry: Any) -> Any:
         raise NotImplementedError
 
-    def _entries(self) -> Iterator[tuple[str, Any]]:
+    def _listed(self, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         return iter(self.entries.items())
 
     if not TYPE_CHECKING:

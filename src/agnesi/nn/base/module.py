@@ -248,7 +248,11 @@ class Module(Stated, Lookups):
         held = object.__getattribute__(self, "__dict__")
         reads = current_reads()
         if reads is not None:
-            reads.answer(self, lambda: _found(held), lambda: [held, *containers(held)])
+            reads.answer(self, lambda: self._listed(held), lambda: [held, *containers(held)])
+        return self._listed(held)
+
+    def _listed(self, held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The same of what these attributes hold."""
         return _found(held)
 
     def _held(self, recurse: bool = True, named: bool = True
