@@ -389,7 +389,8 @@ def test_lists_and_dicts_of_modules_that_grow_are_followed_by_what_walks_over_mo
 
     jitted, x = ag.jit(f), ag.ones(1)
     for change in (lambda: None, lambda: m["list"].append(nn.Linear(1, 1)),
-                   lambda: m["list"].insert(0, nn.ReLU()), lambda: m["both"].append(nn.Linear(1, 1)),
+                   lambda: m["list"].insert(0, nn.ReLU()),
+                   lambda: m["both"].append(nn.Linear(1, 1)),
                    lambda: m["tensors"].append(ag.ones(2)), lambda: m["list"].pop(),
                    lambda: m.update({"more": nn.Linear(1, 2)})):
         change()
