@@ -144,6 +144,12 @@ class Program:
         self._pass = name
         self.counts[name] += 0
 
+    def split(self, kernel: Kernel, parts: Sequence[Kernel]) -> None:
+        """The pass under way made some parts of a kernel, whose other results need memory."""
+        known = {*kernel.writes()}
+        self.buffers += [b for part in parts for b in part.writes() if b not in known]
+        self.count(len(parts))
+
     def count(self, n: int = 1) -> None:
         """The pass under way did so much."""
         self.counts[self._pass] += n

@@ -53,30 +53,6 @@ def test_threads_share_them(name):
     assert "on all threads" in str(compiled.plan())
 
 
-@pytest.mark.parametrize("shape", [(60_000,), (59_999,), (300, 200), (6, 40, 250), (30_000, 2)])
-def test_totals_of_what_a_nest_writes(shape):
-    """A loss and its gradient, say: no thread begins with all of the sum."""
-    def function(x):
-        e = ag.exp(x)
-        return e.mean(), e.max(), e * x
-
-    x = ag.tensor(RNG.standard_normal(shape))
-    compiled, exact = ag.jit(function), function(x)
-    found = []
-    for threads in (1, 2):
-        with ag.config(threads=threads):
-            found.append(compiled(x))
-    for a, b, e in zip(*found, exact, strict=True):
-        np.testing.assert_array_equal(a.numpy(), b.numpy())
-        np.testing.assert_allclose(a.numpy(), e.numpy(), rtol=1e-13)
-    lines = str(compiled.plan()).split("\n")
-    totals = {line.split()[0] for line in lines if "float64[], " in line}
-    assert totals
-    for line in lines:
-        written = set(line.partition(" -> ")[2].replace(",", " ").split())
-        assert not (written & totals and "on all threads" in line), line
-
-
 def test_layers_that_are_alike():
     """Kernels that are made again for the next layer, and their gradients."""
     rng = np.random.default_rng(7)

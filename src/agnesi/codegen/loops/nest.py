@@ -428,6 +428,7 @@ class _Nest:
             n = first.extent
             with self.b.loop(i64(0), self.b.size(n), 1, totals, nonempty=is_some(n)) as loop:
                 inner.axes[first] = loop.index
+                self._sweeps(inner, bodies, {*rest, axis})
                 loop.carry(*self._around(inner, rest, axis, group, loop.carried, stores))
             return loop.results
 

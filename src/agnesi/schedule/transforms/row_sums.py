@@ -1,0 +1,186 @@
+"""Row sums: totals become totals of rows, each taken on the way through the row.
+
+Threads that share the rows of a nest would all begin with the whole of a total that it also stores;
+and what the elements of a total have from their row, as its softmax, is there once a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, axes_in, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis, load
+from agnesi.core.support.record import replace
+from agnesi.schedule.evaluation_counts import turns, work
+from agnesi.schedule.lowering.kernel_templates import TemplateCache
+from agnesi.schedule.program import Program
+
+#: Elements of a total that threads should not each compute, at least.
+_MIN_TOTAL_ELEMENTS = 1024
+#: Operations of a total of rows that is worth memory for them, at least.
+_MIN_ROWS_OPERATIONS = 1 << 14
+#: Elements of a row whose total is worth memory, at least.
+_MIN_ROW_ELEMENTS = 64
+#: Parts of a reduction, at most.
+_MAX_PARTS = 16
+#: Elements of a part of very large reductions, about: 8 ms, so that signals are seen between them.
+_LARGE_PART_ELEMENTS = 1 << 24
+#: Parts of very large reductions, at most.
+_MAX_LARGE_PARTS = 1 << 16
+#: Dtypes that sums keep on the way.
+KEPT = ("float32", "float64", "int32", "int64", "bool")
+
+
+def sum_rows(program: Program) -> Program:
+    """Take totals by rows where the nest has its elements, or they something of their row."""
+    again, least = TemplateCache(), program.request.target.costs.nest_operations
+    result: list[Kernel] = []
+    for kernel in program.kernels:
+        new: list[Any] = []
+        if _has_rows(kernel):
+            new = again(kernel, (), (), partial(_by_rows, kernel, least))
+        program.split(kernel, new[:-1])
+        result += new or [kernel]
+    program.kernels = result
+    return program
+
+
+def has_totals(kernel: Kernel) -> TypeGuard[Nest]:
+    """Return whether a nest takes totals beside its elements."""
+    if type(kernel) is not Nest or kernel.ordered:
+        return False
+    return bool(kernel.answer(has_totals, lambda: len({_is_total(s) for s in kernel.body}) > 1))
+
+
+def _has_rows(kernel: Kernel) -> TypeGuard[Nest]:
+    """Return whether a nest takes totals beside elements, or of what these have from rows."""
+    if type(kernel) is not Nest or kernel.ordered:
+        return False
+    return has_totals(kernel) or bool(kernel.answer(_has_rows, lambda: not kernel.axes and any(
+        _has_nested(v) for v in _sums(kernel.body))))
+
+
+def _is_total(store: Store) -> bool:
+    """Return whether a store is one number that reductions give."""
+    return store.value.reduces and not (store.offset.free or store.value.free)
+
+
+def _has_nested(value: Expr) -> bool:
+    """Return whether a reduction is of what is reduced along its last axis."""
+    return len(value.param[1]) > 1 and value.args[0].reduces
+
+
+def _sums(stores: Sequence[Store]) -> list[Expr]:
+    """The reductions of stores that are in no other."""
+    found: dict[Expr, None] = {}
+    stack = [s.value for s in stores]
+    while stack:
+        value = stack.pop()
+        if value.op == "reduce":
+            found[value] = None
+        elif value.reduces:
+            stack += value.args
+    return [*found]
+
+
+def apart(kernel: Nest, least: int) -> list[Any]:
+    """Kernels for the totals of a nest, by rows where that is possible, and for its elements.
+
+    Nothing where the work, less than ``least`` operations, is for one thread.
+    """
+    totals = [s for s in kernel.body if _is_total(s)]
+    longest = max([turns(v.param[1]) for v in _sums(totals)])
+    if longest < _MIN_TOTAL_ELEMENTS or guess(work([kernel]).all) < least:
+        return []
+    others = [s for s in kernel.body if s not in totals]
+    return _by_rows(kernel, least) or [replace(kernel, axes=(), body=totals),
+                                       replace(kernel, body=others)]
+
+
+def _by_rows(kernel: Nest, least: int) -> list[Any]:
+    """A nest that writes its elements and totals of their rows, and one that adds these up.
+
+    Reductions that run over as many elements as the nest has loops for may take them in any order.
+    """
+    totals = [s for s in kernel.body if _is_total(s)]
+    others = [s for s in kernel.body if s not in totals]
+    sums = _sums(totals)
+    axes = kernel.axes or sums[0].param[1]
+    sizes = [a.extent for a in axes]
+    if not is_static(sizes) or not all(_runs_over(v, sizes) for v in sums):
+        return []
+    if guess(work([kernel]).all) < (least if others else _MIN_ROWS_OPERATIONS):
+        return []
+    if not {*sums}.isdisjoint(walk([s.value for s in others])):
+        return []
+    taken = {*axes, *axes_in(kernel.body)}
+    rows, places = _rows(axes, taken)
+    if not rows:
+        return []
+    change = Substitution(dict(zip(axes, places, strict=True)))
+    body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in others]
+    nest, known = replace(kernel, axes=rows, body=body), {}
+    for value in sums:
+        kind, bound = value.param
+        element = Substitution(dict(zip(bound, places, strict=True)))(value.args[0])
+        total = loops.make("reduce", (element,), value.dtype, (kind, rows[-1:]),
+                           element.free - {rows[-1]})
+        known[value] = stored(nest, total, rows[:-1], kind, taken)
+    total_of = Substitution({}, known)
+    body = [replace(s, value=total_of(s.value)) for s in totals]
+    return [nest, replace(kernel, axes=(), body=body)]
+
+
+def _rows(axes: tuple[Axis, ...], taken: set[Axis]) -> tuple[tuple[Axis, ...], list[Affine]]:
+    """Loops over rows and along one, and the indices along axes in these; nothing for short rows.
+
+    A single axis is cut in equal parts.
+    """
+    if len(axes) > 1:
+        long = axes[-1].extent >= _MIN_ROW_ELEMENTS
+        return (axes if long else ()), [a.index for a in axes]
+    (axis,) = axes
+    count = parts_of(axis.extent, axis.extent)
+    if not count:
+        return (), []
+    part = fresh_axis(count, taken)
+    along = fresh_axis(axis.extent // count, {*taken, part}, axis.slot)
+    return (part, along), [Affine(0, {part: along.extent, along: 1})]
+
+
+def _runs_over(value: Expr, sizes: Sequence[int]) -> bool:
+    """Return whether a reduction has loops of these sizes, and what is reduced inside, if anything,
+    is the same along a row.
+    """
+    bound = value.param[1]
+    if value.dtype not in KEPT or [a.extent for a in bound] != [*sizes]:
+        return False
+    inside = [v for v in walk(value.args) if v.op in ("reduce", "steps")]
+    return not inside or (len(bound) > 1 and all(
+        v.op == "reduce" and v.free and bound[-1] not in v.free for v in inside))
+
+
+def parts_of(size: int, elements: int) -> int:
+    """Into how many equal parts an axis is cut in a reduction of so many elements; 0 for none."""
+    most = max(_MAX_PARTS, min(_MAX_LARGE_PARTS, elements // _LARGE_PART_ELEMENTS))
+    return next((n for n in range(most, 1, -1) if size % n == 0), 0)
+
+
+def stored(nest: Nest, total: Expr, parts: tuple[Axis, ...], kind: str, taken: set[Axis],
+           others: Sequence[Axis] = ()) -> Expr:
+    """Let a nest store the totals of parts; the total of these."""
+    axes = (*parts, *others)
+    buffer = Buffer(tuple([a.extent for a in axes]), np.dtype(total.dtype), "temporary")
+    nest.body.append(Store(buffer, buffer.place([a.index for a in axes]), total))
+    return loops.reduce_(
+        kind, [a.extent for a in parts],
+        lambda *at: load(buffer, total.dtype, buffer.place((*at, *[a.index for a in others]))),
+        taken, [a.slot for a in parts],
+    )
