@@ -1,5 +1,6 @@
 """Lists and dicts whose parts code reads and replaces, with changes from outside, in both modes."""
 
+import copy
 import warnings
 from collections import Counter
 
@@ -86,3 +87,18 @@ def test_what_is_an_argument_already_is_not_made_one_again():
         return log
 
     assert run(True) == run(False)
+
+
+def test_what_lies_in_a_nest_that_is_another_one_each_time_changes_once():
+    held = {"counts": [{"n": 2.0}], "rest": (1.0, [3.0])}
+
+    def f(x):
+        held["counts"][0]["n"] += 1
+        return x + held["counts"][0]["n"]
+
+    jitted, x = ag.jit(f), ag.ones(())
+    for i in range(6):
+        if i in (1, 2, 4):
+            held = copy.deepcopy(held)
+        assert jitted(x).item() == i + 4
+        assert held["counts"][0]["n"] == i + 3

@@ -235,6 +235,8 @@ class Version:
         """Show what the function can reach to what takes down its reads."""
         for container in stand_ins.containers():
             reads.pass_over(container)
+        for value, path in stand_ins.kept():
+            reads.meet(value, path)
         reads.meet(self.owner.function, self.owner.name)
         for value, path in zip(arguments, self.argument_tree.paths("arguments"), strict=False):
             reads.meet(value, path)

@@ -159,6 +159,11 @@ class StandIns:
                     self._replaced.append((_at(before, way), whole.path))
                     yield held
 
+    def kept(self) -> Iterator[tuple[Any, str]]:
+        """What the nests hold besides, as it is, which code may change, and its paths."""
+        for whole in self._wholes:
+            yield from _kept(_nest(whole, whole.value), _nest(whole, whole.now()), whole.path)
+
     def changed(self) -> str:
         """The path of a nest that code has changed itself, instead of putting another one there;
         empty if there is none."""
@@ -263,6 +268,15 @@ def _new_containers(before: Any, now: Any, way: _Way = ()) -> Iterator[tuple[Any
         yield from _new_containers(before[key] if _is_nest(before) else None, now[key], (*way, key))
     if not isinstance(now, tuple):
         yield now, way
+
+
+def _kept(before: Any, now: Any, path: str) -> Iterator[tuple[Any, str]]:
+    """The parts of a nest that are those of the one before."""
+    if now is before:
+        yield now, path
+    elif _is_nest(now) and _is_nest(before):
+        for key in _keys(now):
+            yield from _kept(before[key], now[key], f"{path}[{key!r}]")
 
 
 def _at(held: Any, way: _Way) -> Any:
