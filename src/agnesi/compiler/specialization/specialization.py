@@ -235,10 +235,9 @@ class Version:
         """Show what the function can reach to what takes down its reads."""
         for container in stand_ins.containers():
             reads.pass_over(container)
-        for value, path in stand_ins.kept():
-            reads.meet(value, path)
-        reads.meet(self.owner.function, self.owner.name)
-        for value, path in zip(arguments, self.argument_tree.paths("arguments"), strict=False):
+        given = zip(arguments, self.argument_tree.paths("arguments"), strict=False)
+        for value, path in (
+                *stand_ins.kept(), (self.owner.function, self.owner.name), *given):
             reads.meet(value, path)
         for kind in {t.kind for t in self.argument_tree.walk() if t.kind is not None}:
             reads.meet(kind, kind.__name__)
