@@ -236,8 +236,7 @@ class Version:
         for container in stand_ins.containers():
             reads.pass_over(container)
         given = zip(arguments, self.argument_tree.paths("arguments"), strict=False)
-        for value, path in (
-                *stand_ins.kept(), (self.owner.function, self.owner.name), *given):
+        for value, path in (*stand_ins.kept(), (self.owner.function, self.owner.name), *given):
             reads.meet(value, path)
         for kind in {t.kind for t in self.argument_tree.walk() if t.kind is not None}:
             reads.meet(kind, kind.__name__)
