@@ -193,6 +193,27 @@ def test_computed_attributes_take_no_lock_of_their_class():
                     and "cached_property" in [a.name for a in node.names])]
 
 
+def test_files_are_written_whole():
+    """Who is stopped, or finds the disk full, leaves what was there: ``core/support/atomic.py``."""
+    writers = {"save", "savefig", "savez", "savez_compressed", "savetxt", "tofile", "write_bytes",
+               "write_text"}
+    safe = ("replacing(", "by_name(", "tempfile.TemporaryDirectory(")
+    torn = []
+    for path, tree in trees().items():
+        inside = {n for block in nodes(tree) if isinstance(block, ast.With)
+                  and ast.unparse(block.items[0].context_expr).startswith(safe)
+                  for n in ast.walk(block)}
+        for call in (n for n in nodes(tree) if isinstance(n, ast.Call) and n not in inside):
+            name = ast.unparse(call.func)
+            modes = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "mode")]
+            opens = name == "open" and any(set(ast.unparse(m)) & set("wax+") for m in modes)
+            owner, _, method = name.rpartition(".")
+            writes = method in writers and (method != "save" or owner in ("np", "pillow"))
+            if opens or writes:
+                torn.append(name_of(path))
+    assert set(torn) == {"src/agnesi/distributed/processes/launch.py"}  # adds to a log
+
+
 def test_who_asks_whether_a_trace_runs():
     """``core`` and what is written out flat, where a call more would show; all else asks there."""
     flat = {f"src/agnesi/{name}.py"

@@ -6,6 +6,7 @@ import colorsys
 import math
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def test_errors_name_the_function() -> None:
         image.convolve(PICTURE, [[1.0]], "some")
 
 
-def test_plots_go_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plots_go_to_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     told: list[Any] = []
 
     class Axes:
@@ -87,7 +88,7 @@ def test_plots_go_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Figure:
         def __init__(self, **options: Any) -> None:
-            self.savefig = lambda path: told.append(("savefig", path))
+            self.savefig = lambda path: told.append(Path(path).write_bytes(b"plot"))
 
         def add_subplot(self) -> Axes:
             return Axes()
@@ -96,8 +97,8 @@ def test_plots_go_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
     module.Figure = Figure
     monkeypatch.setitem(sys.modules, "matplotlib", types.ModuleType("matplotlib"))
     monkeypatch.setitem(sys.modules, "matplotlib.figure", module)
-    image.imshow(PICTURE, "a.png")
-    assert told[0][1][0].shape == (6, 5, 3) and told[-1] == ("savefig", "a.png")
+    image.imshow(PICTURE, tmp_path / "a.png")
+    assert told[0][1][0].shape == (6, 5, 3) and (tmp_path / "a.png").read_bytes() == b"plot"
     image.imshow(PICTURE[:1])
     assert told[-2][2] == {"cmap": "gray"} and told[-2][1][0].shape == (6, 5)
     image.hist(ag.ones(3, requires_grad=True), 4)

@@ -110,6 +110,20 @@ def test_a_sort_of_one_row(of):
     np.testing.assert_array_equal(run(ROW).numpy(), wanted)
 
 
+def test_lapack_is_left_at_once(monkeypatch):
+    """It works on copies beside the main thread; one that is left may still be at them."""
+    x = np.random.default_rng(0).normal(size=(520, 520))
+    run, over = ag.jit(ag.linalg.solve), threading.Event()
+    for n in (520, 516, 512):  # the last two share a version for all sizes
+        a = ag.tensor(x[:n, :n])
+        np.testing.assert_allclose(run(a, a + 1).numpy(), np.linalg.solve(a.numpy(), a.numpy() + 1),
+                                   rtol=1e-6, atol=1e-8)
+        with monkeypatch.context() as held:
+            held.setattr("agnesi.runtime.beside._call", lambda *args: over.wait(60))
+            stop(run, a, a + 1, after=0.01)
+    over.set()
+
+
 @pytest.mark.native_plans
 def test_many_kernels_one_after_the_other(threads):
     """None of which is long."""

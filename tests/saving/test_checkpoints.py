@@ -350,7 +350,7 @@ def test_the_last_ones_are_kept_and_a_damaged_one_is_passed_over(tmp_path):
 
 
 def test_two_writers_of_a_folder_do_not_disturb_each_other(tmp_path):
-    from agnesi.saving.atomic import replacing
+    from agnesi.core.support.atomic import replacing
 
     with replacing(tmp_path / "a") as file:
         file.write(b"one")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.op import typed
+from agnesi.core.support.atomic import by_name
 from agnesi.core.support.errors import FileFormatError, ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.dataset import Dataset
@@ -108,7 +109,8 @@ def write_image(image: Any, path: str | os.PathLike[str]) -> None:
                             f"channels, or (height, width), not {typed(image)}"))
     if pixels.dtype != np.uint8:
         pixels = np.clip(np.rint(pixels.astype(np.float64) * 255), 0, 255).astype(np.uint8)
-    pillow.fromarray(np.ascontiguousarray(pixels)).save(path)
+    with by_name(path) as name:
+        pillow.fromarray(np.ascontiguousarray(pixels)).save(name)
 
 
 class ImageFolder(Dataset):

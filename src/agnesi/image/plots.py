@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
+from agnesi.core.support.atomic import by_name
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -106,5 +107,6 @@ def plot(*lines: TensorLike, path: str | os.PathLike[str] | None = None) -> Any:
 
 def _written(figure: Any, path: str | os.PathLike[str] | None) -> Any:
     if path is not None:
-        figure.savefig(path)
+        with by_name(path) as name:
+            figure.savefig(name)
     return figure

@@ -12,9 +12,9 @@ MPI library's C functions. Why a C function failed is found by the error's name 
 from __future__ import annotations
 
 import ctypes
-import functools
 
 from agnesi.core.support import host
+from agnesi.core.support.forks import once
 from agnesi.runtime import machine, support
 
 #: The words of a group, which native code reads and writes, in order.
@@ -73,7 +73,7 @@ class Group(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_int64) for name in FIELDS)
 
 
-@functools.cache
+@once
 def native() -> machine.Code:
     """The loaded module."""
     return machine.load(source())

@@ -28,6 +28,7 @@ from agnesi.core.support.aside import started
 from agnesi.core.support.config import LENT, config
 from agnesi.core.support.forks import at_fork, once
 from agnesi.runtime import machine
+from agnesi.runtime.beside import beside
 
 SUPPORTED = (
     sys.implementation.name == "cpython"
@@ -410,6 +411,7 @@ def _api(code: machine.Code) -> list[int]:
         id(_note_torn),
         id(_await_turn),
         id(_PASS),
+        id(beside),
     ]
 
 

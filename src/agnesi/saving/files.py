@@ -15,10 +15,10 @@ from typing import Any, Self
 import numpy as np
 
 from agnesi.core.op import typed
+from agnesi.core.support.atomic import replacing, told_at_user
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import Stored
-from agnesi.saving.atomic import replacing, told_at_user
 from agnesi.saving.header import (
     CHECKSUM_BYTES,
     METADATA,

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from agnesi.core.support.atomic import sweep
 from agnesi.core.support.errors import FileFormatError, at, retold, warn
-from agnesi.saving.atomic import sweep
 from agnesi.saving.checkpoints import load_checkpoint, save_checkpoint
 
 _ENDING = ".safetensors"

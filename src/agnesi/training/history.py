@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agnesi.core.support.atomic import by_name
 from agnesi.core.support.errors import MissingKeyError, at
 
 #: Eighths of a line.
@@ -120,7 +121,8 @@ class History(list[dict[str, Any]]):
             axes.set(title=title, xlabel="epoch")
             axes.legend()
         if path is not None:
-            figure.savefig(path)
+            with by_name(path) as name:
+                figure.savefig(name)
         return figure
 
 

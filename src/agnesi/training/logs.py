@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from agnesi.core.options import NotNegativeBound
+from agnesi.core.support.atomic import append_line, replacing
 from agnesi.core.support.errors import at
-from agnesi.saving.atomic import append_line, replacing
 from agnesi.training.callbacks import Callback
 
 

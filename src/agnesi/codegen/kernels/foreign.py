@@ -7,9 +7,20 @@ from collections.abc import Callable
 from agnesi.codegen.interrupts import looks, poll
 from agnesi.codegen.launch import FUNCTIONS_ENTRY
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
-from agnesi.core.ir.extents import Extent
-from agnesi.core.ir.foreign import Argument, Call
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.ir.foreign import Argument, Call, external, may_last
 from agnesi.core.ir.kernels import Buffer, Foreign
+
+#: What is called beside the main thread, and what arguments are to it (``runtime/beside.py``).
+_RUN_BESIDE = external("runtime:beside")
+READ, WRITTEN, SPARE = range(3)
+_KINDS = {"result": WRITTEN, "scratch": SPARE}
+#: Bytes of a matrix from which a function may take long.
+_BESIDE_BYTES = 1 << 21
+#: Bytes of numbers, by their types.
+_BYTES = {"i8": 1, "i32": 4, "i64": 8, "float": 4, "double": 8, "<2 x float>": 8,
+          "<2 x double>": 16}
 
 
 def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer], Value],
@@ -31,8 +42,12 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
     with b.loop(i64(0), b.size(call.batch)) as turn:
         given = [maker.moving(a, turn.index) if value is None else value
                  for a, value in zip(call.arguments, before, strict=True)]
-        status = b.call_pointer("i32" if call.status else "void", function, *given)
-        if call.status:
+        if may_last(call.symbol):
+            _beside(b, maker, function, given)
+        elif not call.status:
+            b.call_pointer("void", function, *given)
+        else:
+            status = b.call_pointer("i32", function, *given)
             failed, go = b.label("failed"), b.label("go")
             b.cbr(b.icmp("ne", status, Value("0", "i32")), failed, go, rare=True)
             b.open_block(failed)
@@ -41,6 +56,29 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
         if looks(kernel):
             _leave_if_told(b)
     b.ret(Value("0", "i32"))
+
+
+def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value]) -> None:
+    """A call that may take long: beside the main thread, which signals interrupt."""
+    largest = max(map(maker.bytes_of, maker.call.arguments), key=guess)
+    if isinstance(largest, int) and largest < _BESIDE_BYTES:
+        b.call_pointer("void", function, *given)
+        return
+    table = b.alloca("i64", 2 + 3 * len(given))
+    words: list[Value] = [function, i64(len(given))]
+    for a, value in zip(maker.call.arguments, given, strict=True):
+        words += [value, b.size(maker.bytes_of(a)), i64(_KINDS.get(a.kind, READ))]
+    for i, word in enumerate(words):
+        b.store(word, b.gep("i64", table, i64(i)))
+    (code,) = b.either(b.icmp("sge", b.size(largest), i64(_BESIDE_BYTES)),
+                       lambda: [b.call("i32", _RUN_BESIDE, table)], lambda: [const("i32", -1)])
+    with b.when(b.icmp("eq", code, const("i32", -1))):
+        b.call_pointer("void", function, *given)
+    left, on = b.label("left"), b.label("on")
+    b.cbr(b.icmp("slt", code, const("i32", -1)), left, on, rare=True)
+    b.open_block(left)
+    b.ret(code)
+    b.open_block(on)
 
 
 def _leave_if_told(b: Builder) -> None:
@@ -78,7 +116,7 @@ class _Arguments:
                  place: Callable[[Buffer], Value]) -> None:
         self.b = b
         self.kernel = kernel
-        self.batch = call.batch
+        self.call, self.batch = call, call.batch
         self.place = place
 
     def fixed(self, a: Argument) -> Value | None:
@@ -113,16 +151,28 @@ class _Arguments:
     def _both(self) -> list[Buffer]:
         return [*self.kernel.inputs, *self.kernel.results]
 
+    def bytes_of(self, a: Argument) -> Size:
+        """Return the bytes that one call's argument points to."""
+        if a.kind == "scratch":
+            return self.call.scratch[a.value]
+        if a.kind not in ("operand", "result"):
+            return _BYTES[a.kind]
+        x = self._of(a)
+        return x.size // self.batch * x.dtype.itemsize
+
     def moving(self, a: Argument, turn: Value) -> Value:
         """Return the argument of call number ``turn``."""
         b = self.b
         if a.kind != "pointers":
-            return self._part((self.kernel.inputs if a.kind == "operand"
-                               else self.kernel.results)[a.value], turn)
+            return self._part(self._of(a), turn)
         room = b.alloca("ptr", len(self._both))
         for i, buffer in enumerate(self._both):
             b.store(self._part(buffer, turn), b.gep("ptr", room, i64(i)))
         return room
+
+    def _of(self, a: Argument) -> Buffer:
+        """The operand or result that an argument points to."""
+        return (self.kernel.inputs if a.kind == "operand" else self.kernel.results)[a.value]
 
     def _part(self, buffer: Buffer, turn: Value) -> Value:
         b, batch = self.b, self.batch

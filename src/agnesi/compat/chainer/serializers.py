@@ -8,8 +8,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.atomic import replacing, told_at_user
 from agnesi.core.support.errors import FileFormatError, MissingKeyError, at, typed
-from agnesi.saving.atomic import replacing, told_at_user
 
 
 class DictionarySerializer:

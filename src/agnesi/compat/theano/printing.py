@@ -13,7 +13,7 @@ from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.saving.atomic import replacing
+from agnesi.core.support.atomic import replacing
 
 
 def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = None,

@@ -11,13 +11,14 @@ from agnesi.codegen.library.lanes.fourier import fourier_module
 from agnesi.codegen.library.lanes.halves import halves_module
 from agnesi.codegen.library.lanes.systems import factored_module, systems_module
 from agnesi.codegen.library.triangles import triangles_module
+from agnesi.core.support.forks import once
 from agnesi.runtime import machine
 
 #: Tables that code reads, by the function's name.
 _tables: dict[str, np.ndarray] = {}
 
 
-@functools.cache
+@once
 def _begun(name: str) -> machine.Begun:
     kind, dtype, n, columns, options, units, room = name.split(" ")
     sizes, target = (int(n), int(columns)), machine.native()

@@ -223,6 +223,12 @@ def kind(symbol: str) -> str:
     return "generated" if symbol.partition(":")[0] in BEGINNERS else "foreign"
 
 
+def may_last(symbol: str) -> bool:
+    """Return whether a function may take long without a look for signals: all its arguments are
+    pointers, so that it may work on copies."""
+    return symbol.startswith("lapack ")
+
+
 def there(symbol: str) -> bool:
     """Return whether there is the function ``library:function``; nobody waits for it to be
     compiled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.support.erfc_coefficients import ERFC_TAIL
+from agnesi.core.ir.erfc_coefficients import ERFC_TAIL
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, square
 from agnesi.ops.base.elementwise import Function

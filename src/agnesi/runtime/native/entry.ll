@@ -64,7 +64,7 @@
 ; %held is borrowed from the arguments until `hold`; each of %made is owned until `result` or
 ; `release`.  Functions of Python and NumPy return borrowed references or take some over (`steals`)
 ; where a comment says so; every other object that they return is owned.
-@api = global [36 x ptr] zeroinitializer, align 64
+@api = global [37 x ptr] zeroinitializer, align 64
 
 define internal ptr @api_get(i64 %i) nounwind alwaysinline {
   %at = getelementptr ptr, ptr @api, i64 %i

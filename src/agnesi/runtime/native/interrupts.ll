@@ -126,3 +126,39 @@ out:
 no:
   ret i32 0
 }
+
+; Let Python run a function that %table describes beside this thread, if it is the main one
+; (`runtime/beside.py`); -1 where the caller is to call it, else the code by which to return, or 0.
+define i32 @beside(ptr %table) nounwind {
+entry:
+  %main = call i1 @is_main()
+  br i1 %main, label %look, label %no
+look:                                         ; what is being written in place is completed
+  %since = load i64, ptr @writing_since
+  %whole = icmp eq i64 %since, 0
+  br i1 %whole, label %ask, label %no
+ask:
+  %state = load ptr, ptr @main_state
+  %restore = call ptr @api_get(i64 19)
+  call void %restore(ptr %state)
+  %place = ptrtoint ptr %table to i64
+  %make = call ptr @api_get(i64 20)
+  %number = call ptr %make(i64 %place)
+  %run = call ptr @api_get(i64 36)
+  %call = call ptr @api_get(i64 21)
+  %answer = call ptr %call(ptr %run, ptr %number)
+  call void @decref(ptr %number)
+  call void @decref(ptr %answer)              ; Py_DecRef takes null
+  %save = call ptr @api_get(i64 18)
+  %again = call ptr %save()
+  store ptr %again, ptr @main_state
+  %raised = icmp eq ptr %answer, null
+  br i1 %raised, label %stop, label %done
+stop:
+  store atomic i32 {interrupted}, ptr @interrupted monotonic, align 4
+  ret i32 {interrupted}
+done:
+  ret i32 0
+no:
+  ret i32 -1
+}

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.codegen.interrupts import poll
 from agnesi.codegen.library.lanes.butterflies import (
     Complex,
     butterfly,
@@ -26,11 +27,13 @@ from agnesi.codegen.library.lanes.butterflies import (
 )
 from agnesi.codegen.library.lanes.shared import COUNT, ROOM, Step, write_shared
 from agnesi.codegen.library.lanes.tables import Table, pairs, radices
-from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
+from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, const, i64
 from agnesi.codegen.llvm.register_tiles import TYPES, Tiles, transposed
 from agnesi.core.support.roots import roots
 from agnesi.core.target import Target
 
+#: Numbers of a transform from which it looks for signals itself: about a millisecond.
+_LOOK_NUMBERS = 1 << 17
 Load = Callable[[Value], Complex]
 Store = Callable[[Value, Complex], None]
 
@@ -183,6 +186,7 @@ class _Fourier(Tiles):
                 b.store(x[1], self.number(other, place), self.align)
 
             self.transform(n1, load, store, tiles)
+            self._look(group, n1 * n2)
 
     def of_middle(self, n1: int, n2: int, middle: Value, result: Value,
                   tiles: tuple[Value, Value], factor: Value) -> None:
@@ -205,7 +209,12 @@ class _Fourier(Tiles):
                 self.put(self.turn(scaled(b, x, factor)), self.number(result, place))
 
             self.transform(n2, self.from_tile(room), store, tiles)
+            self._look(group, n1 * n2)
 
+    def _look(self, turn: Loop, n: int) -> None:
+        """Leave a long transform for a signal."""
+        if n >= _LOOK_NUMBERS:
+            turn.until = self.b.icmp("ne", poll(self.b), const("i32", 0))
 
     # -- real numbers ---------------------------------------------------------------------
     places = 0, 0

@@ -14,8 +14,8 @@ from agnesi.compat.torch7.files.reading import Reader
 from agnesi.compat.torch7.files.sources import Binary, Text
 from agnesi.compat.torch7.files.values import built
 from agnesi.compat.torch7.files.writing import Writer
+from agnesi.core.support.atomic import replacing, told_at_user
 from agnesi.core.support.errors import FileFormatError, at
-from agnesi.saving.atomic import replacing, told_at_user
 
 #: Kinds of files, and the bytes of sizes, by the modes of Torch7.
 _MODES = {"binary": (Binary, 8), "b64": (Binary, 8), "b32": (Binary, 4), "ascii": (Text, 8)}

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi import image as ours
 from agnesi.compat.torch7.image.colours import minmax
 from agnesi.compat.torch7.maths import Tensor, new
-from agnesi.saving.atomic import told_at_user
+from agnesi.core.support.atomic import by_name, told_at_user
 
 __all__ = [
     "compressJPG", "compressPNG", "decompress", "decompressJPG", "decompressPNG", "display",
@@ -51,7 +51,8 @@ def load(path: Any, depth: int | None = None, tensortype: str = "float") -> Tens
 def save(path: Any, image: Tensor, quality: int = 75) -> None:
     """Write an image file; the end of its name tells the format."""
     options = {"quality": quality} if str(path).lower().endswith((".jpg", ".jpeg")) else {}
-    _picture(image).save(path, **options)
+    with by_name(path) as name:
+        _picture(image).save(name, **options)
 
 
 loadPNG = loadJPG = loadPPM = load

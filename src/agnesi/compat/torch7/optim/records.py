@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.torch7.tensor import View
+from agnesi.core.support.atomic import append_line, replacing
 from agnesi.core.support.errors import typed
 from agnesi.image import imshow, plot
-from agnesi.saving.atomic import append_line
 
 __all__ = ["ConfusionMatrix", "Logger"]
 
@@ -103,7 +103,8 @@ class Logger:
     def __init__(self, filename: str) -> None:
         self.name = Path(filename)
         self.name.parent.mkdir(parents=True, exist_ok=True)
-        self.name.write_text("")
+        with replacing(self.name):
+            pass
         self.names: list[str] = []
         self.symbols: dict[str, list[Any]] = {}
         self.logscale = False

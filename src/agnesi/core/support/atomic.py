@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -67,6 +68,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                                ) from None
         raise
     _settle(target.parent)
+
+
+@contextlib.contextmanager
+def by_name(path: str | os.PathLike[str]) -> Iterator[str]:
+    """The name of a file elsewhere, for libraries that tell a format by its ending; what they
+    write there takes the path's place as by :func:`replacing`."""
+    target = Path(path)
+    with tempfile.TemporaryDirectory() as folder:
+        yield os.path.join(folder, target.name)
+        (made,) = Path(folder).iterdir()  # some add an ending of their own
+        with replacing(target.with_name(made.name)) as file:
+            file.write(made.read_bytes())
 
 
 def append_line(path: str | os.PathLike[str], line: str) -> None:

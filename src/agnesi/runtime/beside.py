@@ -1,0 +1,47 @@
+"""Long calls of other libraries out of compiled code, beside the main thread.
+
+LAPACK looks for no signals.  So such a call works on copies, in another thread, while the main
+thread waits and is interrupted at once: nobody looks at the copies then.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
+
+#: What an argument of a call is: memory that is read, that is written, too, or that is worked in.
+READ, WRITTEN, SPARE = range(3)
+
+
+def beside(table: int) -> None:
+    """Make the call that a table describes: the function, how many arguments, and for each of
+    these, which are all pointers, the address, the bytes and what it is."""
+    function, count = (ctypes.c_int64 * 2).from_address(table)
+    words = np.array((ctypes.c_int64 * (3 * count)).from_address(table + 16)).reshape(count, 3)
+    arguments: list[list[int]] = words.tolist()
+    try:
+        copies = {place: np.empty(size, np.uint8) for place, size, _ in arguments}
+    except MemoryError:
+        _call(function, [place for place, _, _ in arguments], None)
+        return
+    for place, size, kind in arguments:
+        if kind != SPARE:
+            ctypes.memmove(_address(copies[place]), place, size)
+    given = [_address(copies[place]) for place, _, _ in arguments]
+    aside(MIN_ASIDE_NANOSECONDS, _call, function, given, copies)
+    for place, size, kind in arguments:
+        if kind == WRITTEN:
+            ctypes.memmove(place, _address(copies[place]), size)
+
+
+def _address(x: np.ndarray) -> int:
+    return x.ctypes.data
+
+
+def _call(function: int, places: list[int], kept: Any) -> None:
+    """Call a function with pointers; ``kept`` is what they lead to."""
+    ctypes.CFUNCTYPE(None)(function)(*map(ctypes.c_void_p, places))
