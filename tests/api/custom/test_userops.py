@@ -567,3 +567,28 @@ def test_unknown_sizes_that_have_to_be_equal_need_no_infer():
     assert g([1.0, 2.0], [3.0, 4.0], [1.0, 1.0]).tolist() == [4, 9]
     with pytest.raises(ValueError, match="cannot reshape"):
         ag.op(lambda a: a.reshape(7, 11, 3))(u)
+
+
+def test_an_operation_that_nobody_reads_raises_in_compiled_code_too():
+    class Positive(ag.Op):
+        def infer(self, x):
+            return x.shape, x.dtype
+
+        def perform(self, x):
+            if (x < 0).any():
+                raise ValueError("there are negative numbers")
+            return x
+
+    @ag.op
+    def positive(x):
+        if (x < 0).any():
+            raise ValueError("there are negative numbers")
+        return x
+
+    for op in (Positive(), positive):
+        for f in (lambda x, op=op: (op(x), x * 2)[1],
+                  lambda x, op=op: ag.fori_loop(0, 2, lambda i, c: (op(c), c * 2)[1], x)):
+            for run in (f, ag.jit(f)):
+                assert run(ag.ones(2)).shape == (2,)
+                with pytest.raises(ValueError, match="there are negative numbers"):
+                    run(-ag.ones(2))

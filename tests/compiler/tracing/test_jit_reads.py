@@ -397,6 +397,17 @@ def test_lists_and_dicts_of_modules_that_grow_are_followed_by_what_walks_over_mo
         assert jitted(x).item() == pytest.approx(f(x).item())
 
 
+@pytest.mark.parametrize("read", [
+    lambda a: a.tolist()[0], lambda a: float(a[1]), lambda a: a.sum(), lambda a: a.copy()[1],
+    lambda a: sum(float(v) for v in a)])
+def test_elements_of_an_array_are_compared_that_code_reads_and_also_computes_with(read):
+    a = np.array([1.0, 2.0])
+    jitted, x = ag.jit(lambda x: (x * a).sum() + read(a) + a.sum()), ag.ones(())
+    for _ in range(3):
+        assert jitted(x).item() == 2 * a.sum() + read(a)
+        a *= 2
+
+
 def test_explain_names_what_changed():
     m = _fresh(Net)()
     f = ag.jit(m.forward)

@@ -92,6 +92,7 @@ class Op(core.Op):
     """
 
     user_defined = True
+    traits = frozenset(("raises",))
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -322,6 +323,7 @@ class _Custom(core.Op):
     """The operation of a decorated function, for one choice of its keywords."""
 
     user_defined = True
+    traits = frozenset(("raises",))
 
     def __init__(self, function: CustomFunction, keywords: dict[str, Any]) -> None:
         self.function = function

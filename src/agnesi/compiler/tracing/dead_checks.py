@@ -2,9 +2,9 @@
 
 Eager code raises where an index is out of range, whether or not somebody looks at what was there.
 Compiled code computes what results need, so operations that refuse some values, and that no result
-needs, leave their conditions behind.  Bodies of loops and branches leave them in a state of the
-trace around, the witness, which nothing else changes.  ``vmap`` drops what nobody reads in both
-modes.
+needs, leave their conditions behind; those of users run, for nobody knows what they refuse.  Bodies
+of loops and branches leave them in a state of the trace around, the witness, which nothing else
+changes.  ``vmap`` drops what nobody reads in both modes.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _with_checks(token: Node | None, dead: Sequence[Node], live: Sequence[Node])
     with switched(recording=False):
         done = {_checked(c) for n in live for c in checks_of(n)}
         for node in dead:
-            if _is_result(node):
+            if _is_result(node) or getattr(node.op, "user_defined", False):
                 start = constant(0, np.dtype(np.int8)) if token is None else symbol(token)
                 token = apply(After(), start, symbol(node)).node
                 continue

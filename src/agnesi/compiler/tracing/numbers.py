@@ -491,5 +491,6 @@ STAND_INS.update({id(f): found for f, found in (
     (id, _identity), (open, _outside("opens a file")(open)),
     (input, _outside("waits for input")(input)),
     *((f, _outside("evaluates a text")(f)) for f in (eval, exec)),
+    (__import__, _outside("imports by a text")(__import__)),
     (time, Module(time, _CLOCKS)), *((getattr(time, name), f) for name, f in _CLOCKS.items()),
     *((getattr(math, name), f) for name, f in _IN_MATH.items()))})

@@ -116,15 +116,16 @@ class PlaceTable:
 
     def compared(self, used: Container[int]) -> Iterator[Elements]:
         """Return the arrays whose elements each call compares; those that are ``used`` as memory
-        are read where they are then.
+        are read where they are then, unless code also reads elements itself.
 
         :raises OnlyEagerError: If code itself reads elements of one that is too large for that.
         """
         bytes_left = _MAX_HELD_BYTES
         for key, place in self.arrays.items():
-            if place.counts and key not in used:
+            if key in used and not self._uses.get(key):
+                continue
+            if place.counts:
                 yield place
-            if place.counts or (key in used and not self._uses.get(key)):
                 continue
             named = self._uses.get(key, False) is not False
             bytes_left -= place.array.nbytes
