@@ -326,16 +326,17 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     for axis, (before, after) in enumerate(widths):
         if not before and not after:
             continue
-        if isinstance(x.shape[axis], Extent):
+        n = x.shape[axis]
+        if isinstance(n, Extent) or n >= max(before, after) + 2:
             x = concat(_continued(x, axis, before, after, mode), axis)
-        else:
-            positions: Any = np.arange(operator.index(x.shape[axis]))
+        else:  # from elements that lie in the border themselves
+            positions: Any = np.arange(operator.index(n))
             x = take(x, np.pad(positions, (before, after), mode), axis)  # type: ignore[call-overload]
     return x
 
 
 def _continued(x: Tensor, axis: int, before: int, after: int, mode: str) -> list[Tensor]:
-    """The borders of an axis of run-time size, and the operand between them."""
+    """The borders of an axis that is longer than they are, and the operand between them."""
     n = x.shape[axis]
     if n < before + 2 or n < after + 2:
         raise UnknownSizeError(f"a border of {before} and {after} on an axis of {n}")
