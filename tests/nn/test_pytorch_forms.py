@@ -273,3 +273,13 @@ def test_distances_that_are_wanted_often_are_compiled(p):
     x = ag.tensor(a, requires_grad=True)
     ag.cdist(x, b, p).sum().backward()
     assert x.grad.shape == a.shape
+
+
+def test_pools_of_powers_sum_signed_numbers_and_gaps_let_nan_through() -> None:
+    assert F.lp_pool1d(X[None], 1, 2)[0].tolist() == [[2.0, 11.0], [-2.0, 5.5], [15.0, -8.0]]
+    x = ag.tensor([math.nan, 2.0, 0.25, -math.inf])
+    for f, expected in ((F.hardshrink, [2.0, 0.0]), (F.softshrink, [1.5, 0.0]),
+                        (lambda x: F.threshold(x, 0.5, 9.0), [2.0, 9.0])):
+        y = f(x)
+        assert math.isnan(y[0].item())
+        assert y[1:3].tolist() == expected

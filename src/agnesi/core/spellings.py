@@ -306,6 +306,9 @@ class Form:
 
     def call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's result for arguments some of which have foreign names."""
+        if type(keywords.get("dim")) in (tuple, list) and not keywords["dim"] and (
+                "keepdims" in self.names and self.name not in ("all", "any")):
+            keywords = {**keywords, "dim": None}  # all axes, where axis=() is none
         key = len(args), *keywords
         plan = self.plans.get(key, key)
         if plan is key:

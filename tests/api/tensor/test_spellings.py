@@ -518,3 +518,14 @@ def test_imaginary_parts_are_refused_at_the_users_line() -> None:
     with pytest.raises(ag.DTypeError, match="1j is complex, and float32 holds real") as caught:
         ag.full((2,), 1j, dtype="float32")
     assert f"at {__file__}:" in str(caught.value)
+
+
+def test_no_dims_are_all_of_them_as_in_pytorch_and_no_axes_are_none() -> None:
+    for name in ("sum", "mean", "amax", "nansum", "count_nonzero", "logsumexp"):
+        f = getattr(ag, name)
+        assert f(X, dim=()).shape == () == f(X, dim=[]).shape
+        assert f(X, axis=()).shape == X.shape
+    assert X.std(dim=(), correction=1).shape == ()
+    assert X.all(dim=()).shape == X.shape
+    b = ag.tensor([True, False])
+    assert b.clip(0).dtype == ag.clamp(b, max=1).dtype == "int64"

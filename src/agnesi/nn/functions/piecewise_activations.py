@@ -74,7 +74,7 @@ def hardshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     tensor([ 0., -2.])
     """
     x = as_tensor(input)
-    return F.where(F.abs(x) > lambd, x, 0.0)
+    return F.where(F.abs(x) <= lambd, 0.0, x)
 
 
 @public
@@ -93,7 +93,7 @@ def softshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     if lambd < 0:
         raise ValueError(at(f"softshrink: lambd must be at least 0, not {lambd}"))
     x = as_tensor(input)
-    return F.where(x > lambd, x - lambd, F.where(x < -lambd, x + lambd, 0.0))
+    return F.where(x > lambd, x - lambd, F.where(x >= -lambd, 0.0, x + lambd))
 
 
 @public
@@ -110,7 +110,7 @@ def threshold(input: TensorLike, threshold: float, value: float) -> Tensor:
     tensor([-1.,  2.])
     """
     x = as_tensor(input)
-    return F.where(x > threshold, x, value)
+    return F.where(x <= threshold, value, x)
 
 
 class Hardtanh(Overwriting):

@@ -254,7 +254,7 @@ def _limits(dtype: np.dtype) -> tuple[Any, Any]:
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return int(limits.min), int(limits.max)
-    return -np.inf, np.inf
+    return (False, True) if dtype.kind == "b" else (-np.inf, np.inf)
 
 
 # -- rounding -----------------------------------------------------------------------------------

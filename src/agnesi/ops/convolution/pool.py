@@ -210,7 +210,9 @@ def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
 def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = None,
             cover_all: bool = False, padding: PerAxis | str = 0, *, out: Tensor | None = None
             ) -> Tensor:
-    """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
+    """The ``p``-norm of each window: ``sum(x**p)**(1/p)``, with gradient 0 where it is 0.
+
+    As in PyTorch, it is the sum for ``p = 1``; other powers of negative sums are NaN.
 
     :like: avg_pool
     :param p: The exponent, above 0.
@@ -227,7 +229,7 @@ def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = N
         raise DTypeError(f"the norm needs floats, not {x.dtype}; convert with .astype('float32')")
     if p <= 0:
         raise ValueError(f"the norm needs an exponent above 0, not {p}")
-    powers = arith.square(x) if p == 2 else arith.power(arith.abs(x), p)
+    powers = arith.square(x) if p == 2 else arith.power(x, p)
     total = apply(WindowSum(windows, sizes), powers)
     if cover_all:  # as if smaller windows were filled up with elements like those in them
         asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
