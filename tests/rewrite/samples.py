@@ -175,6 +175,24 @@ SAMPLES = {
     ],
     "root_of_steep": [
         lambda x, y, c: ag.sqrt(ag.erfc(x)), lambda x, y, c: ag.sqrt(ag.sigmoid(x)),
+        lambda x, y, c: ag.sqrt(ag.sigmoid(x) * (1 + ag.sigmoid(y))),
+    ],
+    "root_beside": [
+        lambda x, y, c: ag.sqrt(ag.square(x) + 4) - x,
+        lambda x, y, c: x + ag.sqrt(ag.square(x) + 4),
+        lambda x, y, c: x - ag.sqrt(ag.square(x) - 0.5),
+        lambda x, y, c: ag.sqrt(ag.square(x) + y) - x,
+    ],
+    "root_less_root": [lambda x, y, c: ag.sqrt(ag.square(x) + 1e-6) - 1e-3],
+    "difference_in_tail": [
+        lambda x, y, c: ag.sigmoid(x + 1) - ag.sigmoid(x),
+        lambda x, y, c: ag.sigmoid((x + 0.1) * y) - ag.sigmoid((x - 0.1) * y),
+        lambda x, y, c: ag.erfc(x) - ag.erfc(x - 2),
+    ],
+    "difference_of_halves": [lambda x, y, c: 0.5 * ag.erfc(x) - 0.5 * ag.erfc(x + 1)],
+    "beside_its_logsum": [
+        lambda x, y, c: x - ag.logaddexp(x, y), lambda x, y, c: ag.logaddexp(y, x) - x,
+        lambda x, y, c: x - ag.logaddexp(ag.logaddexp(y, x), -x),
     ],
     "zero_unseen": [lambda x, y, c: ag.exp(x + 0), lambda x, y, c: ag.square(0 + y)],
     "zero_beside_number": [lambda x, y, c: (x + 0) + 1, lambda x, y, c: 2 - (x + 0)],

@@ -142,6 +142,29 @@ def test_unknown_sizes_do_not_hinder(rewritten):
     assert "softplus" in rewritten((-y * ag.log(1 / (1 + ag.exp(-z)))).mean())
 
 
+@pytest.mark.parametrize("way", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_zero_cotangents_stay_zero_through_what_overflows(way):
+    x = ag.tensor(np.array([1000.0, 0.5]))
+    for function in (ag.exp, ag.exp2, ag.expm1, ag.sinh, ag.cosh):
+        slopes = way(ag.grad(lambda x, f=function: ag.where(x > 1, 3 * x, f(x)).sum()))(x)
+        np.testing.assert_allclose(slopes, [3, ag.grad(function)(x[1])], rtol=1e-15)
+    for function in (lambda x: 1 / ag.cosh(x), lambda x: 1 / (1 + ag.exp(x)),
+                     lambda x: x / (ag.exp(x) - 1), lambda x: x / ag.sinh(x)):
+        assert way(ag.grad(lambda x, f=function: f(x).sum()))(x)[0] == 0
+
+
+def test_roots_that_cancel_have_slopes_at_zero():
+    for function in (lambda x: ag.sqrt(x * x + 1) - x, lambda x: x + ag.sqrt(x * x + 4)):
+        assert ag.jit(ag.grad(function))(0.0) == ag.grad(function)(0.0) != 0
+
+
+def test_differences_of_exponentials_keep_their_digits_in_quotients():
+    """exp(x) / expm1(exp(x)), which once was 1 / (exp(exp(x) - x) - exp(-x))."""
+    x = ag.tensor(np.array([-100.0, -20.0]))
+    found = ag.jit(lambda x: ag.exp(x) / (ag.exp(ag.exp(x)) - 1))(x)
+    np.testing.assert_allclose(found, 1 - np.exp(x.numpy()) / 2, rtol=1e-15)
+
+
 def test_quotients_of_sums_of_exponentials_are_taken_below_the_greatest():
     a, b = np.array([1000.0, 0, -1000]), np.array([1000.0, 1, -990])
     found = ag.jit(lambda a, b: (2 * ag.exp(a) + 3 * ag.exp(b)) / (ag.exp(a) + ag.exp(b)))(a, b)

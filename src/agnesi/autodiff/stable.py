@@ -17,10 +17,10 @@ from agnesi.core.support.tracing import current_trace, is_tracing
 #: Operations that rules for stability look for.
 UNSTABLE = frozenset("exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos".split())
 #: Those of which differences lose digits.
-CANCELLING = frozenset("tanh sqrt reciprocal square power cos tan atan".split())
+CANCELLING = frozenset("tanh sqrt reciprocal square power sin cos tan atan".split())
 
-#: Those to which people add 1.
-_BESIDE_ONE = frozenset(("tanh", "erf"))
+#: Those that lose digits in sums.
+_BESIDE_ONE = frozenset(("tanh", "erf", "sqrt"))
 #: Those of which people take roots where they vanish.
 _STEEP = UNSTABLE | {"sigmoid", "subtract"}
 

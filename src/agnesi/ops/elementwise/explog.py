@@ -10,7 +10,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.keywords import shown_as, strict
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.arith import safe_divide
+from agnesi.ops.base.arith import safe_divide, safe_multiply
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary
 
 _LN2, _LN10 = math.log(2), math.log(10)
@@ -35,10 +35,11 @@ def _complex_log1p(x: np.ndarray) -> np.ndarray:
     return result
 
 
-EXP = Elementwise("exp", np.exp, (lambda g, y: g * y,), kinds="fc")
-EXP2 = Elementwise("exp2", np.exp2, (lambda g, y: g * y * _LN2,), kinds="fc")
+EXP = Elementwise("exp", np.exp, (lambda g, y: safe_multiply(g, y),), kinds="fc")
+EXP2 = Elementwise("exp2", np.exp2, (lambda g, y: safe_multiply(g, y) * _LN2,), kinds="fc")
 EXPM1 = Elementwise(
-    "expm1", np.expm1, (lambda g, x: g * exp(x),), kinds="fc", of_complex=_complex_expm1
+    "expm1", np.expm1, (lambda g, x: safe_multiply(g, exp(x)),), kinds="fc",
+    of_complex=_complex_expm1,
 )
 LOG = Elementwise("log", np.log, (lambda g, x: safe_divide(g, x),), kinds="fc")
 LOG2 = Elementwise("log2", np.log2, (lambda g, x: safe_divide(g, x) * (1 / _LN2),), kinds="fc")

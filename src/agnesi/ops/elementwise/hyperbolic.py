@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.ops.base.arith import safe_divide, sqrt
+from agnesi.ops.base.arith import safe_divide, safe_multiply, sqrt
 from agnesi.ops.base.elementwise import Elementwise, Function, unary
 
-SINH = Elementwise("sinh", np.sinh, (lambda g, x: g * cosh(x),), kinds="fc")
-COSH = Elementwise("cosh", np.cosh, (lambda g, x: g * sinh(x),), kinds="fc")
+SINH = Elementwise("sinh", np.sinh, (lambda g, x: safe_multiply(g, cosh(x)),), kinds="fc")
+COSH = Elementwise("cosh", np.cosh, (lambda g, x: safe_multiply(g, sinh(x)),), kinds="fc")
 
 def _complex_tanh(x: np.ndarray) -> np.ndarray:
     """As NumPy; at infinity the sign of zero is that of ``x``, as the array API says."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.core.ir.erfc_coefficients import ERFC_TAIL
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.arith import safe_divide, square
+from agnesi.ops.base.arith import safe_divide, safe_multiply, square
 from agnesi.ops.base.elementwise import Function
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.elementwise.formula import horner, row, unary
@@ -100,7 +100,7 @@ def _mills(x: Tensor) -> Tensor:
 
 
 ERFCX = row(
-    "erfcx", _erfcx, (lambda g, x, y: g * (2 * x * y - 2 / _ROOT_PI),), __name__,
+    "erfcx", _erfcx, (lambda g, x, y: safe_multiply(g, 2 * x * y - 2 / _ROOT_PI),), __name__,
     scipy="erfcx", above=-4.0,
 )
 NDTR = row(

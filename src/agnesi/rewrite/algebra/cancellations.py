@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, sqrt, square
 from agnesi.ops.base.select import where
@@ -19,6 +20,7 @@ from agnesi.ops.elementwise.hyperbolic import acosh, asinh, atanh, cosh, sinh, t
 from agnesi.ops.elementwise.trig import acos, asin, atan, atan2, cos, sin, tan
 from agnesi.ops.special.normal import erfcx, ndtr
 from agnesi.ops.special.special import erf, erfc
+from agnesi.rewrite.algebra.logarithms import in_small_tails
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
 
@@ -56,7 +58,6 @@ _rule(cosh(x) - sinh(x), exp(-x), "cosh_minus_sinh")
 _rule(cosh(x) + sinh(x), exp(x), "cosh_plus_sinh")
 _rule(1 - tanh(x), 2 * sigmoid(-2 * x), "one_minus_tanh")
 _rule(softplus(x) - x, softplus(-x), "softplus_minus")
-_rule(logaddexp(a, b) - a, softplus(b - a), "logaddexp_minus", lambda a, b: True)
 _rule((log1p(x) + 0) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log_of_next")
 _rule(log1p(x) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log1p_minus_log")
 
@@ -65,6 +66,7 @@ _rule(1 - erf(x), erfc(x), "one_minus_erf")
 _rule(erf(x) - 1, 0 - erfc(x), "erf_minus_one")
 _rule(1 + erf(x), erfc(-x), "one_plus_erf", _double)
 _rule(1 - erfc(x), erf(x) + 0, "one_minus_erfc")
+_rule(1 - 0.5 * erfc(x), 0.5 * erfc(-x), "one_minus_half_erfc")
 _rule(1 - ndtr(x), ndtr(-x), "one_minus_ndtr")
 _rule(exp(square(x)) * erfc(x), erfcx(x), "scaled_erfc")
 
@@ -74,15 +76,128 @@ _rule(sqrt(1 + x) - 1, where(x < np.inf, x / (sqrt(1 + x) + 1) + 0, sqrt(x)),
       "root_minus_one")
 _rule(1 - sqrt(1 - x), where(x > -np.inf, x / (sqrt(1 - x) + 1) + 0, x),
       "one_minus_root")
-_rule(sqrt(square(x) + c) - x,
-      where(x > 0, c / (sqrt(square(x) + c) + x), sqrt(square(x) + c) + abs_(x)), "root_beside",
+_rule(sqrt(c + x) - sqrt(c - x), 2 * x / (sqrt(c + x) + sqrt(c - x)) + 0, "roots_around_number",
       _number)
 _rule(reciprocal(1 + x) - 1,
       where(abs_(x) < np.inf, 0 - x / (1 + x), reciprocal(x) - 1), "reciprocal_minus_one")
+_rule(reciprocal(sqrt(x)) - reciprocal(sqrt(x + c)),
+      c / sqrt(x) / (sqrt(x + c) * (sqrt(x + c) + sqrt(x))), "difference_of_reciprocal_roots",
+      _number)
 _rule(reciprocal(x + c) - reciprocal(x), (-c / x) / (x + c) + 0, "difference_of_reciprocals",
       _number)
 _rule(square(a) - square(b), (a - b) * (a + b) + 0, "difference_of_squares",
       lambda a, b: a.dtype.kind == "f")
+
+
+@BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["sqrt"])
+def root_beside(node: Node) -> Tensor | None:
+    """sqrt(x * x + c) - x, which is c / (sqrt(x * x + c) + x), and its kin of other signs."""
+    if node.dtype.kind != "f":
+        return None
+    sign = -1 if node.op.name == "subtract" else 1
+    first, second = node.inputs
+    for root, of_root, x, of_x in ((first, 1, second, sign), (second, sign, first, 1)):
+        parts = _square_and_rest(root, x)
+        if parts is None or (sign > 0 and scalar(parts[0]) == 1):  # asinh, acosh
+            continue
+        rest, more = parts
+        r, other = symbol(root), symbol(x) if of_x == of_root else -symbol(x)
+        apart = other < 0
+        if scalar(rest) is None:
+            apart = apart & (abs_(symbol(rest)) < math.inf)
+        above = symbol(rest) if more else -symbol(rest)
+        # what is not taken is written anew, so that it is not this very difference
+        result = where(apart, above / (r + abs_(symbol(x))), r + where(apart, 0, other))
+        return result if of_root > 0 else -result
+    return None
+
+
+def _square_and_rest(root: Node, x: Node) -> tuple[Node, bool] | None:
+    """``c``, and whether it is added, if a node is the root of x * x + c or of x * x - c."""
+    total = root.inputs[0].op and root.inputs[0] if root.op and root.op.name == "sqrt" else None
+    if total is None or total.op.name not in ("add", "subtract") or root.shape != x.shape:
+        return None
+    first, second = total.inputs
+    for one, rest in ((first, second), (second, first)):
+        plus = total.op.name == "add"
+        if one.op is not None and one.op.name == "square" and one.inputs[0] is x and (
+                one is first or plus):
+            return rest, plus
+    return None
+
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sqrt"])
+def root_less_root(node: Node) -> Tensor | None:
+    """sqrt(x + c) - k for numbers of which k is the root of c, as in the loss of Charbonnier."""
+    root, k = node.inputs[0], scalar(node.inputs[1])
+    total = root.inputs[0] if root.op is not None and root.op.name == "sqrt" else None
+    if node.dtype.kind != "f" or k is None or total is None or total.op is None or (
+            total.op.name != "add"):
+        return None
+    for one, x in (total.inputs, total.inputs[::-1]):
+        c = scalar(one)
+        if c is not None and 0 < c < math.inf and k > 0 and (
+                abs(float(k) ** 2 / float(c) - 1) < 4 * np.finfo(node.dtype).eps):
+            inside = symbol(x)
+            return where(inside < math.inf, inside / (symbol(root) + float(k)) + 0, symbol(root))
+    return None
+
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sigmoid", "ndtr", "erfc"])
+def difference_in_tail(node: Node) -> Tensor | None:
+    """Values of a distribution function not far from each other are taken where they are small."""
+    pair = in_small_tails(*node.inputs) if _are_akin(*node.inputs) else None
+    return None if pair is None else symbol(pair[0]) - symbol(pair[1])
+
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["multiply"])
+def difference_of_halves(node: Node) -> Tensor | None:
+    """The same of erfc, of which half is a distribution function."""
+    halves = [n.inputs[i] for n in node.inputs if n.op is not None and n.op.name == "multiply"
+              for i in (0, 1) if scalar(n.inputs[1 - i]) == 0.5]
+    if len(halves) < 2 or not _are_akin(*halves):
+        return None
+    pair = in_small_tails(*halves)
+    return None if pair is None else symbol(pair[0]) * 0.5 - symbol(pair[1]) * 0.5
+
+
+def _are_akin(a: Node, b: Node) -> bool:
+    """Return whether what functions are taken of has something in common, but for numbers."""
+    if a.op is None or a.op is not b.op or len(a.inputs) != 1:
+        return False
+    first, second = ({x, *_factors(x)} for x in (a.inputs[0], b.inputs[0]))
+    return any(scalar(n) is None for n in first & second)
+
+
+def _factors(node: Node) -> tuple[Node, ...]:
+    inside = node.inputs if node.op is not None and node.op.pointwise else ()
+    return (*inside, *[m for n in inside if n.op is not None and n.op.pointwise for m in n.inputs])
+
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["logaddexp"])
+def beside_its_logsum(node: Node) -> Tensor | None:
+    """x - logaddexp(logaddexp(x, a), b), where x is what is left of the sum, or most of it."""
+    first, second = node.inputs
+    for x, total, sign in ((first, second, -1), (second, first, 1)):
+        rest = _without(total, x)
+        if rest is not None and x.shape == node.shape == total.shape:
+            found = softplus(rest - symbol(x))
+            return found if sign > 0 else 0 - found
+    return None
+
+
+def _without(total: Node, x: Node) -> Tensor | None:
+    """The logarithm of a sum of exponentials without one of them, if it is among them."""
+    if total.op is None or total.op.name != "logaddexp":
+        return None
+    for one, other in (total.inputs, total.inputs[::-1]):
+        if one is x:
+            return symbol(other)
+        inside = _without(one, x)
+        if inside is not None:
+            return logaddexp(inside, symbol(other))
+    return None
+
 
 # -- inverse functions ------------------------------------------------------------------------
 _rule(log(x + sqrt(square(x) + 1)), asinh(x) + 0, "asinh")
@@ -93,5 +208,6 @@ _rule(acos(1 - x), 2 * asin(sqrt(x * 0.5)) + 0, "acos_near_one")
 # -- angles -----------------------------------------------------------------------------------
 _rule(1 - cos(x), 2 * square(sin(x * 0.5)), "one_minus_cos")
 _rule(cos(x) - 1, 0 - 2 * square(sin(x * 0.5)), "cos_minus_one")
+_rule(sin(x + c) - sin(x), 2 * sin(0.5 * c) * cos(x + 0.5 * c), "difference_of_sines", _number)
 _rule(tan(x) - sin(x), 2 * tan(x) * square(sin(x * 0.5)) + 0, "tan_minus_sin")
 _rule(atan(x + c) - atan(x), atan2(c, 1 + x * (x + c)), "difference_of_angles", _number)

@@ -15,7 +15,7 @@ from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, sigmoid
 from agnesi.ops.elementwise.hyperbolic import cosh, sinh, tanh
 from agnesi.ops.special.normal import ndtr
 from agnesi.ops.special.special import erf, erfc
-from agnesi.ops.special.tails import log_cosh, log_one_minus_exp
+from agnesi.ops.special.tails import log_cloglog, log_cosh, log_one_minus_exp
 from agnesi.rewrite.algebra.logarithms import log_of
 from agnesi.rewrite.intervals import far_from_zero
 from agnesi.rewrite.pattern import scalar, variables
@@ -45,6 +45,7 @@ def _rule(pattern: object, replacement: object, name: str, when: object = _real)
 
 # -- logarithms -------------------------------------------------------------------------------
 _rule(log1p(-exp(x)), log_one_minus_exp(x), "log1p_of_minus_exp")
+_rule(log_one_minus_exp(-exp(x)), log_cloglog(x), "log_of_cloglog")
 _rule(log1p(-square(tanh(x))), -2 * log_cosh(x), "log_of_squashed")
 _rule(log(2 * sigmoid(x)), log1p(tanh(x * 0.5)) + 0, "log_of_two_sigmoids")
 _rule(log1p(tanh(x)), where(x > 0, log1p(maximum(tanh(x), 0)), x - log_cosh(x)), "log1p_of_tanh")
@@ -67,7 +68,7 @@ _rule(1 - square(erfc(x)), erf(x) * (1 + erfc(x)) + 0, "one_minus_square_erfc")
 _rule(sqrt(1 - square(tanh(x))), reciprocal(cosh(x)), "root_of_squashed")
 
 
-@BOOK.rewriter(_STAGE, ops=[sqrt], operands=sorted(_STEEP))
+@BOOK.rewriter(_STAGE, ops=[sqrt], operands=[*sorted(_STEEP), "multiply"])
 def root_of_steep(node: Node) -> Tensor | None:
     """The square root of what vanishes or overflows before its root does."""
     found = log_of(node.inputs[0])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import reciprocal
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum
 from agnesi.ops.elementwise.explog import exp
@@ -36,6 +37,8 @@ def exponential_terms(node: Node) -> list[Term] | None:
             found += [(factor * float(value), None)] if value else []
         elif name == "exp":
             found.append((factor, n.inputs[0]))
+        elif name == "square" and n.inputs[0].op is not None and n.inputs[0].op.name == "exp":
+            found.append((factor, graph_node(symbol(n.inputs[0].inputs[0]) * 2)))
         elif name == "expm1":
             found += [(factor, n.inputs[0]), (-factor, None)]
         elif name in ("cosh", "sinh"):
@@ -87,16 +90,19 @@ def divided(terms: Sequence[Term], less: Node, node: Node) -> Tensor:
 def ratio(above: Node, below: Node) -> Tensor | None:
     """A quotient of two sums of exponentials; None where there are none that overflow together."""
     names = [n.op.name if n.op is not None else "" for n in (above, below)]
-    if names[0] not in ("add", "subtract", "sinh", "expm1"):
+    if names[0] not in ("add", "subtract", "sinh", "cosh", "expm1"):
         return None
     if names == ["sinh", "cosh"]:
         return tanh(symbol(above.inputs[0])) if above.inputs == below.inputs else None
     under = exponential_terms(below)
     over = exponential_terms(above)
-    if under is None or over is None or not all(c > 0 for c, _ in under):
+    if under is None or over is None:
         return None
+    if not all(c > 0 for c, _ in under):
+        half = _as_tanh(under, over)
+        return None if half is None else reciprocal(half)
     half = _as_tanh(over, under)
-    if half is not None or names[0] in ("sinh", "expm1"):
+    if half is not None or names[0] in ("sinh", "cosh", "expm1"):
         return half
     exponents = [t for _, t in (*over, *under) if t is not None]
     if any(map(_is_bounded, exponents)) or len({t.shape for t in exponents}) > 1:

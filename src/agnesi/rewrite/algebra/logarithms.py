@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import reciprocal, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.elementwise.explog import log, log1p, log10, logaddexp, softplus
 from agnesi.ops.neural.softmax import LogSoftmax, LogSumExp
-from agnesi.ops.special.normal import log_ndtr
+from agnesi.ops.special.normal import erfcx, log_ndtr
 from agnesi.ops.special.special import erf, erfc
-from agnesi.ops.special.tails import log_cosh, log_erfc, log_one_minus_exp
+from agnesi.ops.special.tails import log_cosh, log_erfc, log_one_minus_exp, log_softplus
 from agnesi.rewrite.intervals import at_least, interval, keeps_sign_of_zero
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
@@ -28,10 +29,14 @@ rewriter = BOOK.rewriter
 _MAX_DEPTH = 8
 #: Odd functions whose logarithms are known.
 _ODD = frozenset(("sinh", "tanh", "erf"))
+#: Those of which f(x) and f(-x) add up to a number.
+_SYMMETRIC = frozenset(("sigmoid", "ndtr", "erfc"))
 Made = Callable[[Node, int, bool], "Tensor | None"]
 _LEAVES: dict[str, Callable[[Tensor], Tensor]] = {
     "exp": lambda x: x, "sigmoid": lambda x: -softplus(-x), "cosh": log_cosh,
-    "erfc": log_erfc, "ndtr": log_ndtr, "exp2": lambda x: x * math.log(2),
+    "erfc": log_erfc, "ndtr": log_ndtr, "exp2": lambda x: x * math.log(2), "softplus": log_softplus,
+    "erfcx": lambda x: where(
+        x > 0, log(erfcx(maximum(x, 0))), square(x) + log(erfc(minimum(x, 0)))),
 }
 
 
@@ -125,10 +130,12 @@ def _product(node: Node, depth: int, term: bool) -> Tensor | None:
 
 def _quotient(node: Node, depth: int, term: bool) -> Tensor | None:
     below = node.inputs[1]
-    if log_of(below, depth) is None and not (at_least(below, 0.0) and keeps_sign_of_zero(below)):
-        return None
     logs = _pair(node.inputs, depth, term, factors=True)
-    return None if logs is None else logs[0] - logs[1]
+    if logs is None:
+        return None
+    if log_of(below, depth) is None and not (at_least(below, 0.0) and keeps_sign_of_zero(below)):
+        return logs[0] + log(reciprocal(symbol(below)))  # which knows -0 and -inf
+    return logs[0] - logs[1]
 
 
 def _scaled(factor: float, even: bool = False) -> Made:
@@ -156,10 +163,27 @@ def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
         return log_one_minus_exp(symbol(b.inputs[0]))
     if scalar(a) == 1 and b.op is not None and b.op.name == "square":
         return log1p(-symbol(b))
+    a, b = in_small_tails(a, b) or (a, b)
     above, below = log_of(a, depth), log_of(b, depth)
     if above is None or below is None:
         return None
     return above + log_one_minus_exp(where(above == below, 0, below - above))
+
+
+def in_small_tails(a: Node, b: Node) -> tuple[Node, Node] | None:
+    """Two values of a distribution function, as two with the same difference that are not near 1.
+
+    It is f(a) - f(b), which is f(-b) - f(-a).
+    """
+    if a.op is None or a.op is not b.op or a.op.name not in _SYMMETRIC or a.shape != b.shape:
+        return None
+    inside = a.inputs[0]
+    if inside.op is not None and inside.op.name == "where":
+        return None
+    x, y = symbol(inside), symbol(b.inputs[0])
+    near_one = x + y < 0 if a.op.name == "erfc" else x + y > 0
+    first, second = where(near_one, -y, x), where(near_one, -x, y)
+    return graph_node(apply(a.op, first)), graph_node(apply(a.op, second))
 
 
 def _negated(node: Node, depth: int, term: bool) -> Tensor | None:
@@ -217,10 +241,28 @@ _COMPOSED: dict[str, Made] = {
 def log_beside_large(node: Node) -> Tensor | None:
     """log(1 + x) of what may overflow."""
     (x,) = node.inputs
-    if x.op is None or interval(x).high < math.inf:
+    if x.op is None:
+        return None
+    if x.op.name == "negative" and _is_product_of_probabilities(x.inputs[0]):
+        found = log_of(x.inputs[0], term=True)
+        return None if found is None else log_one_minus_exp(found)
+    if interval(x).high < math.inf:
         return None
     found = log_of(x, term=True)
     return None if found is None else softplus(found)
+
+
+def _is_product_of_probabilities(node: Node, depth: int = _MAX_DEPTH) -> bool:
+    """Return whether a value is a product of several numbers between 0 and 1."""
+    name = "" if node.op is None or not depth else node.op.name
+    if name in ("multiply", "square", "sqrt"):
+        return all([_is_probability(n, depth - 1) for n in node.inputs])
+    return False
+
+
+def _is_probability(node: Node, depth: int) -> bool:
+    return (node.op is not None and node.op.name in ("sigmoid", "ndtr", "softmax")
+            ) or _is_product_of_probabilities(node, depth)
 
 
 @rewriter("stabilize", ops=[log, "log2", log10], tags=("softmax", "softplus"))

@@ -19,10 +19,18 @@ import numpy as np
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import divide, multiply, negative, safe_divide, safe_multiply
+from agnesi.ops.base.arith import (
+    divide,
+    multiply,
+    negative,
+    reciprocal,
+    safe_divide,
+    safe_multiply,
+)
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import exp, sigmoid
+from agnesi.ops.special.normal import erfcx
 from agnesi.rewrite.algebra.exponentials import divided, exponential_terms, ratio
 from agnesi.rewrite.algebra.logarithms import log_of
 from agnesi.rewrite.algebra.softmaxes import normaliser_of, softmax_of, squeezed
@@ -255,8 +263,11 @@ def pair_off(product: Product) -> bool:
             product.remove(n, False)
             product.first.above.append(graph_node(sigmoid(negative(symbol(exponent)))))
             changed = True
-    for e in product.above():
+    for e in dict.fromkeys(product.above()):
         if not _named(e, "exp") or e not in product.above():
+            continue
+        if _gather(product, e):
+            changed = True
             continue
         changed = _pair_exponential(product, e) or changed
     return changed
@@ -287,6 +298,28 @@ def _is_next(node: Node, other: Node) -> bool:
     return scalar(node.inputs[node.inputs[0] is other]) == 1
 
 
+def _gather(product: Product, e: Node) -> bool:
+    """exp(x)**2 / (1 + exp(x)**2) is 1 / (1 + exp(-2 * x))."""
+    if product.above().count(e) < 2:
+        return False
+    for n in product.below():
+        terms = exponential_terms(n)
+        twice = [t for _, t in terms or () if t is not None and _is_twice(t, e.inputs[0])]
+        if terms is None or not twice or n.shape != e.shape:
+            continue
+        side = product.then if n in product.then.below or e in product.then.above else product.first
+        for node, above in ((e, True), (e, True), (n, False)):
+            product.remove(node, above)
+        side.below.append(graph_node(divided(terms, twice[0], e)))
+        return True
+    return False
+
+
+def _is_twice(node: Node, x: Node) -> bool:
+    return _named(node, "multiply") and x in node.inputs and (
+        2 in map(scalar, node.inputs))
+
+
 def _pair_exponential(product: Product, e: Node) -> bool:
     """exp(x) sigmoid(-x) is sigmoid(x), and exp(x) / sum(exp(x)) is softmax(x)."""
     (x,) = e.inputs
@@ -314,13 +347,21 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
         if _named(n, "exp") and n.shape == e.shape and n is not e:
             first = [x] if n in product.then.below and e in product.first.above else []
             side.above.append(_power(symbol(x) - symbol(n.inputs[0]), first))
-        elif (terms := exponential_terms(n)) is not None and n.shape == e.shape:
+        elif (terms := exponential_terms(n)) is not None and n.shape == e.shape and (
+                any([t is x for _, t in terms]) or all([c > 0 for c, _ in terms])):
             side.below.append(graph_node(divided(terms, x, e)))
         else:
             continue
         product.remove(e, True)
         product.remove(n, False)
         return True
+    for n in product.below():
+        tail = _over_tail(e, n)
+        if tail is not None:
+            product.remove(e, True)
+            product.remove(n, False)
+            product.first.above.append(graph_node(tail))
+            return True
     for n in product.above():
         if _named(n, "exp") and n is not e and n.shape == e.shape:
             then = {n, e} & set(product.then.above)
@@ -331,6 +372,31 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
             side.above.append(_power(symbol(x) + symbol(n.inputs[0]), first))
             return True
     return False
+
+
+def _over_tail(e: Node, tail: Node) -> Tensor | None:
+    """exp(-x * x) / erfc(x), as 1 / erfcx(x); the same of ndtr, and of others by logarithms."""
+    if not _named(tail, "erfc", "ndtr") or tail.shape != e.shape or e.dtype.kind != "f":
+        return None
+    (x,) = tail.inputs
+    if tail.op.name == "ndtr":
+        square_of = _scale_of_square(x, e.inputs[0])
+        if square_of == -0.5:
+            return 2 * reciprocal(erfcx(symbol(x) * -math.sqrt(0.5)))
+    elif abs((_scale_of_square(x, e.inputs[0]) or 0) + 1) < 4 * np.finfo(e.dtype).eps:
+        return reciprocal(erfcx(symbol(x)))
+    log = log_of(tail)
+    return None if log is None else exp(symbol(e.inputs[0]) - log)
+
+
+def _scale_of_square(x: Node, exponent: Node) -> float | None:
+    """``c`` where an exponent is c * x * x."""
+    found, of_x = factors(exponent, _MAX_NEAR_FACTORS), factors(x, _MAX_NEAR_FACTORS)
+    if found.below() or of_x.below() or not of_x.number:
+        return None
+    if sorted(map(id, found.above())) != sorted(map(id, of_x.above() * 2)):
+        return None
+    return found.number / of_x.number ** 2
 
 
 def _power(exponent: Tensor, first: Iterable[Node]) -> Node:
