@@ -31,7 +31,13 @@ from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.explog import exp, sigmoid
 from agnesi.ops.special.normal import erfcx
-from agnesi.rewrite.algebra.exponentials import divided, exponential_terms, ratio
+from agnesi.rewrite.algebra.exponentials import (
+    divided,
+    exponential_terms,
+    logistic,
+    opposite,
+    ratio,
+)
 from agnesi.rewrite.algebra.logarithms import log_of
 from agnesi.rewrite.algebra.softmaxes import normaliser_of, softmax_of, squeezed
 from agnesi.rewrite.intervals import interval, needs, never_zero, sources
@@ -404,37 +410,6 @@ def _power(exponent: Tensor, first: Iterable[Node]) -> Node:
     for x in first:
         exponent = where(symbol(x) == -math.inf, -math.inf, exponent)
     return graph_node(exp(exponent))
-
-
-def logistic(node: Node) -> Node | None:
-    """``x`` if the node is ``1 + exp(x)``."""
-    if node.op is None or node.op.name != "add":
-        return None
-    for one, e in (node.inputs, node.inputs[::-1]):
-        if e.op is not None and e.op.name == "exp":
-            value = scalar(one)
-            if value is not None and value == 1:
-                return e.inputs[0]
-    return None
-
-
-def opposite(a: Node, b: Node) -> bool:
-    """Return whether a node is plainly the negative of another."""
-    if a.op is None and b.op is None:
-        return False
-    for p, q in ((a, b), (b, a)):
-        if p.op is not None and p.op.name == "negative" and p.inputs[0] is q:
-            return True
-    if a.op is not b.op or len(a.inputs) != 2:
-        return False
-    if a.op.name == "subtract":
-        return a.inputs == b.inputs[::-1]
-    if a.op.name in ("multiply", "divide"):
-        for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
-            x, y = scalar(a.inputs[i]), scalar(b.inputs[j])
-            if x is not None and y is not None and x == -y:
-                return a.inputs[1 - i] is b.inputs[1 - j] and (a.op.name == "multiply" or i == j)
-    return False
 
 
 # -- rules ------------------------------------------------------------------------------------
