@@ -370,3 +370,9 @@ def test_numbers_beside_wide_ends_of_ranges_are_not_rounded(spaced):
     expected = getattr(np, spaced.__name__)(1.0, 2 / 3, 3)
     for found in (spaced(x, 2 / 3, 3), ag.jit(lambda x: spaced(x, 2 / 3, 3))(x)):
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("number", [np.float64(0.1), np.float32(0.1), np.int8(3), np.int64(3)])
+def test_numpy_numbers_in_lists_have_their_dtype_in_every_place(number):
+    for values in ([number, 2], [2, number], [[1, 2], [2, number]], [1.5, 2, number], (number,)):
+        assert ag.tensor(values).dtype == np.asarray(values).dtype

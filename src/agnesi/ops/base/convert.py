@@ -379,10 +379,14 @@ def is_written(x: Any) -> bool:
     return isinstance(x, (list, tuple)) and not _has_array(x)
 
 
+_OF_PYTHON = frozenset((bool, int, float, complex))
+
+
 def _has_array(x: Any) -> bool:
-    while isinstance(x, (list, tuple)) and x:
-        x = x[0]
-    return isinstance(x, (np.ndarray, np.generic))
+    if not isinstance(x, (list, tuple)):
+        return isinstance(x, (np.ndarray, np.generic))
+    kinds = {*map(type, x)} - _OF_PYTHON
+    return bool(kinds) and any(map(_has_array, x))
 
 
 def accumulator(x: Any, dtype: Any) -> Tensor:
