@@ -7,7 +7,7 @@ case (R. E. Moore, Interval Analysis, 1966).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agnesi.core.ir.node import Node
 from agnesi.rewrite.pattern import scalar
@@ -52,8 +52,17 @@ _ARITHMETIC = frozenset(
 )
 
 
-def interval(node: Node, depth: int = _MAX_DEPTH) -> Interval:
-    """Bounds of the real values of a node."""
+def interval(node: Node, depth: int = _MAX_DEPTH, known: dict[Any, Interval] | None = None
+             ) -> Interval:
+    """Bounds of the real values of a node; ``known`` are those of nodes at a depth."""
+    known = {} if known is None else known
+    found = known.get((node, depth))
+    if found is None:
+        found = known[node, depth] = _bounds(node, depth, known)
+    return found
+
+
+def _bounds(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
     value = scalar(node)
     if value is not None:
         if value.dtype.kind == "c" or value != value:
@@ -67,7 +76,7 @@ def interval(node: Node, depth: int = _MAX_DEPTH) -> Interval:
     name = node.op.name
     if name in _KNOWN:
         return _KNOWN[name]
-    xs = [interval(n, depth - 1) for n in node.inputs[:3]] if len(node.inputs) <= 3 else []
+    xs = [interval(n, depth - 1, known) for n in node.inputs] if len(node.inputs) <= 3 else []
     if "conversion" in node.op.traits:
         return _cast(node, xs[0])
     if "movement" in node.op.traits or name in ("max", "min", "mean"):

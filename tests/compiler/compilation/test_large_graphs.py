@@ -12,6 +12,7 @@ from agnesi.compiler.compilation.fingerprint import fingerprint
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph
 from agnesi.rewrite import rewrite
+from agnesi.rewrite.intervals import interval
 
 
 @pytest.fixture
@@ -72,6 +73,14 @@ def test_the_front_half_calls_functions_in_proportion(make, small_stack):
     front(make, 200)
     few, many = calls_of(front, make, 200), calls_of(front, make, 800)
     assert many < 4.4 * few
+
+
+def test_bounds_of_a_value_that_is_read_often_are_found_once():
+    y = T.vector("x", shape=(8,))
+    for _ in range(12):
+        y = y * y + y
+    interval(graph_node(y))
+    assert calls_of(interval, graph_node(y)) < 1000
 
 
 def gradient_of_chain(n, step=lambda x: x * x - 1):

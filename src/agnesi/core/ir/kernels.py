@@ -500,10 +500,18 @@ def bound_in(values: Sequence[Expr]) -> set[Axis]:
 
 def buffers_of(values: Sequence[Expr]) -> list[Buffer]:
     """Buffers that expressions load from, each once."""
-    found: dict[Buffer, None] = {}
+    found: dict[Buffer, Any] = {}
     for value in reversed(values):
-        if value.buffers is None:
-            loads = [v.param[0] for v in walk([value]) if v.op == "load"]
-            value.buffers = dict.fromkeys(loads)
-        found.update(value.buffers)
+        found.update(reads_of(value))
     return list(found)
+
+
+def reads_of(value: Expr) -> dict[Buffer, set[Affine]]:
+    """Where an expression loads from, by buffer."""
+    if value.buffers is None:
+        found: dict[Buffer, set[Affine]] = {}
+        for v in walk([value]):
+            if v.op == "load":
+                found.setdefault(v.param[0], set()).add(v.param[1])
+        value.buffers = found
+    return value.buffers

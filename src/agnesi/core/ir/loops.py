@@ -93,7 +93,7 @@ class Expr:
     Python's operators make expressions, as :func:`call` does; ``&``, ``|`` and ``~`` are logical.
     Only ``==`` asks for identity: the operations are ``eq`` and ``ne``.
 
-    ``buffers`` are those it loads from, set by the first call of ``kernels.buffers_of``;
+    ``buffers`` are those it loads from, and where, set by the first call of ``kernels.reads_of``;
     ``loads`` and ``reduces`` are true if it contains a load, a reduction.
     """
 
@@ -104,7 +104,7 @@ class Expr:
     dtype: str
     param: Any
     free: frozenset[Axis]
-    buffers: dict[Any, None] | None
+    buffers: dict[Any, Any] | None
     loads: bool
     reduces: bool
 

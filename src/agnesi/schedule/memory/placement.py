@@ -16,9 +16,9 @@ from agnesi.core.ir.kernels import (
     Nest,
     Product,
     Store,
-    buffers_of,
     may_fail,
-    walk,
+    reads_of,
+    reductions,
 )
 from agnesi.core.ir.loops import Affine, Axis, load, ravel
 from agnesi.core.support.dtypes import as_dtype
@@ -263,14 +263,10 @@ def _reads_where_it_writes(kernel: Kernel, source: Buffer, target: Store) -> boo
     place = target.offset
     written = loaded = False
     for store in kernel.stores():
-        for value in walk([store.value]) if source in buffers_of([store.value]) else ():
-            if value.op == "reduce" and source in buffers_of([value]):
-                return False
-            if value.op != "load" or value.param[0] is not source:
-                continue
-            if value.param[1] != place or store.offset.free != place.free:
-                return False
-            if written and not loaded:
+        at = reads_of(store.value).get(source)
+        if at is not None:
+            if at != {place} or store.offset.free != place.free or (written and not loaded) or any(
+                    source in reads_of(v) for v in reductions([store.value])):
                 return False
             loaded = True
         written = written or store is target
