@@ -210,3 +210,24 @@ def test_work_that_takes_long_is_compiled_at_the_first_call() -> None:
         found = region((a, a + 1), {})
     assert len(runs) == 1  # the trace
     np.testing.assert_allclose(found[3, 4], np.linalg.norm(a.numpy()[3] - a.numpy()[4] - 1))
+
+
+def test_higher_derivatives_through_a_layer_are_the_same_compiled_and_not() -> None:
+    ag.random.manual_seed(0)
+    net = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))
+    net = net.to("float64")
+    x = ag.randn(64, 2, dtype="float64").requires_grad_()
+
+    def residual() -> list[Any]:
+        net.zero_grad()
+        u = net(x)
+        (first,) = ag.autograd.grad(u.sum(), x, create_graph=True)
+        (second,) = ag.autograd.grad(first[:, 0].sum(), x, create_graph=True)
+        ((second[:, 0] + u[:, 0]) ** 2).mean().backward()
+        return [p.grad.numpy().copy() for p in net.parameters()]
+
+    early = residual()
+    for _ in range(40):
+        late = residual()
+    for a, b in zip(early, late, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)

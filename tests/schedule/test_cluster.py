@@ -130,3 +130,16 @@ def test_a_number_in_common_does_not_join_large_loops(size, loops):
         np.testing.assert_array_equal(found, x * 2)
     kernels = [line for line in str(step.plan()).splitlines() if ": loops multiply" in line]
     assert len(kernels) == loops
+
+
+def test_sums_of_rows_and_of_columns_are_no_one_kernel() -> None:
+    """A loop over rows that adds up columns, too, has no vectors; those of squares became one."""
+    def sums(a: ag.Tensor, b: ag.Tensor) -> tuple[ag.Tensor, ag.Tensor]:
+        c = ag.where(a > b, (a - b) * a, 0.5 * b)
+        return c.sum(-1), c.sum(-2)
+
+    f = ag.jit(sums)
+    a, b = (ag.tensor(np.random.default_rng(i).normal(size=(2, 80, 80))) for i in range(2))
+    for x, y in zip(f(a, b), sums(a, b), strict=True):
+        np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-12)
+    assert "sum, sum" not in str(f.plan())

@@ -288,7 +288,8 @@ class _Backward:
         body, outer = close(self.trace, inputs, self.gradients)
         self.pull, self.outer = _compiled(body), Outer(outer)
         whole, self.all_outer = close(self.trace, [*self.variables, *seeds], self.gradients)
-        self.whole = _compiled(whole)
+        #: The gradients from the operands, a region that has gradients of its own.
+        self.whole = Regions(_compiled(whole))
         kept = {id(t) for t in outer}
         self.needs = [*(i in self.needed for i in self.places),
                       *(id(c.outer) in kept for c in self.owners)]
@@ -378,7 +379,7 @@ class RegionCall(Op):
         """The gradients from the operands themselves, so that they can be differentiated again."""
         old = {id(c.outer): wrap(b)
                for c, b in zip(self.region.changed, self.before, strict=True)}
-        return back.whole(*args, *seeds, *[old.get(id(t), t) for t in back.all_outer])
+        return back.whole((*args, *seeds, *[old.get(id(t), t) for t in back.all_outer]), {})
 
 
 def _variable(trace: BodyTrace, x: Tensor) -> Tensor:

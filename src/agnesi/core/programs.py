@@ -11,6 +11,8 @@ from agnesi.core.tensor import Tensor
 
 #: What ``Mode.symbolic`` is where only the name of a function says so.
 NAMED = "named"
+#: Types of arguments that tell nothing.
+_PLAIN = frozenset((int, float, str, bool, type(None)))
 
 
 def is_declaring() -> bool:
@@ -34,6 +36,9 @@ def begins_program(args: Iterable[Any]) -> bool:
     yet."""
     for given in args:
         x = given
+        kind = type(given)
+        if (x.array is not None) if kind is Tensor else kind in _PLAIN:
+            continue  # as of nearly all
         if isinstance(given, (list, tuple)):
             for x in given:  # the first that is no number, as in a shape
                 if type(x) is not int:

@@ -16,7 +16,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import Explained, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.constraints import Constraint, unit_interval
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.ensure import ensured_by
 
@@ -96,9 +96,9 @@ class Distribution(Explained):
         floats = [t.dtype for n, t in tensors.items() if n not in python and t.dtype.kind in "fV"]
         kind = functools.reduce(dtypes.promote, floats) if floats else dtypes.config.float_dtype
         for name, t in tensors.items():
-            t = F.astype(t, kind)
-            t = self._check(name, t, self.arg_constraints.get(name))
-            setattr(self, name, F.broadcast_to(t, (*batch, *t.shape[t.ndim - inner[name]:])))
+            t = self._check(name, cast(t, kind), self.arg_constraints.get(name))
+            shape = (*batch, *t.shape[t.ndim - inner[name]:])
+            setattr(self, name, t if t.shape == shape else F.broadcast_to(t, shape))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._given and name in vars(self):

@@ -132,7 +132,8 @@ def integer_interval(low: Any, high: Any) -> Constraint:
     tensor(False)
     """
     return Constraint(f"a whole number {_range('within its bounds', low, high)}",
-                      lambda x: (x >= low) & (x <= high) & _whole(x))
+                      lambda x: (x >= low) & (x <= high) & _whole(x) if x.dtype.kind in "fcV"
+                      else (x >= low) & (x <= high))
 
 
 def greater_than(low: Any) -> Constraint:

@@ -9,11 +9,12 @@ from agnesi.api import functions as F
 from agnesi.api import random
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Size
+from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.neural.likelihoods import entr
 
@@ -258,11 +259,12 @@ class _Categories(Distribution):
             raise ValueError(at(f"{type(self).__name__}: {name} must have an axis of categories"))
         self._take(validate_args, **{name: given})
         if probs is None:
-            self.logits = F.log_softmax(self.logits, -1)
-            self.probs = F.exp(self.logits)
+            logits = F.log_softmax(self.logits, -1)
+            found = {"logits": logits, "probs": F.exp(logits)}
         else:
-            self.probs = self.probs / F.sum(self.probs, -1, keepdims=True)
-            self.logits = F.log(self.probs)
+            probs = self.probs / F.sum(self.probs, -1, keepdims=True)
+            found = {"probs": probs, "logits": F.log(probs)}
+        vars(self).update(found)  # which need no checks
         self._count = self.probs.shape[-1]
 
     def _drawn(self, sample_shape: Any) -> Tensor:
@@ -305,10 +307,12 @@ class Categorical(_Categories):
 
     def log_prob(self, value: Any) -> Tensor:
         places = self._check("value", as_tensor(value), self.support)
-        places = F.astype(places, "int64")
-        shape = F.broadcast_shapes(places.shape, self._batch_shape)
-        places = expand_dims(F.broadcast_to(places, shape), -1)
-        rows = F.broadcast_to(self.logits, (*shape, self._count))
+        places, rows = cast(places, dtypes.int64), self.logits
+        if places.shape != self._batch_shape:
+            shape = F.broadcast_shapes(places.shape, self._batch_shape)
+            places = F.broadcast_to(places, shape)
+            rows = F.broadcast_to(rows, (*shape, self._count))
+        places = expand_dims(places, -1)
         return F.take_along_axis(rows, places, -1)[..., 0]
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

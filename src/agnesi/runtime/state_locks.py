@@ -107,7 +107,23 @@ def _functions() -> tuple[Any, Any]:
 _FOUND: list[tuple[Any, Any]] = []
 
 
-LENT.lock = lambda array: StateLocks([(memory_owner(array), True)])
+#: Locks of states that were changed last, by the ids of their owners, which they keep.
+_BLOCKS: dict[int, tuple[Any, StateLocks]] = {}
+_MAX_BLOCKS = 16
+
+
+def _writing(array: np.ndarray) -> StateLocks:
+    """A block that changes an array."""
+    owner = memory_owner(array)
+    found = _BLOCKS.get(id(owner))
+    if found is None:
+        if len(_BLOCKS) >= _MAX_BLOCKS:
+            _BLOCKS.clear()
+        found = _BLOCKS[id(owner)] = owner, StateLocks([(owner, True)])
+    return found[1].again()
+
+
+LENT.lock = _writing
 
 
 def _begin_again() -> None:

@@ -382,3 +382,16 @@ def test_mrg_states_repeat_and_sizes_may_be_symbolic():
 def test_errors(call, words):
     with pytest.raises(ValueError, match=words):
         call(T.MRG_RandomStreams(1))
+
+
+def test_a_few_numbers_are_those_of_many() -> None:
+    """Blocks are made ahead for small draws; a generator that draws them at once gives the same."""
+    for draw in (ag.random.normal, ag.random.exponential, ag.random.uniform):
+        for dtype in ("float32", "float64"):
+            ag.random.manual_seed(7)
+            few = [draw((4,), dtype=dtype).numpy().copy() for _ in range(600)]
+            for place in (0, 63, 300, 599):
+                ag.random.manual_seed(7)
+                for _ in range(place):
+                    draw((4,), dtype=dtype)
+                assert draw((4,), dtype=dtype).numpy().tobytes() == few[place].tobytes()

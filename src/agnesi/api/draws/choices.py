@@ -18,10 +18,11 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.elementwise.bitwise import mulhi
+from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.index import take_along_axis
 from agnesi.ops.random.generators import Generator
 from agnesi.ops.random.philox import MOST_WORDS
-from agnesi.ops.random.random import gumbel, is_float, randint, words
+from agnesi.ops.random.random import is_float, noise, randint, words
 from agnesi.ops.reductions.positions import argmax
 from agnesi.ops.sorting.sort import argsort
 
@@ -117,11 +118,12 @@ def categorical(logits: TensorLike, size: ShapeLike | None = None, *, axis: int 
         x = cast(x, dtypes.config.float_dtype)
     if x.ndim == 0:
         raise ShapeError("logits need an axis: one for each category")
-    x = moveaxis(x, shapes.axis_of(axis, x.ndim), -1)
+    axis = shapes.axis_of(axis, x.ndim)
+    x = x if axis == x.ndim - 1 else moveaxis(x, axis, -1)
     sizes = () if size is None else checked_sizes(size)
     wide = dtypes.float64 if x.dtype == dtypes.float64 else dtypes.float32
-    noise = gumbel((*sizes, *x.shape), dtype=wide, generator=generator)
-    return argmax(cast(x, wide) + noise, -1)
+    waits = noise("exponential", (*sizes, *x.shape), wide, generator)
+    return argmax(cast(x, wide) - log(waits), -1)
 
 
 @public

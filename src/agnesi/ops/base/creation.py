@@ -44,7 +44,9 @@ from agnesi.ops.base.expand import BroadcastTo, broadcast_to
 # -- helpers --------------------------------------------------------------------------------
 def sizes_of(shape: Any) -> Shape:
     """A shape from a size or a sequence of sizes, each an integer or a Dim."""
-    if isinstance(shape, (int, Dim, bytes)) or not isinstance(shape, Sequence):
+    if type(shape) is tuple or type(shape) is list:
+        pass
+    elif isinstance(shape, (int, Dim, bytes)) or not isinstance(shape, Sequence):
         shape = (shape,)
     return tuple([n if type(n) is int else integer(n, "a size") for n in shape])
 

@@ -30,7 +30,7 @@ def demanded(name: str, text: str, holds: Callable[..., Any], **params: Any) -> 
         return xs
     values = [x.array if isinstance(x, Tensor) else x for x in xs]
     good = holds(*values)
-    if not np.all(good):
+    if good is not True and not np.all(good):
         raise ValueError(f"{text}, not {_offenders(list(params), values, np.asarray(good))}")
     return xs
 

@@ -179,19 +179,25 @@ fmin = binary(
 
 
 # -- clip and relu ------------------------------------------------------------------------------
+#: The universal function behind ``np.clip``, which asks a lot of its operands first.
+try:
+    from numpy._core.umath import clip as _clip
+except ImportError:
+    _clip = np.clip
+
 def _expand_clip(a: loops.Expr, b: loops.Expr, c: loops.Expr) -> loops.Expr:
     # Of equal operands, zeros of both signs, the second is taken: the value that is clipped.
     return loops.call("minimum", c, loops.call("maximum", b, a))
 
 
 CLIP = Elementwise(
-    "clip", np.clip,
+    "clip", _clip,
     (
         lambda g, a, b, c: where((a >= b) & (a <= c), g, 0),
         lambda g, a, b, c: where((a < b) & (b <= c), g, 0),
         lambda g, a, b, c: where((a > c) | (b > c), g, 0),
     ),
-    kinds="iuf", expand=_expand_clip, writer=np.clip,
+    kinds="iuf", expand=_expand_clip, writer=_clip,
 )
 
 

@@ -26,7 +26,7 @@ from agnesi.ops.base.gather.elements import Index, Window
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice
-from agnesi.ops.indexing.index_parsing import parse, plain, view_of
+from agnesi.ops.indexing.index_parsing import new_axes, parse, plain, view_of
 from agnesi.ops.indexing.masked import part_of, selection
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.indexing.spans import has_bounds, spans_of
@@ -70,6 +70,8 @@ def _selected(x: Tensor, key: Any) -> Tensor:
         return apply(Slice(simple), x)
     if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
         return apply(Index((0,), 0), x, key)
+    if (found := new_axes(x, key)) is not None:
+        return found
     if has_bounds(key):
         x, key = windowed(x, key)
         return x if key is None else getitem(x, key)

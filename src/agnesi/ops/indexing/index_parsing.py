@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -220,6 +221,7 @@ def parse(x: Tensor, key: Any) -> Keys:
 def plain(key: Any, ndim: int) -> Key | None:
     """The key of a slice where nothing but numbers and slices of numbers index: the short way."""
     result: list[Any] = []
+    dots = None
     for e in key if type(key) is tuple else (key,):
         if type(e) is int:
             result.append(e)
@@ -227,12 +229,36 @@ def plain(key: Any, ndim: int) -> Key | None:
             if e.step is not None and (type(e.step) is not int or not e.step):
                 return None
             result.append((e.start, e.stop, 1 if e.step is None else e.step))
+        elif e is Ellipsis and dots is None:
+            dots = len(result)
         else:
             return None
     missing = ndim - len(result)
     if missing < 0:
         return None
-    return (*result, *(FULL,) * missing) if missing else tuple(result)
+    if missing:
+        place = len(result) if dots is None else dots
+        result[place:place] = (FULL,) * missing
+    return tuple(result)
+
+
+def new_axes(x: Tensor, key: Any) -> Tensor | None:
+    """What such a key selects where it has None for new axes, too; None of all other keys."""
+    entries = key if type(key) is tuple else (key,)
+    rest = tuple([e for e in entries if e is not None])
+    count = x.ndim
+    if len(rest) == len(entries) or (simple := plain(rest, count)) is None:
+        return None
+    y = x if all([e == FULL for e in simple]) else apply(Slice(simple, True), x)
+    kept, shape = iter(y.shape), list[Any]()
+    for e in entries:
+        if e is None:
+            shape.append(1)
+        elif e is Ellipsis:
+            shape += itertools.islice(kept, count - len(rest) + 1)
+        elif type(e) is slice:
+            shape.append(next(kept))
+    return apply(Reshape((*shape, *kept)), y)
 
 
 def view_of(x: Tensor, keys: Keys) -> Tensor:

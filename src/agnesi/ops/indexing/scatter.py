@@ -17,7 +17,7 @@ from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage.views import element_place, place_of
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import MODE
+from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
@@ -53,6 +53,9 @@ from agnesi.ops.indexing.join import Concat
 from agnesi.ops.indexing.masked import part_of
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.indexing.spans import has_bounds
+
+#: Elements of rows from which adding them is worth compiled code, and what each costs NumPy.
+_MANY, _ADD_MULTIPLY_ADDS = 1 << 12, 40
 
 
 # -- operations -----------------------------------------------------------------------------
@@ -131,6 +134,11 @@ class IndexAdd(Op):
         return base.shape, base.dtype
 
     def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        rows = self.axes == (0,) and base.ndim > 1 and new.size >= _MANY
+        if rows and base.flags.c_contiguous and new.flags.c_contiguous:
+            work = base.size + new.size * _ADD_MULTIPLY_ADDS
+            if (found := LENT.run(self, (base, new, *indices), work)) is not None:
+                return found
         result = base.copy()
         add_at(result, self.axes, self.at, new, indices)
         return result

@@ -13,7 +13,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError, TraceError, typed
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.valuedims import size_of
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
@@ -36,6 +36,8 @@ from agnesi.ops.sorting.sort import searchsorted
 
 #: What a rule for bins takes for an element, which may sort them.
 _RULE_NANOSECONDS = 16
+#: Types of sizes that are known.
+_PLAIN = frozenset((int, type(None)))
 
 __all__ = [
     "average", "bincount", "corrcoef", "cov", "digitize", "histogram", "histogram2d",
@@ -220,6 +222,11 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
     if x.ndim != 1 or x.dtype.kind not in "biu":
         raise ShapeError(f"the operand must be a vector of integers, not {typed(x)}")
     x = cast(x, dtypes.int64)
+    if weights is None and is_known(x) and {type(minlength), type(length)} <= _PLAIN:
+        least_length = minlength if length is None else length
+        counted = x.array if length is None else x.array[x.array < length]
+        if least_length >= 0 and (not x.array.size or x.array.min() >= 0):
+            return wrap(aside(2 * x.array.size, np.bincount, counted, None, least_length))
     if length is None:
         longest = maximum(greatest(x, initial=-1) + 1, minlength)
         length = size_of(longest, "the greatest number")

@@ -24,7 +24,8 @@ from agnesi.core.support.aside import results
 from agnesi.core.support.config import LENT, config
 from agnesi.core.support.record import record
 from agnesi.ops.base.elementwise import TABLE
-from agnesi.ops.random.philox import CHUNK, RandomBits, counted, philox_expr
+from agnesi.ops.random import ahead
+from agnesi.ops.random.philox import CHUNK, counted, philox_expr, words_of
 
 #: Blocks at a time in native code, and the fewest that it is worth loading for.
 _CHUNK_BLOCKS = 1 << 14
@@ -135,6 +136,12 @@ class Noise(Op):
         first = int(state[2]) | int(state[3]) << 32
         result = memory.empty((n,), self.dtype)
         regions = result[: per * each].reshape(per, each)
+        if each < ahead.MOST:
+            made = ahead.blocks((self.kind, self.dtype.char), state, each + bool(left), self._made)
+            regions[...] = made[:, :each]
+            if left:
+                result[per * each:] = made[:left, each]
+            return result
         step = _CHUNK_BLOCKS if native else CHUNK
         for start in range(0, each + bool(left), step):
             count = min(step, each - start)
@@ -146,9 +153,15 @@ class Noise(Op):
                 result[per * each:] = [x[count] for x in made[:left]]
         return result
 
-    def _made(self, state: np.ndarray, blocks: int) -> list[np.ndarray]:
-        words = list(RandomBits(4 * blocks).perform(state).reshape(4, blocks))
-        return _numbers(_Arrays, self.kind, words, self.dtype.name)
+    def _made(self, state: np.ndarray, blocks: int) -> np.ndarray:
+        words, name = words_of(state, blocks), self.dtype.name
+        if self.kind in _SINGLE:
+            groups = [words] if name == "float32" else [words[::2], words[1::2]]
+            return np.asarray(_SINGLE[self.kind](_Arrays, groups, name))
+        first, second = ([words[::2]], [words[1::2]]) if name == "float32" else (
+            [words[:1], words[1:2]], [words[2:3], words[3:]])
+        pairs = np.stack(_normals(_Arrays, first, second, name), 1)
+        return pairs.reshape(-1, blocks)
 
     def _native(self, state: np.ndarray) -> np.ndarray:
         """The numbers of ``_NATIVE`` blocks."""

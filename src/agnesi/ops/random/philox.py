@@ -22,6 +22,7 @@ from agnesi.core.support.aside import results
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
+from agnesi.ops.random import ahead
 
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)
@@ -97,23 +98,10 @@ class RandomBits(Op):
 
     def perform(self, state: np.ndarray) -> np.ndarray:
         n = self.size
-        found = LENT.run(self, (state,), _CALL_MULTIPLY_ADDS + _WORD_MULTIPLY_ADDS * n)
-        if found is not None:
-            return found
         blocks = -(-n // 4)
-        result = np.empty((4, blocks), _UINT32)
-        first = int(state[2]) | int(state[3]) << 32
-        for start in range(0, blocks, CHUNK):
-            stop = min(start + CHUNK, blocks)
-            counts = np.arange(stop - start, dtype=np.uint64) + np.uint64(
-                (first + start) & 0xFFFFFFFFFFFFFFFF
-            )
-            zero = np.uint64(0)
-            low, high = counts & np.uint64(WORD), counts >> np.uint64(32)
-            words = philox(state[:2], (low, high, zero, zero))
-            for word, row in zip(words, result, strict=True):
-                row[start:stop] = word
-        return result.reshape(-1)[:n]
+        if blocks <= ahead.MOST:
+            return ahead.blocks("words", state, blocks, words_of).flatten()[:n]
+        return words_of(state, blocks).reshape(-1)[:n]
 
     def lower(self, at: Any, state: Any) -> Any:
         key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))
@@ -132,6 +120,27 @@ class RandomBits(Op):
         carry = loops.cast(count < block, "uint32")
         zero = _u32(0)
         return choose(philox_expr((key0, key1), (count, high + carry, zero, zero)))
+
+
+def words_of(state: np.ndarray, blocks: int) -> np.ndarray:
+    """The words of so many blocks from a state, a row for each of the four."""
+    n = 4 * blocks
+    found = LENT.run(RandomBits(n), (state,), _CALL_MULTIPLY_ADDS + _WORD_MULTIPLY_ADDS * n)
+    if found is not None:
+        return found.reshape(4, blocks)
+    result = np.empty((4, blocks), _UINT32)
+    first = int(state[2]) | int(state[3]) << 32
+    for start in range(0, blocks, CHUNK):
+        stop = min(start + CHUNK, blocks)
+        counts = np.arange(stop - start, dtype=np.uint64) + np.uint64(
+            (first + start) & 0xFFFFFFFFFFFFFFFF
+        )
+        zero = np.uint64(0)
+        low, high = counts & np.uint64(WORD), counts >> np.uint64(32)
+        words = philox(state[:2], (low, high, zero, zero))
+        for word, row in zip(words, result, strict=True):
+            row[start:stop] = word
+    return result
 
 
 def _low_word(n: Any) -> Any:

@@ -18,6 +18,7 @@ from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
+from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -34,6 +35,8 @@ from agnesi.ops.indexing.ranges import Arange
 _MIN_BLOCKED_ELEMENTS = 1 << 13
 #: Elements from which rows are not short, and dtypes, for the function of extremes.
 _MIN_ROW_ELEMENTS = 32
+#: Short rows from which compiled code is worth its call, and what an element costs NumPy there.
+_MANY_ROWS, _ELEMENT_MULTIPLY_ADDS = 256, 10
 _FOUND = frozenset(("float32", "float64", "int32", "int64"))
 
 
@@ -62,6 +65,12 @@ class ArgReduce(Op):
         return shapes.reduced(x.shape, (self.axis,), self.keepdims), dtypes.int64
 
     def perform(self, x: np.ndarray) -> np.ndarray:
+        n = x.shape[self.axis]
+        if self.axis == x.ndim - 1 and n < _MIN_ROW_ELEMENTS and x.size >= n * _MANY_ROWS and (
+                x.flags.c_contiguous):  # NumPy calls a function for each row
+            found = LENT.run(self, (x,), x.size * _ELEMENT_MULTIPLY_ADDS)
+            if found is not None:
+                return found
         find = x.argmax if self.kind == "maximum" else x.argmin
         return np.asarray(find(self.axis, keepdims=self.keepdims), dtypes.int64)
 

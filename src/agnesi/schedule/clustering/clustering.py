@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from agnesi.core.ir.costs import price
 from agnesi.core.ir.node import Node
@@ -511,6 +512,14 @@ class Clustering:
         return True
 
 
+def _is_last(sweep: Any) -> bool:
+    """Return whether a reduction goes over the last axes, but for those of size 1."""
+    shape, axes = sweep
+    long = [a for a, n in enumerate(shape) if n != 1]
+    over = [a for a in axes if shape[a] != 1]
+    return long[len(long) - len(over):] == over
+
+
 def _mergeable(clusters: Sequence[Cluster]) -> bool:
     """Return whether clusters may become one kernel, if none depends on another."""
     if (
@@ -520,6 +529,9 @@ def _mergeable(clusters: Sequence[Cluster]) -> bool:
         return False
     if any(c.foreign or c.product is not None for c in clusters):
         return False
+    reductions = {s for c in clusters for s in c.sweeps if len(s) == 2}
+    if len({axes for _, axes in reductions}) > 1 and not all(map(_is_last, reductions)):
+        return False  # such as sums of rows and of columns, whatever their sizes
     sizes = long_sizes(max((c.widest for c in clusters), key=weight).shape)
     return all(
         (own := long_sizes(shape)) == sizes[: len(own)] for c in clusters for shape in c.shapes

@@ -1,0 +1,36 @@
+"""Blocks that are made ahead: programs draw a few numbers again and again, and NumPy makes many
+blocks in about the time of one.
+
+What is made depends on key and counter alone, so that it does not matter who makes it, or when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+#: Blocks that are made at a time, and the most that a draw takes of them.
+_BLOCKS, MOST = 256, 64
+#: Streams that are kept in mind.
+_MAX_STREAMS = 32
+
+#: By what is made and of which key, the first block, and a row of each number of the blocks.
+_made: dict[Hashable, tuple[int, np.ndarray]] = {}
+
+
+def blocks(what: Hashable, state: np.ndarray, count: int,
+           make: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
+    """What ``make(state, count)`` gives, a column for each block; it is not to be changed."""
+    key0, key1, low, high = state.tolist()
+    first = low | high << 32
+    key = what, key0, key1
+    start, rows = _made.get(key, (-1, None))
+    if rows is None or not 0 <= first - start <= _BLOCKS - count:
+        if len(_made) >= _MAX_STREAMS:
+            _made.clear()
+        start, rows = _made[key] = first, make(state, _BLOCKS)
+    place = first - start
+    found: Any = rows[:, place: place + count]
+    return found
