@@ -508,7 +508,7 @@ def common(*xs: Any) -> tuple[Tensor, ...]:
             type(x) is Tensor and x.array is not None and x.dtype is first.dtype for x in xs]):
         return xs
     if type(first) is Tensor and first.array is not None and not is_tracing():
-        found = [constant(x, first) if type(x) in SCALARS else x for x in xs]
+        found: list[Any] = [constant(x, first) if type(x) in SCALARS else x for x in xs]
         if all([type(x) is Tensor and x.array is not None and x.dtype is first.dtype
                 for x in found]):
             return tuple(found)

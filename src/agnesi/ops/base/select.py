@@ -181,7 +181,7 @@ fmin = binary(
 # -- clip and relu ------------------------------------------------------------------------------
 #: The universal function behind ``np.clip``, which asks a lot of its operands first.
 try:
-    from numpy._core.umath import clip as _clip
+    from numpy._core.umath import clip as _clip  # type: ignore[attr-defined]
 except ImportError:
     _clip = np.clip
 
