@@ -55,7 +55,7 @@ from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.indexing.spans import has_bounds
 
 #: Elements of rows from which adding them is worth compiled code, and what each costs NumPy.
-_MANY, _ADD_MULTIPLY_ADDS = 1 << 12, 40
+_MIN_ADDED_ELEMENTS, _ADD_MULTIPLY_ADDS = 1 << 12, 40
 
 
 # -- operations -----------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class IndexAdd(Op):
         return base.shape, base.dtype
 
     def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
-        rows = self.axes == (0,) and base.ndim > 1 and new.size >= _MANY
+        rows = self.axes == (0,) and base.ndim > 1 and new.size >= _MIN_ADDED_ELEMENTS
         if rows and base.flags.c_contiguous and new.flags.c_contiguous:
             work = base.size + new.size * _ADD_MULTIPLY_ADDS
             if (found := LENT.run(self, (base, new, *indices), work)) is not None:

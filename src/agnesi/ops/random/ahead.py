@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 #: Blocks that are made at a time, and the most that a draw takes of them.
-_BLOCKS, MOST = 256, 64
+_BLOCKS, MOST_BLOCKS = 256, 64
 #: Streams that are kept in mind.
 _MAX_STREAMS = 32
 

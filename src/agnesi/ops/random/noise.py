@@ -136,7 +136,7 @@ class Noise(Op):
         first = int(state[2]) | int(state[3]) << 32
         result = memory.empty((n,), self.dtype)
         regions = result[: per * each].reshape(per, each)
-        if each < ahead.MOST:
+        if each < ahead.MOST_BLOCKS:
             made = ahead.blocks((self.kind, self.dtype.char), state, each + bool(left), self._made)
             regions[...] = made[:, :each]
             if left:

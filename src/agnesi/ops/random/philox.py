@@ -99,7 +99,7 @@ class RandomBits(Op):
     def perform(self, state: np.ndarray) -> np.ndarray:
         n = self.size
         blocks = -(-n // 4)
-        if blocks <= ahead.MOST:
+        if blocks <= ahead.MOST_BLOCKS:
             return ahead.blocks("words", state, blocks, words_of).flatten()[:n]
         return words_of(state, blocks).reshape(-1)[:n]
 

@@ -36,7 +36,7 @@ _MIN_BLOCKED_ELEMENTS = 1 << 13
 #: Elements from which rows are not short, and dtypes, for the function of extremes.
 _MIN_ROW_ELEMENTS = 32
 #: Short rows from which compiled code is worth its call, and what an element costs NumPy there.
-_MANY_ROWS, _ELEMENT_MULTIPLY_ADDS = 256, 10
+_MIN_SHORT_ROWS, _ELEMENT_MULTIPLY_ADDS = 256, 10
 _FOUND = frozenset(("float32", "float64", "int32", "int64"))
 
 
@@ -66,7 +66,7 @@ class ArgReduce(Op):
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         n = x.shape[self.axis]
-        if self.axis == x.ndim - 1 and n < _MIN_ROW_ELEMENTS and x.size >= n * _MANY_ROWS and (
+        if self.axis == x.ndim - 1 and n < _MIN_ROW_ELEMENTS and x.size >= n * _MIN_SHORT_ROWS and (
                 x.flags.c_contiguous):  # NumPy calls a function for each row
             found = LENT.run(self, (x,), x.size * _ELEMENT_MULTIPLY_ADDS)
             if found is not None:
