@@ -529,3 +529,15 @@ def test_no_dims_are_all_of_them_as_in_pytorch_and_no_axes_are_none() -> None:
     assert X.all(dim=()).shape == X.shape
     b = ag.tensor([True, False])
     assert b.clip(0).dtype == ag.clamp(b, max=1).dtype == "int64"
+
+
+def test_one_bound_of_a_wider_type_and_counts_along_an_axis() -> None:
+    a, bound = np.array([-5, 100], np.int8), np.array([300, 2])
+    for lower, upper in ((bound, None), (None, bound), (2, None)):
+        found, expected = ag.tensor(a).clip(lower, upper), a.clip(lower, upper)
+        assert found.dtype == expected.dtype
+        assert found.tolist() == expected.tolist()
+    assert ag.tensor([True, False]).clip(2).tolist() == [2, 2]
+    assert np.array_equal(X.repeat([1, 2, 1], axis=0), A.repeat([1, 2, 1], axis=0))
+    with pytest.raises(TypeError, match="2 counts repeat the whole tensor, without an axis"):
+        X.repeat(2, 3, axis=0)

@@ -420,9 +420,13 @@ def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
     """
     if len(repeats) == 2 and axis is None and _is_axis(repeats[1], self.ndim):
         axis = repeats[1]
-    elif len(repeats) != 1:
+    elif len(repeats) != 1 and axis is None:
         return tile(self, repeats)
-    elif isinstance(repeats[0], (tuple, list)) and len(repeats[0]) not in (1, self.size):
+    elif len(repeats) != 1:
+        raise TypeError(f"repeat takes one count, or a list of them, with axis={axis}; "
+                        f"{len(repeats)} counts repeat the whole tensor, without an axis")
+    elif axis is None and isinstance(repeats[0], (tuple, list)) and (
+            len(repeats[0]) not in (1, self.size)):
         return tile(self, repeats[0])
     warn_of("repeat", keyworded=axis is not None and len(repeats) == 1)
     return each_repeated(self, repeats[0], axis)

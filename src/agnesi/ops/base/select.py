@@ -248,19 +248,15 @@ def clip(input: TensorLike, min: TensorLike | None = None, max: TensorLike | Non
     input = operand("clip", input)
     if min is None and max is None:
         return positive(input, out=out)
-    low, high = _limits(input.dtype)
     try:
-        return call(CLIP, (input, low if min is None else min, high if max is None else max), out)
+        if input.dtype.kind in "biu" and (min is None or max is None):  # bounds may be wider types
+            row, bound = (MAXIMUM, min) if max is None else (MINIMUM, max)
+            return call(row, (input, bound), out)
+        low, high = -np.inf if min is None else min, np.inf if max is None else max
+        return call(CLIP, (input, low, high), out)
     except EXPLAINED as error:
         bounds = [bound for bound in (min, max) if bound is not None]
         raise renamed_error(error, "clip", (input, *bounds)) from None
-
-
-def _limits(dtype: np.dtype) -> tuple[Any, Any]:
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return int(limits.min), int(limits.max)
-    return (False, True) if dtype.kind == "b" else (-np.inf, np.inf)
 
 
 # -- rounding -----------------------------------------------------------------------------------
