@@ -148,19 +148,25 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
 
 def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value,
                   width: Number, steps: tuple[Number, Number], pitch: Number, lanes_: int) -> None:
-    """The same element by element, which is little code; lanes that are in use for nothing stay."""
-    align = element_bytes(type_)
+    """The same element by element, which is little code; lanes that are not in use become zero."""
+    align, last = element_bytes(type_), pitch
+    if isinstance(width, int) and isinstance(pitch, int):
+        piece = pieces_of(width, lanes_)[-1]
+        last = min(piece.offset + piece.lanes, pitch) if pitch > width else width
 
     def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
-             beside: Value, pitch: Value) -> None:
+             beside: Value, pitch: Value, last: Value) -> None:
         with b.loop(i64(0), width) as n, b.loop(i64(0), count) as place:
             here = b.add(b.mul(place.index, down), b.mul(n.index, beside))
             there = b.add(b.mul(place.index, pitch), n.index)
             item = b.load(type_, b.gep(type_, source, here), align)
             b.store(item, b.gep(type_, target, there), align)
+        with b.loop(width, last) as n, b.loop(i64(0), count) as place:
+            there = b.add(b.mul(place.index, pitch), n.index)
+            b.store(const(type_, 0), b.gep(type_, target, there), align)
 
     _shared(b, "plain", type_, body, source, target, count, b.size(width), *map(b.size, steps),
-            b.size(pitch))
+            b.size(pitch), b.size(last))
 
 
 def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: Size,
@@ -244,6 +250,8 @@ def _turn(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Valu
     if b.module.policy.shared_kernels:
         with b.loop(whole, count) as loop:
             there = b.gep(type_, target, b.mul(loop.index, pitch))
+            if piece.mask is not None:
+                b.store(const(vector(type_, piece.lanes), 0), there, align)
             with b.loop(i64(0), i64(piece.active), nonempty=True) as lane:
                 at = b.add(loop.index, b.mul(lane.index, step))
                 item = b.load(type_, b.gep(type_, source, at), align)
