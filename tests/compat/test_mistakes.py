@@ -206,14 +206,15 @@ CASES: list[Any] = [
     (lambda: x.eval({"x": 3}), TypeError, "eval takes values by variables, as in y.eval({x: value})"
      ", not by 'x'"),
     (lambda: torch.cat([ones(2, 3), ones(3, 2)], 1), ValueError, "cat([DoubleTensor of 2x3, "
-     "DoubleTensor of 3x2], 1): the sizes do not fit together"),
+     "DoubleTensor of 3x2], 1): sizes must be equal in all dimensions but the one along which "
+     "tensors are joined"),
     (lambda: torch.linspace("a", 1), TypeError, "linspace('a', 1): 'a' is neither a number nor a "
      "tensor; it is called as linspace(a, b, n=100)"),
     (lambda: ones(3) + None, TypeError,
      "x + y of DoubleTensor of 3 and None: None is neither a number nor a tensor"),
     (lambda: torch.multinomial(ones(3), 5), ValueError, "multinomial(DoubleTensor of 3, 5): "
      "without replacement there are no 5 of 3; ask for fewer, or give True as the third argument"),
-    (lambda: chainer.Link(W="a"), TypeError, "Link.add_param: shape cannot be 'a': 'str' object "
+    (lambda: chainer.Link(W="a"), TypeError, "Link: shape cannot be 'a': 'str' object "
      "cannot be interpreted as an integer"),
     (lambda: chainer.links.Linear(3, 2)(), TypeError, "Linear.__call__() missing 1 required "
      "positional argument: 'x'; it is called as Linear.__call__(x)"),
@@ -249,6 +250,51 @@ CASES: list[Any] = [
      "grad: disconnected_inputs must be 'raise', 'warn' or 'ignore', not 'no'"),
     (lambda: anp.exp(None), TypeError,
      "exp(None): None is neither a number nor an array of numbers"),
+    (lambda: ones(2, 3).mm(ones(2, 3)), ValueError, "mm(DoubleTensor of 2x3, DoubleTensor of 2x3): "
+     "3, dimension 2 of the first, and 2, dimension 1 of the second, must be equal"),
+    (lambda: ones(2, 3).view(4, 2), ValueError,
+     "view(DoubleTensor of 2x3, 4, 2): its 6 elements do not fill the sizes 4x2"),
+    (lambda: torch.cat(3), TypeError, "cat(3): it takes a tensor where 3 is; it is: tensors behind "
+     "each other along an axis, the last one by default"),
+    (lambda: nn.CAddTable().forward([ones(2, 3), ones(3)]), ShapeError, "CAddTable.forward(["
+     "DoubleTensor of 2x3, DoubleTensor of 3]): the entries must have as many elements: nothing is "
+     "repeated"),
+    (lambda: nn.ClassNLLCriterion().forward(ones(2, 3), torch.Tensor([1.5, 2])), ValueError,
+     "ClassNLLCriterion.forward(DoubleTensor of 2x3, DoubleTensor of 2): labels must be whole "
+     "numbers, not 1.5"),
+    (lambda: nn.Linear(3, 2).forward(), TypeError,
+     "Linear.forward(None): the input must be a tensor, or a table of them"),
+    (lambda: nn.MultiCriterion().add(3), TypeError,
+     "MultiCriterion.add: criterion must be a loss, as MSECriterion() is, not 3"),
+    (lambda: nn.SpatialConvolution(3, 4, 0, 3), ValueError, "SpatialConvolution: kW, kH, dW and dH "
+     "must be at least 1, not 0, 3, 1 and 1"),
+    (lambda: optim.sgd(lambda x: (0.0, ones(3)), nn.Linear(3, 2)), TypeError, "sgd: x must be a "
+     "tensor of parameters, as module.getParameters() gives, not nn.Linear"),
+    (lambda: optim.ConfusionMatrix([]), TypeError, "ConfusionMatrix: classes must be their number, "
+     "or a list of their names, not []"),
+    (lambda: torch.tensor([1]), TypeError, "agnesi.compat.torch7.tensor is a module, which is not "
+     "called; call agnesi.compat.torch7.Tensor"),
+    (lambda: theano.ifelse(x, x, x), TypeError, "agnesi.compat.theano.ifelse is a module, which is "
+     "not called; call agnesi.compat.theano.ifelse.ifelse"),
+    (lambda: x.eval(np.ones(3)), TypeError, "eval takes a dict of values by variables, as in "
+     "y.eval({x: value}), not float64[3]"),
+    (lambda: T.addbroadcast(x, 7), ValueError,
+     "addbroadcast: axis 7 is out of range for 1 dimensions"),
+    (lambda: chainer.links.Convolution2D(3, 8, ksize=0), ValueError,
+     "Convolution2D: ksize must be at least 1, not 0"),
+    (lambda: chainer.Chain(chainer.links.Linear(3, 2)), TypeError, "Chain() takes 0 positional "
+     "argument but 1 were given; it is called as Chain(**links)"),
+    (lambda: F.softmax_cross_entropy(np.ones((4, 3)), np.ones((4, 3))), TypeError,
+     "softmax_cross_entropy: labels are integers, one for each row of the scores float64[4, 3], "
+     "not float64[4, 3]: np.argmax(t, axis=1) gives them of probabilities, t.astype('i') of whole "
+     "numbers"),
+    (lambda: F.batch_matmul(np.ones((2, 3)), np.ones((3, 2))), ShapeError, "batch_matmul: a and b "
+     "must have as many matrices or vectors on axis 0, not shapes (2, 3) and (3, 2)"),
+    (lambda: float(chainer.Variable(np.ones(3))), TypeError,
+     "<variable 3, float64> is no number: float(x.data) is the one in its array"),
+    (lambda: grad(lambda x: [x])(1.0), TypeError, "Grad only applies to real scalar-output "
+     "functions. Try jacobian, elementwise_grad or holomorphic_grad. This one returned "
+     "[float64[]]"),
 ]
 
 

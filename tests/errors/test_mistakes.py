@@ -142,7 +142,7 @@ CASES: list[tuple[Any, str]] = [
     # what an argument makes our code raise
     (lambda: data.ConcatDataset(range(3)),
      r"^ConcatDataset: the arguments do not fit .*no len\(\); .* as ConcatDataset\(datasets\)"),
-    (lambda: ag.distributed.new_group("a"), r"^new_group: ranks cannot be 'a': invalid literal"),
+    (lambda: ag.distributed.new_group("a"), "^new_group: ranks must be a list of numbers"),
     (lambda: optim.SGD(_model().parameters(), 0.1).update({}, {}), r"^SGD.update: p cannot be {}"),
     (lambda: list(data.DataLoader(range(4), batch_size=2, collate_fn=lambda: 1)),
      r"^DataLoader: .*; it is called as collate_fn\(samples\)"),

@@ -146,6 +146,9 @@ class OpFromGraph:
                  inline: bool = False, vjp: Rule | None = None, jvp: Rule | None = None,
                  name: str = "graph") -> None:
         self._single = isinstance(outputs, Tensor)
+        if isinstance(inputs, Tensor):
+            raise TypeError(at(f"{name}: inputs must be a list of symbolic variables: write "
+                               f"[{typed(inputs)}]"))
         results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
         for x in inputs:
             if x.array is not None or x.node is None or x.node.op is not None:

@@ -373,7 +373,7 @@ class Inputs:
     def call(self, f: Function, keywords: dict[str, Any]) -> Any:
         """The function's result on the stand-ins, recorded."""
         with enable_grad():
-            return call_user(f, tuple(self.args), keywords)
+            return call_user(f, tuple(self.args), keywords, self.owner)
 
     def outer(self, results: list[Tensor]) -> bool:
         """Return whether somebody may differentiate the results again: then all is to be

@@ -367,5 +367,7 @@ def _looks_itself(function: FunctionType) -> bool:
         return True
     inner: Any = inspect.unwrap(function)
     code = inner.__code__
+    compat = ".compat." in str(inner.__module__)
     return bool(code.co_flags & inspect.CO_VARKEYWORDS) and (
-        bool(code.co_flags & inspect.CO_VARARGS) or inner.__name__ in _CONSTRUCTORS)
+        bool(code.co_flags & inspect.CO_VARARGS)
+        or (inner.__name__ in _CONSTRUCTORS and not compat))

@@ -166,6 +166,9 @@ class DataLoader(Written):
         if self.is_stream and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(at("DataLoader: a stream comes in its own order; shuffle and samplers "
                                 "need a dataset with len and []"))
+        if isinstance(self.dataset, type):
+            raise TypeError(at(f"DataLoader: the dataset is the class {self.dataset.__name__}: "
+                               f"make one of it, {self.dataset.__name__}(...)"))
         try:
             _ = 0 if self.is_stream else len(self.dataset)
         except (TypeError, ValueError) as error:

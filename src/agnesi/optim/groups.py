@@ -192,6 +192,9 @@ def group_of(name: str, group: Any) -> dict[str, Any]:
         raise TypeError(at(f"{name}: a group of parameters is a dict with 'params', and options "
                            f"such as 'lr', not {typed(group)}"))
     params = group["params"]
+    if isinstance(params, (str, Mapping)) or not hasattr(params, "__iter__"):
+        raise TypeError(at(f"{name}: 'params' of a group are tensors, as model.parameters(), not "
+                           f"{typed(params)}"))
     params = [params] if isinstance(params, Tensor) else list(params)
     pairs = bool(params) and all(_is_named(p) for p in params)
     return {**group, "params": [p[1] for p in params] if pairs else params}

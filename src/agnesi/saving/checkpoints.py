@@ -116,6 +116,9 @@ def is_large(part: Any) -> bool:
 
 def live_state(part: Any) -> Any:
     """The state of an object, without copies of tensors where it has many."""
+    if isinstance(part, type):
+        raise TypeError(at(f"a checkpoint has states of objects, not of the class {part.__name__}: "
+                           f"make one of it, {part.__name__}(...)"))
     if not is_large(part):
         return part.state_dict()
     return flat_state(part) if isinstance(part, Optimizer) else part.state_dict(copy=False)

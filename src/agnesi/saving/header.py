@@ -149,10 +149,11 @@ def read(file: Any, size: int, name: str) -> Header:
     if len(start) < 8:
         raise refusal(name, f"has {size} bytes, fewer than the eight of a header's length")
     length = int.from_bytes(start, "little")
-    if length > MAX_HEADER_BYTES:
+    if length > min(MAX_HEADER_BYTES, size - 8):
         for begin, what in _OTHERS.items():
             if start.startswith(begin):
                 raise refusal(name, f"is no safetensors file: it begins as {what}")
+    if length > MAX_HEADER_BYTES:
         raise refusal(name, f"is no safetensors file: its first eight bytes tell of a header of "
                             f"{length} bytes; {MAX_HEADER_BYTES} are allowed")
     if length > size - 8:

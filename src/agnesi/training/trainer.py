@@ -140,6 +140,9 @@ class Trainer(Written, Explained):
                  precision: Literal["float32", "bfloat16"] = "float32", accumulate: Count = 1,
                  clip_norm: NotNegativeBound | None = None,
                  schedule_every: Literal["epoch", "step"] = "epoch", jit: bool = True) -> None:
+        if isinstance(loss, type):
+            raise TypeError(at(f"Trainer: loss is the class {loss.__name__}: make one of it, "
+                               f"{loss.__name__}()"))
         self.model, self.optimizer, self.loss = model, optimizer, loss
         mine = {*map(id, model.parameters())}
         if mine and mine.isdisjoint(map(id, optimizer.parameters)):

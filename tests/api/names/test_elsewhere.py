@@ -16,6 +16,7 @@ import pytest
 import agnesi as ag
 from agnesi import nn, optim, symbolic
 from agnesi.compat import chainer, torch7
+from agnesi.compat import theano as theanos
 from agnesi.compat.autograd import scipy
 from agnesi.compat.torch7 import nn as torch7nn
 from agnesi.core.support import migration_hints
@@ -43,13 +44,21 @@ OWNERS: dict[str, Any] = {
     "KVStore": ag.distributed.KVStore(), "Group": ag.distributed.init(),
     **{f"module 'agnesi.compat.{name}'": importlib.import_module(f"agnesi.compat.{name}")
        for name in ("chainer", "chainer.functions", "chainer.links", "torch7", "torch7.nn",
-                    "autograd.numpy")},
+                    "autograd.numpy", "chainer.serializers", "theano.tensor.nnet")},
+    "chainer.Variable": chainer.Variable(np.ones(2)),
+    "Jit": ag.jit(abs),
+    "chainer.Optimizer": chainer.optimizers.SGD(), "theano.Variable": theanos.tensor.vector(),
+    "Function": ag.function([], ag.shared(1.0) + 1),
     "chainer.Link": chainer.links.Linear(3, 2), "torch7.Tensor": torch7.Tensor(3),
     "torch7.Module": torch7nn.Linear(3, 2),
     "Distribution": ag.distributions.Normal(0.0, 1.0),
     "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
 }
 KNOWN: dict[str, Any] = {
+    "variable": OWNERS["chainer.Variable"], "expression": OWNERS["theano.Variable"],
+    "theano": theanos,
+    "shared": theanos.shared(1.0), "nnet": theanos.tensor.nnet, "pickle": pickle,
+    "sgd": OWNERS["chainer.Optimizer"], "compiled": OWNERS["Jit"],
     "self": nn.ReLU(),
     "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
     "f": ag.function([], ag.shared(1.0) + 1), "group": OWNERS["Group"], "model": OWNERS["Module"],

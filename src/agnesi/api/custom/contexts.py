@@ -157,6 +157,9 @@ class Function:
                                   "a static method forward(*args) where there is setup_context")
                 call_user(cls.setup_context, (ctx, args, found), {}, cls.__name__,
                           "a static method setup_context(ctx, inputs, output)")
+        if found is None:
+            raise TypeError(at(f"{cls.__name__}.forward must return a tensor, or several, not "
+                               "None: end it with `return`"))
         if not STATE.recording or not any(ctx.needs_input_grad):
             return tuple(found) if isinstance(found, (tuple, list)) else found
         return _Call(cls, ctx, args, found).results()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import re
 import weakref
 from collections.abc import Callable, Sequence
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -260,6 +262,12 @@ def print(text: Any, *args: Any, **named: Any) -> Any:
         text, args = "", (text, *args)
     if "{" not in text:
         text = " ".join([text] * bool(text) + ["{}"] * len(args))
+    wanted = [field for _, field, _, _ in Formatter().parse(text) if field is not None]
+    missing = [w for w in (re.split(r"[.\[]", field)[0] for field in wanted)
+               if w and not w.isdigit() and w not in named]
+    if missing:
+        raise TypeError(f"the text has {{{missing[0]}}}, which is none of the arguments by name, "
+                        f"{', '.join(named) or 'as there are none'}")
     line = _Line(text, tuple(named))
     xs = [as_tensor(x) for x in (*args, *named.values())]
     if not is_tracing() and STATE.examples is None and any(x.array is None for x in xs):

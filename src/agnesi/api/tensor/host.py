@@ -180,6 +180,10 @@ def exported(x: Tensor, use: str) -> np.ndarray:
 
 def _lost(x: Tensor, use: str) -> GradientError:
     """The error where a gradient would end without a word."""
+    if STATE.fixed:  # in the words of the library autograd
+        return GradientError(at(
+            f"{use} would lose the gradient of {typed(x)}: use the functions of autograd.numpy, or "
+            "take autograd.tracer.getval(x) if none is to flow through it"))
     return GradientError(at(
         f"{use} would lose the gradient of {typed(x)}: use functions of agnesi, as "
         "ag.asarray(...) for np.array(...) and ag.exp(x) for math.exp(x), or x.detach() (or "

@@ -42,8 +42,10 @@ def __array_ufunc__(  # noqa: N807
         if isinstance(x, Tensor) and x._requires_grad:
             raise TypeError(
                 at(
-                    f"numpy.{name} would lose the gradient of {typed(x)}: use a function of "
-                    "agnesi, or x.detach()"
+                    f"numpy.{name} would lose the gradient of {typed(x)}: "
+                    + ("an array cannot take the result in place: write y = y + x in the place of "
+                       "y += x" if keywords.get("out") else
+                       "use a function of agnesi, or x.detach()")
                 )
             )
     if any(isinstance(x, Tensor) for x in keywords.get("out", ())):

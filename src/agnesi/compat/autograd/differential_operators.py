@@ -37,7 +37,8 @@ def grad(fun: Function, x: Any) -> Any:
 
 def _one(ans: Any) -> Any:
     space = vspace(ans)
-    if space.size != 1 or ans is None or not Parts(ans).places:
+    nest = ans is None or isinstance(ans, (list, tuple, dict))
+    if nest or space.size != 1 or not Parts(ans).places:
         raise TypeError(at("Grad only applies to real scalar-output functions. "
                            "Try jacobian, elementwise_grad or holomorphic_grad. "
                            f"This one returned {typed(ans)}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -212,8 +213,16 @@ def defvjp_argnum(fun: Any, vjpmaker: Function) -> None:
     def maker(argnums: Any, *rest: Any) -> Function:
         pulls = [vjpmaker(k, *rest) for k in argnums]
         form = "lambda g: cotangent, which vjpmaker(ans, *args) gives"
-        return lambda g: [call_user(pull, (g,), {}, f"the rule of {get_name(fun)}", form)
-                          for pull in pulls]
+        owner = f"the rule of {get_name(fun)}"
+
+        def pulled(g: Any) -> list[Any]:
+            found = [call_user(pull, (g,), {}, owner, form) for pull in pulls]
+            if any(part is None for part in found):
+                raise TypeError(at(f"{owner} gave None for a cotangent: a function without return "
+                                   "gives it; None stands for the whole vjpmaker where it is zero"))
+            return found
+
+        return pulled
 
     defvjp_argnums(fun, maker)
 
@@ -222,6 +231,10 @@ def _check_makers(name: str, form: str, fun: Any, makers: Any) -> None:
     """Refuse what is no primitive, or no rule of one."""
     if not callable(fun):
         raise TypeError(at(f"{name} takes the primitive first, not {typed(fun)}"))
+    if isinstance(fun, FunctionType) and not (
+            hasattr(fun, "fun") or fun.__module__.startswith("agnesi.")):
+        raise TypeError(at(f"{name}: {get_name(fun)} is no primitive, so its rules would not be "
+                           "asked for: write @primitive above it"))
     for i, maker in enumerate(makers):
         if not callable(maker) and maker is not None and (name, maker) != ("defjvp", "same"):
             raise TypeError(at(f"{name} of {get_name(fun)}: the rule of argument {i} must be "

@@ -227,7 +227,7 @@ class Chain(Link):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if isinstance(value, Link) and name not in self.__dict__.get("_children", (name,)):
+        if isinstance(value, Link) and name not in self.__dict__.get("_children", ()):
             warn(f"{type(self).__name__}.{name} = {typed(value)} is no link of the chain, and its "
                  f"parameters are not learned: write self.add_link({name!r}, link)")
 

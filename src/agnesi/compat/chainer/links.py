@@ -48,6 +48,7 @@ class Linear(Link):
 
     def __init__(self, in_size: int, out_size: int, wscale: float = 1, bias: float = 0,
                  nobias: bool = False, initialW: Any = None, initial_bias: Any = None) -> None:
+        _check_positive(in_size=in_size, out_size=out_size)
         super().__init__(W=(out_size, in_size))
         _set(self.W, initialW, _normal((out_size, in_size), wscale * math.sqrt(1 / in_size)))
         self.b: Any = None
@@ -69,6 +70,7 @@ class _Convolution(Link):
     def __init__(self, shape: tuple[int, ...], outputs: int, fan: int, stride: Any, pad: Any,
                  wscale: float, bias: float, nobias: bool, initialW: Any,
                  initial_bias: Any) -> None:
+        _check_positive(stride=stride)
         super().__init__(W=shape)
         _set(self.W, initialW, _normal(shape, wscale * math.sqrt(1 / fan)))
         self.stride, self.pad = stride, pad
@@ -78,7 +80,14 @@ class _Convolution(Link):
                            else np.asarray(initial_bias))
 
 
+def _check_positive(**sizes: Any) -> None:
+    for name, x in sizes.items():
+        if any(isinstance(n, int) and n < 1 for n in (x if isinstance(x, (tuple, list)) else (x,))):
+            raise ValueError(at(f"{name} must be at least 1, not {x}"))
+
+
 def _pair(x: Any) -> tuple[int, int]:
+    _check_positive(ksize=x)
     return (x, x) if isinstance(x, int) else tuple(x)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import MissingKeyError, at, typed
+from agnesi.core.support.errors import MissingKeyError, at, no_attribute, typed
 
 
 class Optimizer:
@@ -43,8 +43,7 @@ class Optimizer:
         if name in ("_hooks", "_entries", "_paths", "_states"):
             raise AttributeError(at(f"{type(self).__name__} has no parameters yet: call "
                                     "optimizer.setup(model) first"))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}",
-                             name=name, obj=self)
+        raise no_attribute("chainer.Optimizer", name, self)
 
     def setup(self, params_grads: Any) -> None:
         """Begin with a model, a link, or a pair of parameters and gradients.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import at, no_attribute, typed
 
 #: What operators are, told by ``forms/math.py``: name -> function of variables and numbers.
 OPERATORS: dict[str, Callable[..., Any]] = {}
@@ -112,6 +112,8 @@ class Variable:
         if not isinstance(data, np.ndarray) and data is not None:
             raise TypeError(at(f"Variable.data must be a numpy.ndarray, not {typed(data)}: "
                                "np.array(..., dtype=np.float32)"))
+        if data is not None and data.dtype.kind not in "biufcV":
+            raise TypeError(at(f"Variable.data must be an array of numbers, not {typed(data)}"))
         self._data = data
 
     array = data
@@ -174,6 +176,15 @@ class Variable:
     def __eq__(self, other: object) -> Any:
         raise NotImplementedError(at("comparison of Variables: compare their data"))
 
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__
+
+    def __float__(self) -> float:
+        raise TypeError(at(f"{self!r} is no number: float(x.data) is the one in its array"))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError(at(f"{self!r} cannot be assigned to: functions.where and functions.concat "
+                           "make another one of it, and x.data[key] = value forgets its history"))
+
     def __reduce__(self) -> Any:
         return Variable, (self.data, self._volatile, self.name, self._grad)
 
@@ -184,7 +195,7 @@ class Variable:
     def __getattr__(self, name: str) -> Any:
         if name in OPERATORS and not name.startswith("_"):
             return OPERATORS[name].__get__(self)
-        raise AttributeError(f"a Variable has no attribute {name!r}", name=name, obj=self)
+        raise no_attribute("chainer.Variable", name, self)
 
     def set_creator(self, gen_func: Any) -> None:
         """Note which function made it."""

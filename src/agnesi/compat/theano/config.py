@@ -75,6 +75,8 @@ class _Section:
         else:
             if name not in _DEFAULTS and name not in _OTHERS and (told := _near(name)):
                 raise AttributeError(at(f"theano.config has no setting {name!r}{told}"))
+            if name == "mode":
+                import_module("agnesi.compat.theano.functions").check_mode(value)
             if name == "compute_test_value":
                 import_module("agnesi.compat.theano.testvalues").switch(value)
             _DEFAULTS[name] = value

@@ -224,10 +224,17 @@ def _result(x: Any, parts: Sequence[Any]) -> Any:
     return np.asarray(found) if isinstance(found, Tensor) else found
 
 
+def check_mode(mode: Any) -> None:
+    """Refuse the name of a mode that there is not."""
+    if isinstance(mode, str) and mode.upper() not in _MODES:
+        raise ValueError(f"there is no mode {mode!r}; there are {', '.join(_MODES)}")
+
+
 def _fitting(value: Any, kind: Variable, downcast: bool) -> Any:
     """A value for an input; Python numbers and lists take its dtype where that holds them."""
     if isinstance(value, Variable):
-        raise TypeError(f"{kind!r} is given a variable, not a value")
+        raise TypeError(at(f"{kind!r} is given a variable, not a value, {value!r}; givens={{...}} "
+                           "of theano.function puts one in its place"))
     if not hasattr(kind.tensor, "node") or getattr(value, "format", None) is not None:
         return value
     try:
@@ -287,8 +294,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     """
     if isinstance(inputs, Variable):
         raise TypeError(f"inputs must be a list of variables: write [{inputs!r}]")
-    if isinstance(mode, str) and mode.upper() not in _MODES:
-        raise ValueError(f"there is no mode {mode!r}; there are {', '.join(_MODES)}")
+    check_mode(mode)
     if not (mode is None or isinstance(mode, (str, Mode))):
         raise TypeError(f"mode must be a name such as {_MODES[0]!r}, a Mode or None, not {mode!r}")
     for i in inputs:

@@ -15,6 +15,9 @@ from agnesi.core.support.errors import at, typed
 
 def _eval(x: Variable, inputs_to_values: Mapping[Any, Any] | None = None, **options: Any) -> Any:
     """The value, for values of the inputs; ``options`` are those of ``function``."""
+    if inputs_to_values is not None and not isinstance(inputs_to_values, Mapping):
+        raise TypeError(at("eval takes a dict of values by variables, as in y.eval({x: value}), "
+                           f"not {typed(inputs_to_values)}"))
     values = dict(inputs_to_values or {})
     for key in values:
         if not isinstance(key, Variable):
@@ -32,6 +35,10 @@ def _dimshuffle(x: Variable, *pattern: Any) -> Variable:
     """Axes in another order, "x" for new ones of size 1."""
     if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
         pattern = tuple(pattern[0])
+    for a in pattern:
+        if isinstance(a, int) and not -x.ndim <= a < x.ndim:
+            raise ValueError(at(f"dimshuffle{pattern}: axis {a} is out of range for {x.ndim} "
+                                f"dimensions of {x.type}"))
     kept = [a % x.ndim if isinstance(a, int) and x.ndim else a for a in pattern]
     for a, one in enumerate(x.broadcastable):
         if a not in kept and not one:

@@ -63,10 +63,14 @@ class Op:
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
         """Compute the outputs."""
-        raise NotImplementedError(f"{type(self).__name__} has no perform")
+        raise NotImplementedError(at(f"{type(self).__name__} has no perform(self, node, inputs, "
+                                     "outputs), which computes the values"))
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         node = self.make_node(*inputs, **keywords)
+        if not isinstance(node, Apply):
+            raise TypeError(at(f"{type(self).__name__}.make_node must return Apply(self, inputs, "
+                               f"outputs), not {node!r}"))
         found = self._operation(node)(*self._connected(node))
         if len(node.outputs) == 1 and isinstance(found, tuple):
             found = found[0]
@@ -201,6 +205,10 @@ class OpFromGraph:
     def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable],
                  inline: bool = False, grad_overrides: Any = None, name: str = "graph",
                  **ignored: Any) -> None:
+        for name_, given_ in (("inputs", inputs), ("outputs", outputs)):
+            if not isinstance(given_, (list, tuple)):
+                raise TypeError(at(f"OpFromGraph: {name_} must be a list of variables: write "
+                                   f"[{given_!r}]"))
         self._single = len(outputs) == 1
         rule = None
         if callable(grad_overrides):

@@ -238,8 +238,7 @@ class Variable:
                                  f"{name}(); theano.shared(value) makes one")
         found = getattr(self._value, name, None)
         if found is None and not hasattr(Tensor, name):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}",
-                                 name=name, obj=self)
+            raise no_attribute("theano.Variable", name, self)
         return lifted(found) if callable(found) else wrapped(found)
 
     __add__ = _operator("__add__")

@@ -78,10 +78,13 @@ def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception
         found = IndexError(at(f"{name}: {told}"))
     elif isinstance(first, (IndexError, ValueError)) and any(w in text for w in _SIZES) and any(
             map(_has_view, args)) and is_accident(first) and not in_user_code(first):
-        found = ValueError(at(f"{_given(name, args)}: the sizes do not fit together"
+        found = ValueError(at(f"{_given(name, args)}: {_sizes(name, args)}"
                               + _HELP.get(name, "")))
     elif located or in_user_code(error):
         return None
+    elif is_accident(error) and "() takes " in text and any(map(_is_function, args)):
+        found = TypeError(at(f"{_given(name, args)}: the function is called with one element of "
+                             f"each tensor, but {text}"))
     elif is_accident(error) and args and ("got multiple values" in text or (
             text.startswith(("<lambda>() ", "_")) and "given" in text)):
         found = TypeError(at(f"{_given(name, args)}: too many arguments{_summary(doc)}"))
@@ -116,6 +119,31 @@ def _given(name: str, args: tuple[Any, ...]) -> str:
     return f"{name}({', '.join(map(typed, args))})"
 
 
+#: Products, in which the last dimension of the first meets the one before the second's last.
+_PRODUCTS = frozenset("mm mv bmm dot addmm addmv baddbmm addbmm".split())
+
+
+def _sizes(name: str, args: tuple[Any, ...]) -> str:
+    """Why sizes do not fit: those that meet in a product, or else that they do not."""
+    views = [a for a in args if isinstance(a, View)]
+    if name in _PRODUCTS and len(views) > 1:
+        a, b = (v.array.shape for v in views[-2:])
+        if a and b and a[-1] != b[max(len(b) - 2, 0)]:
+            return (f"{a[-1]}, dimension {len(a)} of the first, and {b[max(len(b) - 2, 0)]}, "
+                    f"dimension {max(len(b) - 1, 1)} of the second, must be equal")
+    if name == "cat":
+        return "sizes must be equal in all dimensions but the one along which tensors are joined"
+    counts = [a for a in args if isinstance(a, int)]
+    if name in ("view", "reshape") and views and counts and len(counts) == len(args) - 1:
+        return (f"its {views[0].array.size} elements do not fill the sizes "
+                f"{'x'.join(map(str, counts))}")
+    return "the sizes do not fit together"
+
+
+def _is_function(x: Any) -> bool:
+    return isinstance(x, FunctionType)
+
+
 def _has_view(x: Any) -> bool:
     return isinstance(x, View) or (isinstance(x, (list, tuple)) and any(map(_has_view, x)))
 
@@ -126,7 +154,7 @@ def _no_tensors(error: Exception, args: tuple[Any, ...]) -> list[str]:
         parts = [p for a in args for p in (a if isinstance(a, (list, tuple)) else [a])]
         return [typed(p) for p in parts if text.startswith(f"{type(p).__name__!r} ")]
     if str(error).startswith(_FEW) and not any(map(_has_view, args)):
-        return [typed(a) for a in args if a is None or isinstance(a, (str, dict))]
+        return [typed(a) for a in args if isinstance(a, (str, dict, list, int, float, type(None)))]
     return []
 
 

@@ -338,8 +338,14 @@ def _sorted(x: Any, dim: int | None = None, descending: bool = False) -> Any:
     return np.take_along_axis(x, at, axis), at + 1
 
 
+def _ger(a: Any, b: Any) -> Any:
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError("the outer product is of two vectors")
+    return np.outer(a, b)
+
+
 for _name, _compute, _operands in (
-        ("mm", np.matmul, 2), ("mv", np.matmul, 2), ("bmm", np.matmul, 2), ("ger", np.outer, 2),
+        ("mm", np.matmul, 2), ("mv", np.matmul, 2), ("bmm", np.matmul, 2), ("ger", _ger, 2),
         ("dot", np.vdot, 2), ("cross", lambda a, b: np.asarray(ag.cross(a, b)), 2),
         ("dist", lambda a, b, p=2: np.asarray(ag.dist(a, b, p)), 2),
         ("cumsum", _cumulative(np.cumsum), 1), ("cumprod", _cumulative(np.cumprod), 1),

@@ -13,7 +13,7 @@ from agnesi.compiler.tracing.unrolled import repetitions
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.keywords import strict_class
 from agnesi.core.support.config import config
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import Explained, at
 from agnesi.core.support.exports import public
 
 
@@ -57,7 +57,7 @@ class Specialisation:
 
 
 @strict_class
-class Inspectable:
+class Inspectable(Explained):
     """Mixin of compiled functions: ``explain``, ``graph``, ``plan``, ``ir``, ``asm``."""
 
     name: str

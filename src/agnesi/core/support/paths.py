@@ -17,6 +17,7 @@ class Room(ModuleType):
         parent, _, last = self.__name__.rpartition(".")
         alike = [name for name in dir(sys.modules[parent])
                  if name.lower() == last and name != last]
+        alike += [f"{last}.{last}"] * hasattr(self, last)
         told = f"; call {parent}.{alike[0]}" if alike else ""
         raise TypeError(at(f"{self.__name__} is a module, which is not called{told}"))
 

@@ -208,6 +208,8 @@ def new_group(ranks: Any, group: Group | None = None) -> Group:
     1
     """
     around = world(group)
+    if isinstance(ranks, (str, int)):
+        raise TypeError(at(f"new_group: ranks must be a list of numbers, as [0, 1], not {ranks!r}"))
     wanted = [int(r) for r in ranks]
     if not wanted or len({*wanted}) < len(wanted) or not {*wanted} <= {*range(around.size)}:
         raise ValueError(at(f"new_group: the ranks must be some of 0 to {around.size - 1}, each "

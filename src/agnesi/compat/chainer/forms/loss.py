@@ -56,6 +56,12 @@ def binary_accuracy(y: Any, t: Any) -> Any:
 def softmax_cross_entropy(x: Any, t: Any, use_cudnn: bool = True, normalize: bool = True,
                           ignore_label: int = -1, cache_score: bool = True) -> Any:
     """Minus the mean logarithm of the softmax at the labels; those of -1 do not count."""
+    x, t = map(as_variable, (x, t))
+    if t.data.dtype.kind not in "iu":
+        raise TypeError(at("softmax_cross_entropy: labels are integers, one for each row of the "
+                           f"scores {typed(x.data)}, not {typed(t.data)}: np.argmax(t, axis=1) "
+                           "gives them of probabilities, t.astype('i') of whole numbers"))
+
     def compute(x: Any, t: Any) -> Any:
         loss = nn.cross_entropy(x, t, ignore_index=ignore_label,
                                 reduction="mean" if normalize else "sum")
@@ -67,9 +73,11 @@ def softmax_cross_entropy(x: Any, t: Any, use_cudnn: bool = True, normalize: boo
 def sigmoid_cross_entropy(x: Any, t: Any, use_cudnn: bool = True, normalize: bool = True) -> Any:
     """Minus the mean logarithm of the chance of labels 0 and 1; those of -1 do not count."""
     x, t = map(as_variable, (x, t))
-    if t.data.dtype.kind not in "iub" or t.data.shape != x.data.shape:
+    if t.data.dtype.kind not in "iub" or t.data.shape != x.data.shape or (
+            (t.data < -1) | (t.data > 1)).any():
         raise ValueError(at("sigmoid_cross_entropy: labels are integers 0, 1 or -1 in the shape of "
-                            f"the scores {typed(x.data)}, not {typed(t.data)}"))
+                            f"the scores {typed(x.data)}, not {typed(t.data)}"
+                            + f" from {t.data.min()} to {t.data.max()}" * bool(t.data.size)))
 
     def compute(x: Any, t: Any) -> Any:
         counted = t != -1
@@ -119,6 +127,11 @@ def hinge(x: Any, t: Any, norm: str = "L1") -> Any:
 def contrastive(x0: Any, x1: Any, y: Any, margin: float = 1) -> Any:
     """Distances of pairs that belong together, and what others are nearer than a margin."""
     alike("contrastive", x0=x0, x1=x1)
+    x0, y = map(as_variable, (x0, y))
+    if y.data.shape != x0.data.shape[:1]:
+        raise ShapeError(at(f"contrastive: y must have a label, 1 or 0, for each of the "
+                            f"{len(x0.data)} pairs, not be {typed(y.data)}"))
+
     def compute(a: Any, b: Any, y: Any) -> Any:
         square = ag.sum((a - b) ** 2, 1)
         near = ag.maximum(margin - ag.sqrt(square), 0.0)

@@ -12,7 +12,7 @@ import agnesi as ag
 from agnesi.api import linalg
 from agnesi.compat.chainer.formula import applied
 from agnesi.compat.chainer.variable import OPERATORS, Variable, as_variable
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import ShapeError, at
 
 __all__ = [
     "arctan",
@@ -159,6 +159,10 @@ def batch_matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> 
         x = x[:, :, None] if x.ndim == 2 else x
         return ag.swapaxes(x, 1, 2) if turned else x
 
+    sizes = [as_variable(x).data.shape for x in (a, b)]
+    if all(sizes) and sizes[0][0] != sizes[1][0]:
+        raise ShapeError(at("batch_matmul: a and b must have as many matrices or vectors on axis "
+                            f"0, not shapes {sizes[0]} and {sizes[1]}"))
     return applied("BatchMatMul", lambda a, b: matrix(a, transa) @ matrix(b, transb), a, b)
 
 

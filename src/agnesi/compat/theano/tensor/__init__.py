@@ -30,6 +30,7 @@ from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
 from agnesi.compat.theano.variable import lifted as _lifted
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.migration_hints import elsewhere as _elsewhere
 
 as_tensor = as_tensor_variable  # noqa: F405 - PyTensor's name
 TensorVariable = Variable
@@ -66,7 +67,8 @@ def __getattr__(name: str) -> Any:
     if found is None:
         found = getattr(agnesi, ours, None)
     if not callable(found) or isinstance(found, type):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}"
+                             f"{_hint(name) or _elsewhere(f'module {__name__!r}', name)}")
     made = _lifted(found)
     globals()[name] = made
     return made

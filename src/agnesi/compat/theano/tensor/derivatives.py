@@ -194,6 +194,9 @@ def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None,  # no
 def Rop(f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise",  # noqa: N802
         return_disconnected: str = "zero") -> Any:
     """The product of the Jacobian and a vector."""
+    if isinstance(wrt, (list, tuple)) != isinstance(eval_points, (list, tuple)):
+        raise TypeError(at("Rop: eval_points has a direction for each variable of wrt, in a list "
+                           "if that is one"))
     return lifted(symbolic.Rop)(f, wrt, eval_points)
 
 

@@ -87,17 +87,30 @@ def squeeze(x: Any, axis: Any = None) -> Variable:
 def addbroadcast(x: Any, *axes: int) -> Variable:
     """The variable with axes of which it is known that their size is 1."""
     x = as_tensor_variable(x)._value
+    _check_axes("addbroadcast", x, axes)
     sizes = [1 if i in axes else n for i, n in enumerate(x.shape)]
     return wrapped(F.reshape(x, tuple(sizes)))
 
 
 def unbroadcast(x: Any, *axes: int) -> Variable:
     """The variable itself: sizes that are known stay known."""
-    return as_tensor_variable(x)
+    x = as_tensor_variable(x)
+    _check_axes("unbroadcast", x._value, axes)
+    return x
+
+
+def _check_axes(name: str, x: Any, axes: Sequence[int]) -> None:
+    for axis in axes:
+        if not 0 <= axis < x.ndim:
+            raise ValueError(at(f"{name}: axis {axis} is out of range for {x.ndim} dimensions"))
 
 
 def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Variable:
     """The variable with size 1 where the pattern is true."""
+    x = as_tensor_variable(x)
+    if len(broadcastable) != x._value.ndim:
+        raise ValueError(at(f"patternbroadcast: broadcastable must have an entry for each of the "
+                            f"{x._value.ndim} dimensions, not be {broadcastable!r}"))
     return addbroadcast(x, *(i for i, one in enumerate(broadcastable) if one))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import agnesi as ag
 from agnesi.compat.torch7.maths import FUNCTIONS, Tensor, new
 from agnesi.compat.torch7.nn.layers import Weighted, batched
+from agnesi.core.support.errors import at
 from agnesi.nn import functional as F
 
 __all__ = [
@@ -25,6 +26,9 @@ class SpatialConvolution(Weighted):
 
     def __init__(self, nInputPlane: int, nOutputPlane: int, kW: int, kH: int, dW: int = 1,
                  dH: int = 1, padW: int = 0, padH: int | None = None) -> None:
+        if min(kW, kH, dW, dH) < 1:
+            raise ValueError(at(f"{type(self).__name__}: kW, kH, dW and dH must be at least 1, not "
+                                f"{kW}, {kH}, {dW} and {dH}"))
         self._begin((nOutputPlane, nInputPlane, kH, kW), nOutputPlane, kW * kH * nInputPlane)
         self.steps, self.pads = (dH, dW), (padW if padH is None else padH, padW)
         self.dilation = 1, 1

@@ -58,6 +58,8 @@ class Criterion:
     def _paired(self, x: Any, t: Any) -> tuple[Any, Any]:
         """Input and target; where they are compared element by element, the target in the shape of
         the input."""
+        if self._elementwise and not hasattr(x, "shape"):
+            raise TypeError("the input must be a tensor")
         if not self._elementwise or x.shape == np.shape(t):
             return x, t
         if not hasattr(t, "shape"):
@@ -83,7 +85,7 @@ class Criterion:
             reason = str(getattr(error, "reason", None) or error).partition("\n  at ")[0]
             for known in (".compute: ", ": "):
                 reason = reason.removeprefix(type(self).__name__ + known)
-            if target is None and is_accident(error):
+            if target is None and (is_accident(error) or "cannot be None" in reason):
                 reason = f"the target is missing; it is called as {method}(input, target)"
             kind = TypeError if isinstance(error, AttributeError) else type(error)
             given = f"{typed(input)}, {typed(target)}"
@@ -127,6 +129,21 @@ class Criterion:
 
 
 keep_arguments(Criterion)
+
+
+def check_criterion(owner: Any, given: Any) -> None:
+    """Refuse what is no loss where one is added."""
+    if not isinstance(given, Criterion):
+        raise TypeError(at(f"{type(owner).__name__}.add: criterion must be a loss, as "
+                           f"MSECriterion() is, not {typed(given)}"))
+
+
+def whole(numbers: Any, what: str) -> Any:
+    """Labels or places as integers; others than whole numbers are refused."""
+    array = np.asarray(numbers)
+    if array.dtype.kind == "f" and array.size and (array != np.floor(array)).any():
+        raise ValueError(f"{what} must be whole numbers, not {array[array != np.floor(array)][0]}")
+    return array.astype("int64")
 
 
 class MSECriterion(Criterion):
@@ -177,13 +194,16 @@ class ClassNLLCriterion(Criterion):
     def __init__(self, weights: Any = None, sizeAverage: bool = True,
                  ignoreIndex: int = -100) -> None:
         super().__init__(sizeAverage)
+        if weights is not None and not hasattr(weights, "array"):
+            raise TypeError(at(f"{type(self).__name__}: weights must be a tensor with a number for "
+                               f"each class, not {typed(weights)}"))
         self.weights, self.ignoreIndex = weights, ignoreIndex
 
     def _rows(self, x: Any) -> Any:
         return x.reshape(-1, x.shape[-1])
 
     def compute(self, x: Any, t: Any) -> Any:
-        labels = np.asarray(t).astype("int64").reshape(-1)
+        labels = whole(t, "labels").reshape(-1)
         rows = self._rows(x)
         if ((labels != self.ignoreIndex) & ((labels < 1) | (labels > rows.shape[1]))).any():
             raise IndexError(at(f"{type(self).__name__}: labels count from 1 to {rows.shape[1]}, "
@@ -243,7 +263,7 @@ class MultiMarginCriterion(Criterion):
 
     def compute(self, x: Any, t: Any) -> Any:
         rows = x.reshape(-1, x.shape[-1])
-        places = np.asarray(t).astype("int64").reshape(-1) - 1
+        places = whole(t, "labels").reshape(-1) - 1
         if places.size and not 0 <= places.min() <= places.max() < rows.shape[1]:
             raise IndexError(at(f"{type(self).__name__}: labels count from 1 to {rows.shape[1]}, "
                                 f"the number of classes, not {places.min() + 1} to "
@@ -331,6 +351,7 @@ class MultiCriterion(Criterion):
 
     def add(self, criterion: Any, weight: float = 1) -> MultiCriterion:
         """One more loss."""
+        check_criterion(self, criterion)
         self.parts.append((criterion, weight))
         return self
 

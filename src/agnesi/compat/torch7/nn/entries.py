@@ -42,7 +42,7 @@ __all__ = [
 class CAddTable(Module):
     """The sum of the entries; that the first is overwritten changes no result."""
 
-    _table = True
+    _table = _elementwise = True
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class CAddTable(Module):
 class CMulTable(Module):
     """The product of the entries, element by element."""
 
-    _table = True
+    _table = _elementwise = True
 
     def compute(self, x: Any) -> Any:
         return functools.reduce(operator.mul, x)
@@ -64,7 +64,7 @@ class CMulTable(Module):
 class CSubTable(Module):
     """The first entry minus the second."""
 
-    _table = True
+    _table = _elementwise = True
 
     def compute(self, x: Any) -> Any:
         return x[0] - x[1]
@@ -73,7 +73,7 @@ class CSubTable(Module):
 class CDivTable(Module):
     """The first entry over the second."""
 
-    _table = True
+    _table = _elementwise = True
 
     def compute(self, x: Any) -> Any:
         return x[0] / x[1]
@@ -82,7 +82,7 @@ class CDivTable(Module):
 class CMaxTable(Module):
     """The largest of the entries, element by element."""
 
-    _table = True
+    _table = _elementwise = True
 
     def compute(self, x: Any) -> Any:
         return functools.reduce(ag.maximum, x)
@@ -91,7 +91,7 @@ class CMaxTable(Module):
 class CMinTable(Module):
     """The smallest of the entries, element by element."""
 
-    _table = True
+    _table = _elementwise = True
 
     def compute(self, x: Any) -> Any:
         return functools.reduce(ag.minimum, x)

@@ -69,6 +69,8 @@ class Module:
 
     #: Whether the input is a table.
     _table = False
+    #: Whether the entries of that table go element by element.
+    _elementwise = False
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
@@ -165,7 +167,7 @@ class Module:
                                if self._own() else (), strict=True):
             w.array[...] -= lr * np.asarray(new)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any = None) -> Any:
         """The result."""
         return from_one(self.updateOutput, type(self).__name__)(input)
 

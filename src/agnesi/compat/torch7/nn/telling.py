@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.compat.torch7.counting import told_from_one
 from agnesi.core.keywords import WRAPPERS
 from agnesi.core.op import in_user_code
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import ShapeError, at, typed
 
 WRAPPERS.add(__file__)
 #: What is told where a method fails: the one that users call.
@@ -30,6 +30,8 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         try:
             if self._table and not isinstance(input, (list, tuple)):
                 raise TypeError(f"{type(self).__name__} takes a table, a list of tensors")
+            if self._elementwise:
+                _check_entries(input)
             if isinstance(input, (str, int, float, dict, type(None))):
                 raise TypeError("the input must be a tensor, or a table of them")
             return function(self, input, *rest, **named)
@@ -38,6 +40,15 @@ def _telling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         raise better from better.__cause__
 
     return call
+
+
+def _check_entries(table: Any) -> None:
+    """Refuse a table whose entries do not go element by element: nothing is repeated."""
+    if not table:
+        raise ValueError("the table is empty")
+    entries = [x for x in table if hasattr(x, "array")]
+    if len({x.array.size for x in entries}) > 1:
+        raise ShapeError("the entries must have as many elements: nothing is repeated")
 
 
 def _better(error: Any, module: Any, name: str, input: Any) -> Exception:

@@ -55,7 +55,8 @@ class With(Module):
         values = dict(zip(self.names, (*args, *self.defaults[len(args):]), strict=False)) | named
         if len(args) > len(self.names) or set(values) != set(self.names):
             given = [*map(typed, args), *(f"{k}=" for k in named)]
-            raise TypeError(at(f"{type(self).__name__} takes {', '.join(self.names)}, not "
+            wanted = ", ".join(self.names) or "no numbers"
+            raise TypeError(at(f"{type(self).__name__} takes {wanted}, not "
                                f"{', '.join(given) or 'nothing'}"))
         for name, value in values.items():
             if isinstance(value, (str, list, tuple, dict)) and not isinstance(self, Copy):

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.compat.torch7.tensor import View
 from agnesi.core.support.atomic import append_line, replacing
-from agnesi.core.support.errors import typed
+from agnesi.core.support.errors import at, typed
 from agnesi.image import imshow, plot
 
 __all__ = ["ConfusionMatrix", "Logger"]
@@ -24,6 +24,9 @@ class ConfusionMatrix:
     """
 
     def __init__(self, classes: Any) -> None:
+        if isinstance(classes, str) or (not isinstance(classes, int) and not len(classes)):
+            raise TypeError(at("ConfusionMatrix: classes must be their number, or a list of their "
+                               f"names, not {typed(classes)}"))
         self.classes = list(range(1, classes + 1)) if isinstance(classes, int) else list(classes)
         self.mat = np.zeros((len(self.classes),) * 2, int)
 

@@ -17,6 +17,9 @@ Result = tuple[Any, list[float]]
 
 def evaluated(feval: Feval, x: Any) -> tuple[Any, Any]:
     """The loss and its gradient, as a user's function gives them."""
+    if not hasattr(x, "array"):
+        raise TypeError(at("x must be a tensor of parameters, as module.getParameters() gives, not "
+                           f"{typed(x)}"))
     found = call_user(feval, (x,), {}, "optim", "feval(x)")
     if not isinstance(found, (tuple, list)) or len(found) != 2 or not hasattr(found[1], "array"):
         raise TypeError(at("feval(x) must return the loss and its gradient, a tensor like x, not "

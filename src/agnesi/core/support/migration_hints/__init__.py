@@ -53,6 +53,10 @@ _TEXTS = {
     "module 'agnesi.compat.torch7'": "compat.TORCH7",
     "module 'agnesi.compat.torch7.nn'": "compat.TORCH7_NN",
     "module 'agnesi.compat.autograd.numpy'": "compat.AUTOGRAD_NUMPY",
+    "module 'agnesi.compat.chainer.serializers'": "compat.CHAINER_SERIALIZERS",
+    "module 'agnesi.compat.theano.tensor.nnet'": "compat.THEANO_NNET",
+    "chainer.Variable": "compat.CHAINER_VARIABLE", "chainer.Optimizer": "compat.CHAINER_OPTIMIZER",
+    "theano.Variable": "compat.THEANO_VARIABLE", "Jit": "modules.JIT", "Function": "modules.JIT",
     "chainer.Link": "compat.CHAINER_LINK", "torch7.Tensor": "compat.TORCH7_TENSOR",
     "torch7.Module": "compat.TORCH7_MODULE",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
@@ -207,7 +211,9 @@ def elsewhere(owner: str, name: str) -> str:
     if name.startswith("_") or not owner.startswith("module 'agnesi"):
         return ""
     if here.startswith("compat."):
-        near = nearest(name, dir(sys.modules[f"agnesi.{here}"]), 0.7)
+        known = [n for n in dir(sys.modules[f"agnesi.{here}"]) if n[:1].lower() == name[:1].lower()]
+        same = [n for n in known if n.lower() == name.lower()]  # others begin alike: no guesses
+        near = same[0] if same else nearest(name, known, 0.75)
         return f"; did you mean `{near}`?" if near else ""
     own = here in ("data", "image", "metrics", "saving", "training") and not name[:1].isupper()
     for room in () if own else _ROOMS:

@@ -63,6 +63,50 @@ init_scope : `chain.add_link(name, link)`, or `super().__init__(l1=link)`
 add_module register_module : `chain.add_link(name, link)`
 """
 
+CHAINER_VARIABLE = """
+item numpy : `variable.data`, an array
+backward_ : `variable.backward()`
+zero_grad cleargrad cleargrads zero_grads : `variable.zerograd()`
+requires_grad_ requires_grad detach :
+    `chainer.Variable(variable.data)`, or `variable.unchain_backward()`
+sum : `F.sum(variable)`
+mean : `F.average(variable)` or `F.sum(variable) / variable.size`
+view : `F.reshape(variable, shape)`
+permute dimshuffle : `F.transpose(variable, axes)`
+softmax : `F.softmax(variable)`
+"""
+
+CHAINER_OPTIMIZER = """
+step minimize apply_gradients : `sgd.update()`, after `loss.backward()`
+zero_grad cleargrads clear_grads : `sgd.zero_grads()`
+state_dict : `serializers.save_npz(path, sgd)`
+load_state_dict : `serializers.load_npz(path, sgd)`
+"""
+
+CHAINER_SERIALIZERS = """
+save_hdf5 save dump : `serializers.save_npz(path, link)`
+load_hdf5 load : `serializers.load_npz(path, link)`
+"""
+
+THEANO_NNET = """
+leaky_relu : `nnet.relu(x, 0.01)`
+logsigmoid log_sigmoid : the logarithm of `nnet.sigmoid(x)`
+log_softmax : `nnet.logsoftmax(x)`
+cross_entropy sparse_categorical_crossentropy : `nnet.categorical_crossentropy(p, labels)`
+bce mse : `nnet.binary_crossentropy(p, t)`
+batch_norm : `nnet.bn.batch_normalization`
+"""
+
+THEANO_VARIABLE = """
+value data numpy item tolist : `shared.get_value()` of a shared variable,
+    `expression.eval({y: value})` of others
+backward grad : `theano.grad(cost, expression)`
+detach : `theano.gradient.disconnected_grad(expression)`
+view : `expression.reshape(shape)`
+permute : `expression.dimshuffle(1, 0)`
+unsqueeze : `expression.dimshuffle('x', 0)`
+"""
+
 TORCH7 = """
 from_numpy as_tensor : `torch.Tensor(array)`
 matmul : `torch.mm`

@@ -144,6 +144,11 @@ in_dim input_dim in_features | Conv* : `in_channels`
 filters num_filters n_filters features out_features num_filter | * : `out_channels`
 ksize filter_size filter_shape kernel kernel_shape kernel_dim pool_size pool_shape ws ds | * :
     `kernel_size`
+kernel_size filter_size kernel kernel_shape pool_size | * : `ksize`
+in_features in_dim input_size nin n_in num_inputs | * : `in_size`
+out_features out_dim units output_size nout n_out | * : `out_size`
+p rate prob dropout_rate | dropout : `ratio`
+padding paddings border_mode | * : `pad`
 strides subsample st | * : `stride`
 pad paddings border_mode | * : `padding`
 dilation_rate kernel_dilation dilate rhs_dilation filter_dilation | * : `dilation`

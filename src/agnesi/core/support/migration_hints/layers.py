@@ -66,14 +66,16 @@ share_memory to_empty : nothing: there is one device, the CPU
 compile : `ag.jit(model)`
 fit evaluate predict score : `ag.training.Trainer(model, optimizer, loss)`, whose methods these are
 predict_proba : `ag.softmax(model(x), -1)`
-save save_model save_pretrained : `ag.save(model.state_dict(), path)`, which
+save save_model save_pretrained save_weights : `ag.save(model.state_dict(), path)`, which
     `model.load_state_dict(ag.load(path))` reads
 load load_model load_pretrained : `model.load_state_dict(ag.load(path))`
 count_params num_params num_parameters n_parameters : `sum(p.numel() for p in model.parameters())`
 summary : `ag.nn.summary(model, x)`, or `print(model)`
 get_weights weights trainable_variables trainable_weights variables params : `model.parameters()`,
     or `model.state_dict()`
-set_weights load_weights save_weights : `model.load_state_dict(state)`; `ag.save`, `ag.load`
+set_weights load_weights : `model.load_state_dict(state)`, of `ag.load(path)`
+to_onnx export export_onnx to_torchscript : `ag.save(model.state_dict(), path)`, or
+    `ag.jit(model).c_function`: files of ONNX are not written
 init lazy_init setup param variable is_initializing make_rng sow bind unbind : nothing: layers have
     parameters when they are made, in `__init__`
 tabulate : `ag.nn.summary(model, x)`

@@ -79,7 +79,8 @@ utils constraint_registry : `ag.distributions.transforms`, `ag.distributions.con
 
 TESTING = """
 assert_close : `ag.testing.assert_allclose(x, y)`
-gradcheck gradgradcheck check_grad : `ag.testing.check_grads(f, x)`, or `ag.autograd.gradcheck`
+gradcheck gradgradcheck check_grad check_gradient check_gradients :
+    `ag.testing.check_grads(f, x)`, or `ag.autograd.gradcheck`
 make_tensor : `ag.random.uniform(low, high, shape)`
 FileCheck : nothing: an inside of PyTorch's
 """
@@ -162,6 +163,7 @@ load load_model load_weights : `ag.load(path)`
 to_onnx export_onnx onnx export save_onnx : `ag.saving.Graph`, which files of ours hold; there are
     none of ONNX
 load_onnx from_onnx : nothing: files of ONNX are not read
+load_state_dict state_dict : `model.load_state_dict(ag.load(path))`, `model.state_dict()`
 safe_open : `ag.saving.open_file(path)`
 save_safetensors : `ag.saving.save_file(tensors, path)`
 load_safetensors : `ag.saving.load_file(path)`
@@ -214,4 +216,14 @@ CONSTRAINTS = """
 dependent dependent_property is_dependent : `ag.distributions.constraints.real` or another one: a
     plain property gives what depends on the parameters
 cat stack multinomial MixtureSameFamilyConstraint : `ag.distributions.constraints.independent`
+"""
+
+JIT = """
+lower trace hlo compiler_ir as_text get_concrete_function experimental_get_compiler_ir code
+    graph_for inspect_llvm inspect_asm inspect_types : `compiled.explain()`, or `compiled.ir` and
+    `compiled.asm`, after a call
+csource source c_source : `ag.jit(f).c_function()`
+save export to_onnx onnx : `pickle.dumps(compiled)`, or `ag.save(graph, path)` of a declared graph
+grad value_and_grad vmap : `ag.grad(f)`, `ag.value_and_grad(f)`, `ag.vmap(f)`
+clear_cache reset : `ag.jit(f)` once more
 """

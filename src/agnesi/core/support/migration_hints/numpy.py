@@ -62,6 +62,7 @@ test : `ag.random.uniform`
 """
 
 SPARSE = """
+from_dense to_sparse : `ag.sparse.csr_from_dense(x)`, `x.to_sparse()`
 csr_array : `ag.sparse.csr(x)`
 csc_array : `ag.sparse.csc(x)`
 coo_array coo_matrix sparse_coo_tensor : `ag.sparse.coo(indices, values, shape)`
