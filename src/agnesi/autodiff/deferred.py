@@ -45,6 +45,7 @@ from agnesi.ops.base.creation import constant, zeros_like
 #: Sizes that calls are tried with, what is the same for all of them is a number; and others for
 #: calls whose arguments, as places, do not fit those.
 _TRIED = ((6, 11, 2), (300, 307))
+_SMALL = (1, 2)
 #: How many sizes that are known are tried for all others after these.
 _MOST_FIXED = 3
 #: Types of calls that were tried, and how many are kept.
@@ -324,7 +325,8 @@ def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[An
             _fit_broadcasts(xs, numbers)
         with suppress(*EXPLAINED):  # where it fails, sizes must be equal, perhaps
             known, tried = apart, [_tried(call, xs, k) for k in apart]
-            return _in_another_order(call, xs, names, known, tried)
+            known, tried = _in_another_order(call, xs, names, known, tried)
+            return _with_small_sizes(call, xs, names, known, tried)
         try:
             known, tried = alike[:1], [_tried(call, xs, alike[0])]
         except EXPLAINED:
@@ -363,6 +365,19 @@ def _in_another_order(call: Call, xs: Sequence[Tensor], names: list[Dim], known:
         with suppress(*EXPLAINED):
             _fit_broadcasts(xs, other)
             return [*known, other], [*tried, _tried(call, xs, other)]
+    return known, tried
+
+
+def _with_small_sizes(call: Call, xs: Sequence[Tensor], names: list[Dim], known: list[Any],
+                      tried: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Trials and one more: numbers among the arguments are the greater ones there."""
+    ranks = [len(s) for s, _ in tried[0][0]]
+    for n in _SMALL:
+        sizes = dict.fromkeys(names, n)
+        with suppress(*EXPLAINED):
+            found = _tried(call, xs, sizes)
+            if [len(s) for s, _ in found[0]] == ranks:
+                return [*known, sizes], [*tried, found]
     return known, tried
 
 
@@ -417,8 +432,8 @@ def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim]
           told: _Told) -> Any:
     """Return the size that had these values: a number, one of the unknown sizes, or a new one."""
     for name in names if len(column) > 1 else ():
-        if all(k[name] == n and list(k.values()).count(n) == 1
-               for k, n in zip(known, column, strict=True)):
+        if all(k[name] == n for k, n in zip(known, column, strict=True)) and any(
+                list(k.values()).count(n) == 1 for k, n in zip(known, column, strict=True)):
             return name
     return column[0] if len(set(column)) == 1 and len(column) > 1 else CalledDim(
         told, told.names)

@@ -108,8 +108,7 @@ class Function(Direct, Inspectable):
         ))
         check_used([(i.name or f"number {k}", n) for k, (i, n) in enumerate(
             zip(inputs, given, strict=True))], nodes, unused)
-        found = value_dims(given, nodes, replaced)
-        same = first_alike(found)
+        same = first_alike(found := value_dims(given, nodes, replaced))
         self._sizes = [d for d in found if d not in same]
         valued = [d for d in self._sizes if isinstance(d, ValueDim)]
         places: dict[Any, int] = {
@@ -351,12 +350,13 @@ class Function(Direct, Inspectable):
         return made
 
     def _fixes(self, sizes: Pattern) -> bool:
-        """Return whether a version is for numbers that values tell, which its code looks at.
+        """Return whether a version's code looks itself at the values that tell its sizes.
 
-        It may read what it needs before it does, which is there where all sizes are numbers.
+        All are numbers there, those of the scalars too, so that it may read what it needs first.
         """
         return bool(self._sizes) and is_static(sizes) and all(
-            isinstance(d, ValueDim) and d.most is None for d in self._sizes)
+            isinstance(d, ValueDim) and d.most is None and d in self._sizes
+            for d in (*self._sizes, *value_dims(self.source.inputs, self._scalars)))
 
     def _whole(self, scalars: bool = True) -> FunctionGraph:
         """The graph as declared, and behind its outputs the scalars of sizes."""

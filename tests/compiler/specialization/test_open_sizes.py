@@ -355,3 +355,20 @@ def test_diagonals_that_a_matrix_of_open_sizes_has_not_are_empty(k: int) -> None
         found, size, slope = f(matrix)
         assert found.shape == (size,) == np.diagonal(matrix, k).shape
         np.testing.assert_array_equal(slope, 2 * np.eye(*shape, k))
+
+
+def test_operands_that_are_smaller_than_numbers_among_the_arguments() -> None:
+    x, kernel = T.dvector("x"), np.array([1.0, -2.0, 0.5, 3.0])
+    same = ag.convolve(x, kernel, mode="same")
+    f = ag.function([x], [same, T.grad((same**2).sum(), x)])
+    for n in (5, 4, 2, 1):
+        value, y = np.arange(1.0, n + 1), ag.tensor(np.arange(1.0, n + 1), requires_grad=True)
+        found, slope = f(value)
+        (ag.convolve(y, kernel, mode="same") ** 2).sum().backward()
+        np.testing.assert_allclose(found, np.convolve(value, kernel, "same"))
+        np.testing.assert_allclose(slope, y.grad)
+    with pytest.raises(ag.ShapeError, match="a window of 2 does not fit an axis of size 1"):
+        ag.function([x], ag.unfold(x, 0, 2))([1.0])
+    matrix = T.dmatrix("m")
+    rank = ag.function([matrix], ag.linalg.matrix_rank(matrix))
+    assert [int(rank(np.ones(shape))) for shape in ((2, 2), (0, 3))] == [1, 0]

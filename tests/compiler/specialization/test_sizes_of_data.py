@@ -194,3 +194,14 @@ def test_recorded_calls() -> None:
         compiled(ag.tensor(x)).backward()
         expected = np.where((x > 0) & (np.cumsum(x > 0) <= 2), 2 * V, 0)
         np.testing.assert_array_equal(w.grad, expected)
+
+
+def test_a_count_of_results_of_other_sizes_is_a_size() -> None:
+    x = T.dvector("x")
+    tiled = ag.tile(x, (ag.unique(x) > 0.4).sum())
+    f = ag.function([x], [tiled, T.grad(tiled.sum(), x)])
+    g = f.copy()
+    for value, n in (([1.0, 1.0, 0.5], 2), ([0.0, 1.0, -1.0], 1), ([0.0], 0)):
+        for found, slope in (f(value), g(value)):
+            np.testing.assert_array_equal(found, np.tile(value, n))
+            np.testing.assert_array_equal(slope, np.full(len(value), n))

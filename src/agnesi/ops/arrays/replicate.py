@@ -294,7 +294,10 @@ class Unfold(LinearOp):
         return (n - self.size) // self.step + 1
 
     def infer(self, x: Any) -> Any:
-        return (*x.shape[:-1], self._count(x.shape[-1]), self.size), x.dtype
+        n, size = x.shape[-1], self.size
+        if isinstance(n, int) and isinstance(size, int) and not 0 < size <= n:
+            raise ShapeError(f"a window of {size} does not fit an axis of size {n}")
+        return (*x.shape[:-1], self._count(n), size), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         return sliding_window_view(x, int(self.size), -1)[..., ::self.step, :]
@@ -338,8 +341,5 @@ def unfold(x: TensorLike, axis: int, size: int, step: int = 1, *, out: Tensor | 
     """
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
-    n = x.shape[axis]
-    if isinstance(n, int) and isinstance(size, int) and not 0 < size <= n:
-        raise ShapeError(f"a window of {size} does not fit axis {axis} of size {n}")
     integer(step, "step", 1)
     return moveaxis(apply(Unfold(size, step), moveaxis(x, axis, -1)), -2, axis)

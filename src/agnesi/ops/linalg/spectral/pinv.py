@@ -253,9 +253,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResu
 
 def _above(values: Tensor, share: Any) -> Tensor:
     """How many values are more than this share of the greatest."""
-    if values.shape[-1] == 0:
-        return count_nonzero(values, axis=-1)
-    bound = arith.multiply(greatest(values, axis=-1, keepdims=True), share)
+    bound = arith.multiply(greatest(values, axis=-1, keepdims=True, initial=0), share)
     return count_nonzero(greater(values, bound), axis=-1)
 
 
