@@ -539,5 +539,6 @@ def test_one_bound_of_a_wider_type_and_counts_along_an_axis() -> None:
         assert found.tolist() == expected.tolist()
     assert ag.tensor([True, False]).clip(2).tolist() == [2, 2]
     assert np.array_equal(X.repeat([1, 2, 1], axis=0), A.repeat([1, 2, 1], axis=0))
+    assert ag.diff(X, 0, prepend=0.0).shape == X.shape
     with pytest.raises(TypeError, match="2 counts repeat the whole tensor, without an axis"):
         X.repeat(2, 3, axis=0)

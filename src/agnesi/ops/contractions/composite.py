@@ -114,7 +114,7 @@ def diff(x: TensorLike, /, n: int = 1, axis: int = -1, prepend: TensorLike | Non
     axis = shapes.axis_of(axis, x.ndim)
     if n < 0:
         raise ValueError(f"n must not be negative: {n}")
-    if prepend is not None or append is not None:
+    if n and (prepend is not None or append is not None):
         x = concat([e for e in (_edge(prepend, x, axis), x, _edge(append, x, axis))
                     if e is not None], axis)
     before = (slice(None),) * axis
