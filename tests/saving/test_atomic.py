@@ -56,6 +56,16 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, form):
     read(path)
 
 
+def test_an_interrupt_while_a_file_is_read_stays_one(tmp_path, monkeypatch):
+    def interrupted(to, source):
+        raise KeyboardInterrupt
+
+    ag.save({"w": ag.ones(1000)}, tmp_path / "a")
+    monkeypatch.setattr("agnesi.saving.pieces._copy", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ag.load(tmp_path / "a")
+
+
 def test_a_log_has_whole_lines(tmp_path):
     """The half of one stays a line of its own; a disk that is full takes nothing of the next."""
     resource = pytest.importorskip("resource")

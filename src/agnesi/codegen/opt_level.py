@@ -18,6 +18,8 @@ from agnesi.core.ir.kernels import Convolution, Foreign, Kernel, Loop, Nest, Pro
 _UNKNOWN_ITERATIONS = 100
 #: Scalar instructions that take as long as an element that is stored.
 _INSTRUCTIONS_PER_STORE = 8
+#: Those that take as long as a load from any place of a table beyond the caches.
+_SCATTERED_INSTRUCTIONS = 128
 #: What a function of another library does, of which nobody knows either.
 _FOREIGN_INSTRUCTIONS = 1 << 15
 #: Share of all work of a kernel that does little.
@@ -66,8 +68,8 @@ def _computed(kernel: Kernel) -> Any:
     """How many elements a kernel stores, or a nest computes on its way."""
     if not isinstance(kernel, Nest):
         return _stored(kernel)
-    return kernel.answer(
-        _computed, lambda: _stored(kernel) + total_work(kernel.stores()) // _INSTRUCTIONS_PER_STORE)
+    return kernel.answer(_computed, lambda: _stored(kernel) + total_work(
+        kernel.stores(), _SCATTERED_INSTRUCTIONS) // _INSTRUCTIONS_PER_STORE)
 
 
 def _turns(kernel: Kernel) -> Any:

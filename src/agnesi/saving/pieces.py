@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 from collections.abc import Iterator
@@ -87,7 +88,8 @@ class Source:
         """Let the memory go."""
         self._bytes.release()
         if isinstance(self._map, mmap.mmap):
-            self._map.close()
+            with contextlib.suppress(BufferError):  # an error on its way holds a part of it
+                self._map.close()
 
 
 def _copy(to: memoryview, source: memoryview) -> None:

@@ -16,11 +16,13 @@ def cost(values: Sequence[Expr]) -> int:
     return sum(price(v.op) for v in walk(list(values)))
 
 
-def total_work(stores: Sequence[Store]) -> int:
-    """Rough number of scalar instructions of all loops."""
+def total_work(stores: Sequence[Store], scattered: int = 0) -> int:
+    """Rough number of scalar instructions of all loops; a load from a place that is computed counts
+    ``scattered`` more."""
     prices: dict[frozenset[Axis], int] = {}  # of a turn of the loops over these axes
     for v in walk([s.value for s in stores]):
-        prices[v.free] = prices.get(v.free, 0) + (price(v.op) or 1)
+        more = scattered if v.op == "load" and v.param[1].atoms else 0
+        prices[v.free] = prices.get(v.free, 0) + (price(v.op) or 1) + more
     return sum([n * product([a.extent for a in free]) for free, n in prices.items()])
 
 

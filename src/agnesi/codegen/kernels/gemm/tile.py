@@ -40,9 +40,9 @@ class TileUnit(Unit):
                 loop.until = self.operands.left()
 
     def _is_long(self) -> bool:
-        """Return whether a unit takes so long that it looks for signals between blocks of k."""
+        """Return whether a unit may take so long that it looks for signals between blocks of k."""
         work = product(self.plan.spec.sizes)
-        return guess(work) >= guess(self.plan.units) * _LONG_MULTIPLY_ADDS
+        return not isinstance(work, int) or work >= guess(self.plan.units) * _LONG_MULTIPLY_ADDS
 
     def _block(self, k: Value, count: Value) -> None:
         """Add the products of k .. k+count to all sums of the unit."""

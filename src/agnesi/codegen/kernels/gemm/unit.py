@@ -11,6 +11,7 @@ from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_turned, neighbours
 from agnesi.codegen.kernels.tiling import OpenPanel, OpenRows, Panel, Rows, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import surely
 
 
 def share(b: Builder, total: Size | Value, parts: int | Value,
@@ -30,6 +31,10 @@ def _slice(b: Builder, part: Value, size: int, total: Size) -> tuple[Value, Valu
     """Return the begin and end of a part of ``size`` things; the last one may have fewer."""
     low = b.mul(part, i64(size))
     return low, b.intrinsic("smin", b.add(low, i64(size)), b.size(total))
+
+
+#: Products of an element from which each panel of open rows looks for signals.
+_LONG_LINES = 256
 
 
 class Unit:
@@ -137,6 +142,9 @@ class Unit:
             start, stop = self.plan.those(b, panel, start, stop)
         with b.loop(start, stop) as loop:
             yield loop.index
+            if isinstance(panel.rows, OpenRows) and self.operands.left is not None and (
+                    surely(lambda: self.plan.spec.sizes[3] >= _LONG_LINES)):
+                loop.until = self.operands.left()
 
     def _column(self, index: Value) -> Value:
         return self.b.mul(index, i64(self.plan.panel_columns))
