@@ -103,13 +103,14 @@ _UNKNOWN = " got an unexpected keyword argument "
 
 
 @functools.cache
-def _keywords() -> tuple[tuple[frozenset[str], tuple[str, ...], str], ...]:
-    """Rows of the table of keywords: which words, forms of functions' names, what is told."""
+def _keywords() -> tuple[tuple[frozenset[str], re.Pattern[str], str], ...]:
+    """Rows of the table of keywords: which words, functions' names, what is told."""
     rows = []
     for line in _file("keywords").KEYWORDS.strip().replace("\n    ", " ").splitlines():
         left, _, told = line.partition(" : ")
         words, _, forms = left.partition(" | ")
-        rows.append((frozenset(words.split()), tuple(forms.split()), told))
+        names = re.compile("|".join(map(fnmatch.translate, forms.split())))
+        rows.append((frozenset(words.split()), names, told))
     return tuple(rows)
 
 
@@ -122,9 +123,9 @@ def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     name = rest.strip("'")
     if not unknown or not name.isidentifier():
         return reason
-    given, known = list(known), set(known)
-    here = [(words, told) for words, forms, told in _keywords()
-            if any(fnmatch.fnmatchcase(_called(call), f) for f in forms) and _has(known, told)]
+    given, known, called = list(known), set(known), _called(call)
+    here = [(words, told) for words, names, told in _keywords()
+            if names.match(called) and _has(known, told)]
     if known & {"f", "function", "model", "parameters"}:
         here = [(words, told) for words, told in here if not told.startswith("operands")]
     for words, told in here:
