@@ -123,3 +123,15 @@ def test_ranges_have_the_dtype_of_their_ends_in_both_modes(name):
         f = functools.partial(getattr(ag, name), num=3)
         runs = [f(*given), ag.jit(f)(*given), ag.jit(lambda f, xs: f(*xs))(f, given)]
         assert len({r.dtype for r in runs}) == 1, (a, b)
+
+
+@pytest.mark.parametrize("build", [
+    lambda x, i: ag.index_add(x, 0, i, ag.ones((1, 0))), lambda x, i: x[i], lambda x, i: x[:, i],
+    lambda x, i: ag.bincount(i - 6),
+])
+def test_results_without_elements_are_checked_in_compiled_code(build):
+    """What has no elements reads nothing, and once asked nothing of its indices either."""
+    x, i = ag.zeros((3, 0)), ag.tensor([5])
+    for run in (build, ag.jit(build)):
+        with pytest.raises((IndexError, ValueError)):
+            run(x, i)

@@ -117,6 +117,8 @@ class Clustering:
         #: What matrix products read.
         self._multiplied = {id(self._source(i)) for n in order
                             if n.op and n.op.template == "matmul" for i in n.inputs}
+        #: What values without elements are made of, of which all checks are demanded.
+        self._checked: set[int] = set()
         #: What reductions read.
         self._summed = {id(n.inputs[0]) for n in order if self._facts[id(n)].axes}
         # The numbers of a body stay in registers from iteration to iteration, or close by.
@@ -157,8 +159,7 @@ class Clustering:
             return
         if 0 in node.shape and is_empty(node):
             self._opened(node, users)
-            if node.op.condition is not None:  # which is asked all the same
-                self._demand(node)
+            self._demand_checks(node)
             return
         if key in self._stretch:
             self._visit_number(node, users)
@@ -283,6 +284,18 @@ class Clustering:
                 many = self._facts[id(base)].weight
                 if 2 * many <= size and self._is_expensive(base, many, size):
                     self._must.add(id(base))
+
+    def _demand_checks(self, node: Node) -> None:
+        """Ask all that is to be checked before a value without elements, which reads nothing."""
+        stack = [node]
+        while stack:
+            maker = stack.pop()
+            if maker.op is None or id(maker) in self._checked:
+                continue
+            self._checked.add(id(maker))
+            if maker.op.condition is not None:
+                self._demand(maker)
+            stack += maker.inputs
 
     def _demand_unread(self, node: Node) -> None:
         """Materialize what is written into a few elements of a large value and is computed from
