@@ -88,6 +88,8 @@ class BodyTrace:
     keeps_nodes = False
     #: Whether each step may find sizes of its own: it is a graph by itself then.
     finds_sizes = False
+    #: Whether the loop is traced once more where its steps find sizes: they are called then.
+    is_tried_again = False
 
     def __init__(self, around: Any) -> None:
         self.around = around

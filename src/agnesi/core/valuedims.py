@@ -93,8 +93,17 @@ def refuse(x: Any, name: str = "a size") -> None:
         return
     if MODE.get().examples is not None:
         raise TraceError(why)
-    refuse_to_compile(*why.split(": ", 1))
+    if not _is_tried_again():
+        refuse_to_compile(*why.split(": ", 1))
     raise BodySizeError(why)
+
+
+def _is_tried_again() -> bool:
+    """Whether a loop around calls its steps where they find sizes of their own."""
+    trace = current_trace()
+    while trace is not None and not getattr(trace, "is_tried_again", False):
+        trace = getattr(trace, "around", None)
+    return trace is not None
 
 
 def refusal(x: Any, name: str = "a size") -> str | None:

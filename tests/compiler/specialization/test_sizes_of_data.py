@@ -205,3 +205,18 @@ def test_a_count_of_results_of_other_sizes_is_a_size() -> None:
         for found, slope in (f(value), g(value)):
             np.testing.assert_array_equal(found, np.tile(value, n))
             np.testing.assert_array_equal(slope, np.full(len(value), n))
+
+
+def test_steps_of_jitted_loops_find_sizes() -> None:
+    def loop(x: Any) -> Any:
+        return ag.scan(lambda c, r: (c + x[x > r].sum() / (x[x > c].shape[0] + 1), c), 0.0, x)[0]
+
+    compiled, slope = ag.jit(loop), ag.jit(ag.grad(loop))
+    for v in (V, -V[:3]):
+        x = ag.tensor(v)
+        np.testing.assert_allclose(compiled(x), loop(x), rtol=1e-6)
+        np.testing.assert_allclose(slope(x), ag.grad(loop)(x), rtol=1e-6, atol=1e-9)
+    assert compiled.specialisations
+    with pytest.warns(RuntimeWarning, match="Sum it up there"):  # medians need to know sizes
+        found = ag.jit(lambda x: ag.map(lambda r: ag.median(x[x >= r]), x))(ag.tensor(V))
+    np.testing.assert_allclose(found, [np.median(V[v <= V]) for v in V])

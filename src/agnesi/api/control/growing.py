@@ -15,8 +15,8 @@ import numpy as np
 
 from agnesi.api.control.nests import Nest
 from agnesi.api.control.steps import Loop
-from agnesi.api.control.stepwise import Stepwise, can_be_stepwise, stepped_while, whiled
-from agnesi.api.control.traced import traced_while, tracing, variables
+from agnesi.api.control.stepwise import Stepwise, run_eagerly, stepped_while, whiled
+from agnesi.api.control.traced import can_be_stepwise, traced_while, tracing, variables
 from agnesi.autodiff.bodies import stand_in
 from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
 from agnesi.core.dispatch import current
@@ -29,7 +29,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import BodySizeError, at, typed
 from agnesi.core.support.record import record
-from agnesi.core.support.tracing import refuse_to_compile
+from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor, cast
@@ -51,9 +51,14 @@ def _refuse(why: str, instead: str) -> NoReturn:
     raise _MoreThanGrowsError(at(f"while_loop: {why}; {instead}"))
 
 
+def _can_be_stepwise() -> bool:
+    trace = current_trace()
+    return can_be_stepwise(trace) and not getattr(trace, "of_values", False)
+
+
 def growing_leaves(body: Function, carry: Nest) -> list[int]:
     """The places of carries that one step makes longer by what it appends."""
-    stepwise = can_be_stepwise()
+    stepwise = _can_be_stepwise()
     with tracing(*carry.tensors) as trace:
         trace.finds_sizes = stepwise
         inner = variables(trace, carry)
@@ -238,8 +243,9 @@ def growing_while(test: Function, body: Function, carry: Nest) -> Any:
         return None
     try:
         return _Growing(test, body, carry, places).run()
-    except BodySizeError:
-        if not can_be_stepwise():
+    except BodySizeError as error:
+        if not _can_be_stepwise():
+            run_eagerly(error)
             raise
     return _stepped(test, body, carry, places)
 

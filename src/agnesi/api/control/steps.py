@@ -19,7 +19,7 @@ from agnesi.api.control.nests import (
     snapshot,
     whole,
 )
-from agnesi.api.control.stepwise import SteppedScan, can_be_stepwise, whiled
+from agnesi.api.control.stepwise import SteppedScan, tried_again, whiled
 from agnesi.api.control.traced import TracedScan, again, pair_of, stores
 from agnesi.autodiff.recording import detach
 from agnesi.core.ir.dims import Dim, combine, is_static
@@ -150,10 +150,8 @@ class Loop:
 
         try:
             return traced(TracedScan)
-        except BodySizeError:
-            if not can_be_stepwise():
-                raise
-            return traced(SteppedScan)
+        except BodySizeError as error:
+            return tried_again(error, lambda: traced(SteppedScan))
 
     def traced(self) -> tuple[Any, Any, Any]:
         """One operation."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.control.nests import Nest, decision
-from agnesi.api.control.traced import Row, TracedScan, stores, traced_while
+from agnesi.api.control.traced import Row, TracedScan, can_be_stepwise, stores, traced_while
 from agnesi.autodiff.bodies import BodyTrace, copied_leaf, stand_in
 from agnesi.autodiff.flows import both, listed, pushed, seeds_of
 from agnesi.autodiff.recording import enable_grad
@@ -29,11 +29,10 @@ from agnesi.core.op import Op
 from agnesi.core.substitution import open_sizes, substituted
 from agnesi.core.support import tree
 from agnesi.core.support.cached import cached_property
-from agnesi.core.support.config import STATE
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import BodySizeError, at, typed
 from agnesi.core.support.record import record, replace
-from agnesi.core.support.tracing import current_trace, within
+from agnesi.core.support.tracing import current_trace, refuse_to_compile, within
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import ValueDim, size_of
 from agnesi.ops.base.convert import as_tensor
@@ -263,7 +262,8 @@ class SteppedScan(TracedScan):
         self.rows = _types(outputs[first:end])
         sizes: dict[Size, Size] = {}
         copies = {n: _copied(n, sizes) for n in (*inputs, *taken)}
-        made = replayed(outputs, {n: symbol(copy) for n, copy in copies.items()})
+        with within(None), enable_grad():
+            made = replayed(outputs, {n: symbol(copy) for n, copy in copies.items()})
         self.body = _Step([*copies.values()], [*map(current, made)], len(self.xs.tensors), first,
                           end - first)
         return [*taken.values()]
@@ -289,14 +289,29 @@ class SteppedScan(TracedScan):
         return take(y, last if self.count is None else where(places < self.count, last, places), 0)
 
 
+def run_eagerly(error: BodySizeError) -> None:
+    """Let ``jit`` run its function eagerly for an error; nothing happens elsewhere."""
+    refuse_to_compile(*str(error).partition("\n")[0].rsplit(": ", 2)[-2:])
+
+
+def tried_again(error: BodySizeError, traced: Callable[[], Any]) -> Any:
+    """The loop with steps that are called, where it may be one; else ``jit`` runs its function
+    eagerly, or this is the error."""
+    if not can_be_stepwise(current_trace()):
+        raise error
+    try:
+        return traced()
+    except (TypeError, ValueError):  # what else the body does may need to know the sizes
+        run_eagerly(error)
+        raise
+
+
 def whiled(owner: str, condition: Callable[..., Any], body: Callable[..., Any], carry: Nest) -> Any:
     """A while loop of compiled code; one whose steps are called where that cannot be."""
     try:
         return traced_while(owner, condition, body, carry)
-    except BodySizeError:
-        if not can_be_stepwise():
-            raise
-    loop = stepped_while(owner, condition, body, carry)
+    except BodySizeError as error:
+        loop = tried_again(error, lambda: stepped_while(owner, condition, body, carry))
     found, *_ = loop.apply({})
     stores(owner, loop.states, loop.values)
     return found
@@ -326,12 +341,6 @@ def _tellers(outputs: Sequence[Node]) -> list[Node]:
     """The scalars that tell sizes in a graph."""
     sizes = {d for n in open_sizes(*toposort(outputs)) for d in leaves_of(n)}
     return [d.node for d in sizes if isinstance(d, ValueDim)]
-
-
-def can_be_stepwise() -> bool:
-    """Whether this is a declared graph, and no body in it but those of such loops."""
-    trace = current_trace()
-    return STATE.examples is None and (trace is None or getattr(trace, "finds_sizes", False))
 
 
 def _copied(node: Node, sizes: dict[Size, Size]) -> Node:

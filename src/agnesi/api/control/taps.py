@@ -8,8 +8,7 @@ from typing import Any
 
 from agnesi.api.control.nests import Nest, call_user_function, decision, is_symbolic
 from agnesi.api.control.steps import Loop
-from agnesi.api.control.stepwise import can_be_stepwise
-from agnesi.api.control.traced import Row, chosen_graphs, tracing
+from agnesi.api.control.traced import Row, can_be_stepwise, chosen_graphs, tracing
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.integers import integer
@@ -18,7 +17,7 @@ from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError, TraceError, at
-from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.compare import not_equal
@@ -151,7 +150,7 @@ class _Step:
     def probe(self, carry: Nest, rows: Sequence[Tensor],
               given: Sequence[Any]) -> bool:
         """Return whether the function tells when to stop."""
-        stepwise = can_be_stepwise()
+        stepwise = can_be_stepwise(current_trace())
         with tracing(*carry.tensors, *rows) as trace:
             trace.finds_sizes = stepwise
             windows = carry.build([trace.variable(t) for t in carry.tensors])

@@ -57,6 +57,12 @@ def tracing(*operands: Tensor) -> Iterator[BodyTrace]:
         yield trace
 
 
+def can_be_stepwise(trace: Any) -> bool:
+    """Whether a loop in this trace may call its steps: it lies in no body but of such loops."""
+    return STATE.examples is None and (trace is None or getattr(
+        trace, "finds_sizes", False) or (trace.around is None and bool(trace.of_values)))
+
+
 class Row:
     """The type of a sequence's rows."""
 
@@ -167,6 +173,7 @@ class TracedScan:
     def _trace(self) -> None:
         with tracing(*self.xs.tensors, *self.carry.tensors, *self.given.tensors) as trace:
             trace.finds_sizes = self.finds_sizes
+            trace.is_tried_again = not self.finds_sizes and can_be_stepwise(trace.around)
             rows = [trace.variable(Row(x)) for x in self.xs.tensors]
             carries, given = variables(trace, self.carry), variables(trace, self.given)
             begin: list[Any] = [[t.node for t in ts] for ts in (rows, carries, given)]
@@ -256,6 +263,7 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
 
     def attempt() -> Any:
         with tracing(*carry.tensors) as tests:
+            tests.is_tried_again = can_be_stepwise(tests.around)
             given = variables(tests, carry)
             symbols = [t.node for t in given]
             proceed = decision(owner, "the condition", condition(carry.build(given)))
@@ -267,6 +275,7 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
                    "communicates; let the body do that, and carry what the condition reads")
             )
         with tracing(*carry.tensors) as trace:
+            trace.is_tried_again = can_be_stepwise(trace.around)
             inner = variables(trace, carry)
             begin = [t.node for t in inner]  # they may be changed in place
             new = next_carries(owner, carry, body(carry.build(inner)))
