@@ -417,6 +417,7 @@ def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
     :param axis: The axis of elements that are repeated; also written ``dim``.
     :returns: In memory of its own.
     :raises ValueError: If a count is negative.
+    :raises TypeError: If there are several counts beside an axis.
     """
     if len(repeats) == 2 and axis is None and _is_axis(repeats[1], self.ndim):
         axis = repeats[1]
