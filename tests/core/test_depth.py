@@ -114,6 +114,15 @@ def test_no_public_function_runs_into_the_stacks_end():
     assert refused > len(names) / 2
 
 
+def test_savers_and_collators_tell_what_lies_too_deep(tmp_path):
+    deep = nest("list", 900)
+    for function in (lambda: ag.save({"a": deep}, tmp_path / "a"),
+                     lambda: ag.saving.save_checkpoint(tmp_path / "a", x=deep),
+                     lambda: ag.data.default_collate([deep, deep])):
+        with pytest.raises(NestingError, match="more than 100 deep"):
+            function()
+
+
 @pytest.mark.parametrize("depth", [20, 1000])
 def test_modules_have_no_depth_that_is_too_much(depth):
     model = boxes(depth)

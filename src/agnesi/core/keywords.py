@@ -17,10 +17,18 @@ from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
-from agnesi.core.arguments import form, stranger
+from agnesi.core.arguments import form, nested, stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import PACKAGE, at, ours, retold, tell_missing, user_where
+from agnesi.core.support.errors import (
+    PACKAGE,
+    NestingError,
+    at,
+    ours,
+    retold,
+    tell_missing,
+    user_where,
+)
 from agnesi.core.support.exports import shown
 from agnesi.core.support.foreign import has
 from agnesi.core.support.migration_hints import nearest, with_keyword
@@ -143,6 +151,10 @@ def strict(function: F, owner: type | None = None) -> F:
             if better is None:
                 raise
             raise better from error
+        except RecursionError:
+            if deep := nested(inner, args, keywords):
+                raise NestingError(at(f"{_name(function, args, owner)}: {deep}")) from None
+            raise
         except (LookupError, RuntimeError, OSError, SyntaxError) as error:
             located = method and "\n  at " in str(error) and not in_user_code(error)
             better = named(error, _name(function, args, owner)) if located and not ours(
