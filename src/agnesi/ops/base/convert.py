@@ -383,10 +383,17 @@ _OF_PYTHON = frozenset((bool, int, float, complex))
 
 
 def _has_array(x: Any) -> bool:
-    if not isinstance(x, (list, tuple)):
-        return isinstance(x, (np.ndarray, np.generic))
-    kinds = {*map(type, x)} - _OF_PYTHON
-    return bool(kinds) and any(map(_has_array, x))
+    """Return whether a nested list holds NumPy's arrays or numbers, however deep it is."""
+    nests, seen = [x], {id(x)}
+    for nest in nests:
+        kinds = {*map(type, nest)} - _OF_PYTHON
+        if any(issubclass(kind, (np.ndarray, np.generic)) for kind in kinds):
+            return True
+        if kinds:
+            inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
+            seen.update(map(id, inner))
+            nests += inner
+    return False
 
 
 def accumulator(x: Any, dtype: Any) -> Tensor:
