@@ -17,7 +17,7 @@ from agnesi.compiler.compilation.limits import byte_count
 from agnesi.compiler.devices.executor import call
 from agnesi.compiler.reports.compare import compared
 from agnesi.compiler.reports.report import Inspectable
-from agnesi.compiler.specialization.recorded import recorded
+from agnesi.compiler.specialization.recorded import as_they_are, recorded
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
@@ -197,10 +197,11 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         for v, requires in zip(args, version.assumed.requiring, strict=False):
             if (isinstance(v, Tensor) and v._requires_grad) is not requires:
                 return self.dispatch(*args)
+        before = as_they_are(version, args)
         found = direct(*args)
         if found is MISSED:
             return self.dispatch(*args)
-        recorded(version, args, (), (found,) if isinstance(found, Tensor) else found)
+        recorded(version, *before, (found,) if isinstance(found, Tensor) else found)
         return found
 
     def ask_others(self, *args: Any, **keywords: Any) -> Any:

@@ -366,8 +366,9 @@ class Version:
     @cached_property
     def noted(self) -> bool:
         """Whether its native code can be called as it is, and the call be recorded behind it."""
-        return (self.records and self.pure and self.plain and is_flat(self.argument_tree) and not (
-            self.laid or self.unseen or self.hidden or self.computed or self.assumed))
+        return (self.records and self.plain and is_flat(self.argument_tree) and not (
+            self.laid or self.unseen or self.hidden or self.computed or self.assumed or self.mutated
+            or self.spills or self.passing or self.consumed or self.expected))
 
     @property
     def asked(self) -> Any:
