@@ -197,7 +197,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         for v, requires in zip(args, version.assumed.requiring, strict=False):
             if (isinstance(v, Tensor) and v._requires_grad) is not requires:
                 return self.dispatch(*args)
-        before = as_they_are(version, args)
+        before = (args, ()) if version.pure else as_they_are(version, args)
         found = direct(*args)
         if found is MISSED:
             return self.dispatch(*args)
