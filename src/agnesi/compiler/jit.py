@@ -197,11 +197,11 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         for v, requires in zip(args, version.assumed.requiring, strict=False):
             if (isinstance(v, Tensor) and v._requires_grad) is not requires:
                 return self.dispatch(*args)
-        before = (args, ()) if version.pure else as_they_are(version, args)
+        given, state = (args, ()) if version.pure else as_they_are(version, args)
         found = direct(*args)
         if found is MISSED:
             return self.dispatch(*args)
-        recorded(version, *before, (found,) if isinstance(found, Tensor) else found)
+        recorded(version, given, state, (found,) if isinstance(found, Tensor) else found)
         return found
 
     def ask_others(self, *args: Any, **keywords: Any) -> Any:
