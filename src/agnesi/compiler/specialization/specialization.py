@@ -273,9 +273,9 @@ class Version:
             [nodes[i] for x, i in updates if isinstance(x, Tensor) and x._requires_grad], trace)
         self.records = any(self.flows) and not taught
         #: Whether gradients flow into what it changes.
-        self.spills = "spilled" in trace.noticed or (not taught and any(
-            nodes[i] in reached and not is_its_own(nodes[i], x) for x, i in updates))
-        self.spills = self.spills or (self.records and bool(self.effects))
+        self.spills = "spilled" in trace.noticed or (self.records and bool(self.effects)) or (
+            not taught and any(nodes[i] in reached and not is_its_own(nodes[i], x)
+                               for x, i in updates))
         #: Where gradients leave the function; those of a view do at what it looks into.
         self.parameters = [x for x, leaf in trace.leaves.values()
                            if leaf.requires_grad and (x._view is None or is_leaf(x))]
@@ -366,9 +366,9 @@ class Version:
     @cached_property
     def noted(self) -> bool:
         """Whether its native code can be called as it is, and the call be recorded behind it."""
-        return (self.records and self.plain and is_flat(self.argument_tree) and not (
-            self.laid or self.unseen or self.hidden or self.computed or self.assumed or self.mutated
-            or self.spills or self.passing or self.consumed or self.expected))
+        return self.records and self.plain and is_flat(self.argument_tree) and not any([
+            self.laid, self.unseen, self.hidden, self.computed, self.assumed, self.mutated,
+            self.spills, self.passing, self.consumed, self.expected])
 
     @property
     def asked(self) -> Any:
@@ -434,9 +434,8 @@ class Version:
         )
 
     def _result_kind(self) -> str:
-        if not self.outputs:
-            return "none"
-        return "single" if self.tree.kind is None else "tuple"
+        one = "single" if self.tree.kind is None else "tuple"
+        return one if self.outputs else "none"
 
     def _finished(self, found: Any, given: Any = None, leaves: Sequence[Any] = ()) -> Any:
         """Return the user's results from what the native function returned; ``given`` are the
