@@ -464,3 +464,9 @@ def test_images(tmp_path):
     if importlib.util.find_spec("PIL"):
         image.save(str(tmp_path / "p.png"), picture)
         assert np.allclose(image.load(str(tmp_path / "p.png")), picture, atol=0.5 / 255 + 1e-9)
+
+
+def test_packages_are_there_without_an_import() -> None:
+    from agnesi.compat import torch7
+
+    assert callable(torch7.optim.sgd) and callable(torch7.image.scale) and "nn" in dir(torch7)

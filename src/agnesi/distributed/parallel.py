@@ -112,7 +112,7 @@ class DataParallel(Shares):
     def _row(self, p: Tensor) -> Tensor:
         """A weighted gradient as a row of numbers, in the order of the parameter's memory."""
         axes = self._axes_of(p)
-        return reshape(self.weighted(permute_dims(dense(p.grad), axes)), (-1,))
+        return reshape(self.weighted_gradient(permute_dims(dense(p.grad), axes)), (-1,))
 
     def _finish(self, bucket: list[Tensor], total: Callable[[], Tensor]) -> None:
         flat, start = total(), 0
@@ -136,7 +136,7 @@ class DataParallel(Shares):
     # -- statistics ---------------------------------------------------------------------------
     def _total(self, x: Tensor) -> Tensor:
         """The sum over processes, whose derivative fits gradients that are weighted afterwards."""
-        return led_in(all_reduce(led_out(x, self.share), "sum", self.group), self.share)
+        return led_in(all_reduce(led_out(x, self._held), "sum", self.group), self._held)
 
     def close(self) -> None:
         """End data parallel training: model and optimizer work in this process alone again."""

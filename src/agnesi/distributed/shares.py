@@ -31,6 +31,8 @@ class Shares(Explained):
     def __init__(self, group: Group, parameters: Sequence[Tensor]) -> None:
         self.group, self.parameters = group, parameters
         self.share = wrap(np.array(1.0 / group.size))
+        #: How much the gradients that are there count: as the last batch of which there was a part.
+        self._held = wrap(np.array(1.0 / group.size))
 
     def split(self, *tensors: Any, axis: int = 0) -> Any:
         """The examples of this process, of a whole batch that all have.
@@ -74,12 +76,15 @@ class Shares(Explained):
 
     def _take(self, share: Tensor) -> None:
         """Note the share of the batch that comes; gradients that are there had the last one."""
-        share = cast(share, self.share.dtype)
-        for p in self.parameters:
-            if p.grad is not None:
-                ratio = where(share > 0, self.share / where(share > 0, share, 1.0), 1.0)
-                p.grad = p.grad * cast(ratio, p.dtype)
+        share = held = cast(share, self.share.dtype)
+        there = [(p, g) for p in self.parameters if (g := p.grad) is not None]
+        if there:  # where nothing comes, it counts next to nothing beside them
+            held = where(share > 0, share, self._held * _NEXT_TO_NOTHING)
+            ratio = where(held > 0, self._held / where(held > 0, held, 1.0), 1.0)
+            for p, g in there:
+                p.grad = g * cast(ratio, p.dtype)
         self.share.copy_(share)
+        self._held.copy_(held)
 
     def mean(self, x: Any) -> Tensor:
         """The mean over the whole batch of what is a mean over this process's examples.
@@ -93,9 +98,20 @@ class Shares(Explained):
 
     def weighted(self, x: Tensor) -> Tensor:
         """Its part of the mean over all; nothing, where this process has no examples."""
-        mine = x * cast(self.share, x.dtype)
-        return mine if not is_tracing() and self.share.array > 0 else _nothing_unless(
-            self.share, mine)
+        return _weighted(x, self.share)
+
+    def weighted_gradient(self, g: Tensor) -> Tensor:
+        """The part of a gradient, of one batch or of several that were added up."""
+        return _weighted(g, self._held)
+
+
+#: What a batch of which a process has no part counts beside others, as a share of theirs.
+_NEXT_TO_NOTHING = 1e-6
+
+
+def _weighted(x: Tensor, share: Tensor) -> Tensor:
+    mine = x * cast(share, x.dtype)
+    return mine if not is_tracing() and share.array > 0 else _nothing_unless(share, mine)
 
 
 def _nothing_unless(share: Tensor, x: Tensor) -> Tensor:

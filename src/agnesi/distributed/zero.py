@@ -119,7 +119,7 @@ class Zero(Shares):
     def _share_of(self, g: Tensor) -> Tensor:
         """This process's part of the whole batch's gradient."""
         size, n = self.group.size, math.prod(g.shape)
-        flat = reshape(self.weighted(g), (-1,))
+        flat = reshape(self.weighted_gradient(g), (-1,))
         more = -n % size
         if more:
             flat = concat([flat, zeros(more, dtype=flat.dtype)])

@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import os as _os
 import time as _time
+from importlib import import_module as _import_module
 from types import FunctionType as _FunctionType
 from typing import Any
 
@@ -144,7 +145,13 @@ def toc() -> float:
     return _time.perf_counter() - _TICKS[-1]
 
 
+#: Packages in this one, which load at first use.
+_PACKAGES = frozenset(("image", "nn", "optim"))
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return _import_module(f"{__name__}.{name}")
     found = _maths.FUNCTIONS.get(name) or _TYPES.get(name)
     if found is None:
         raise _no_attribute(f"module {__name__!r}", name)
@@ -152,7 +159,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_shown(__name__), *_maths.FUNCTIONS, *_TYPES})
+    return sorted({*_shown(__name__), *_PACKAGES, *_maths.FUNCTIONS, *_TYPES})
 
 
 _maths.FUNCTIONS.update({

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.core.options import Epoch, NotNegative, Positive, Share, Size
+from agnesi.core.options import Epoch, NotNegative, Share, Size
 from agnesi.core.support.errors import at, call_user, typed
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
@@ -39,7 +39,7 @@ class StepLR(Scheduler):
 
     _goes_on = True
 
-    def __init__(self, optimizer: Optimizer, step_size: Positive, gamma: NotNegative = 0.1,
+    def __init__(self, optimizer: Optimizer, step_size: NotNegative, gamma: NotNegative = 0.1,
                  last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         if step_size < 1:
