@@ -8,6 +8,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from weakref import WeakSet
 
+import numpy as np
+
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.cfunction import CFunction, c_function
@@ -32,7 +34,7 @@ from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 
 #: So often other threads may change what a version depends on before it runs.
 _MAX_OVERTAKEN = 3
@@ -219,15 +221,33 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         object
             What the function returns.
         """
+        packed = self._packed(args)
         for version in self.versions.ready:
+            given = args
             if version is self._used:  # it has refused
-                continue
+                if packed is None:
+                    continue
+                given = packed
             call = None if version.unrecorded and STATE.recording else version.asked
-            found = MISSED if call is None else call(*args, **keywords)
+            found = MISSED if call is None else call(*given, **keywords)
             if found is not MISSED:
                 self._use(version)
                 return found
         return self.dispatch(*args, **keywords)
+
+    def _packed(self, args: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The arguments, with copies of those that do not lie in order in memory; None where there
+        are none, or code might see that they are copies.
+        """
+        version = self._used
+        if version is None or not version.pure or version.laid or version.assumed:
+            return None
+        memory = [v.array if isinstance(v, Tensor) and not v._requires_grad else v for v in args]
+        strided = [type(a) is np.ndarray and not a.flags.c_contiguous for a in memory]
+        if not any(strided):
+            return None
+        return tuple([wrap(np.ascontiguousarray(a)) if packs else v
+                      for v, a, packs in zip(args, memory, strided, strict=True)])
 
     def _use(self, version: Version) -> None:
         """Make calls go to a specialization's native code at once."""
