@@ -423,10 +423,10 @@ def test_arguments_that_lie_otherwise_are_packed_for_native_code():
     for a, b in ((x, x), (x.T, x.T), (ag.broadcast_to(x[0], (6, 4, 6))[:, :, 0], x[::-1].T)):
         for _ in range(3):
             assert f(a, b).tolist() == (a * 2 + b.sum()).tolist()
-    calls = []
+    calls, turned = [], x.T
     sys.setprofile(lambda frame, event, _: calls.append(frame) if event == "call" else None)
     try:
-        f(x.T, x.T)
+        f(turned, turned)
     finally:
         sys.setprofile(None)
     assert len(calls) < 30
