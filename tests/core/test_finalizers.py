@@ -94,9 +94,12 @@ def test_the_collector_is_seen_at_work():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize("line", range(12))
-def test_an_interrupt_while_a_fork_waits_leaves_no_lock(line):
-    """At each line of it; the fork waits on, and the interrupt comes afterwards."""
-    before, count = sys.gettrace(), [0]
+def test_an_interrupt_while_a_fork_waits_leaves_no_lock(line, monkeypatch):
+    """At each line of it; the fork waits on, and the interrupt comes afterwards, at the latest in
+    what another library does behind a fork, where Python prints it.
+    """
+    before, count, printed = sys.gettrace(), [0], []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: printed.append(unraisable))
 
     def trace(frame, event, argument):
         if frame.f_code is not forks._wait.__code__:
@@ -113,13 +116,13 @@ def test_an_interrupt_while_a_fork_waits_leaves_no_lock(line):
         if os.fork() == 0:
             os._exit(0)
         sys.settrace(before)
-        if count[0] > line:
+        if count[0] > line and not printed:
             time.sleep(5.0)
     except KeyboardInterrupt:
         struck = True
     finally:
         sys.settrace(before)
-    assert struck is (count[0] > line)
+    assert (struck or bool(printed)) is (count[0] > line)
     os.waitpid(-1, 0)
     taken = []
     other = threading.Thread(target=lambda: taken.append(forks._lock.acquire(timeout=10)

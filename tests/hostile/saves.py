@@ -44,15 +44,19 @@ def number_of(path: Path) -> int:
 
 
 def save_on(path: Path, politely: bool) -> int:
-    """Save again and again until told to end, where a handler may raise; the last that is done."""
-    done = 0
+    """Save again and again until told to end, where a handler may raise; the last that is done.
+
+    What the handler raises in the callback of a weak reference is lost: it leaves a note, too.
+    """
+    done, told = 0, []
 
     def leave(*_: Any) -> None:
+        told.append(True)
         raise SystemExit
 
     signal.signal(signal.SIGTERM, leave if politely else signal.SIG_DFL)
     with contextlib.suppress(SystemExit):
-        while True:
+        while not told:
             save(path, done + 1)
             done += 1
     return done

@@ -355,7 +355,7 @@ class Function(Direct, Inspectable):
         All are numbers there, those of the scalars too, so that it may read what it needs first.
         """
         return bool(self._sizes) and is_static(sizes) and all(
-            isinstance(d, ValueDim) and d.most is None and d in self._sizes
+            d in self._sizes and d.most is None if isinstance(d, ValueDim) else d not in self._sizes
             for d in (*self._sizes, *value_dims(self.source.inputs, self._scalars)))
 
     def _whole(self, scalars: bool = True) -> FunctionGraph:

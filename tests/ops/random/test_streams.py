@@ -389,9 +389,9 @@ def test_a_few_numbers_are_those_of_many() -> None:
     for draw in (ag.random.normal, ag.random.exponential, ag.random.uniform):
         for dtype in ("float32", "float64"):
             ag.random.manual_seed(7)
-            few = [draw((4,), dtype=dtype).numpy().copy() for _ in range(600)]
+            few = [draw(size=(4,), dtype=dtype).numpy().copy() for _ in range(600)]
             for place in (0, 63, 300, 599):
                 ag.random.manual_seed(7)
                 for _ in range(place):
-                    draw((4,), dtype=dtype)
-                assert draw((4,), dtype=dtype).numpy().tobytes() == few[place].tobytes()
+                    draw(size=(4,), dtype=dtype)
+                assert draw(size=(4,), dtype=dtype).numpy().tobytes() == few[place].tobytes()
