@@ -73,6 +73,7 @@ thread.join()
 
 
 @pytest.mark.share(3)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 def test_kernels_need_little_of_the_stack(optimizer):
     command = [sys.executable, "-c", PROGRAM, optimizer]
