@@ -221,33 +221,36 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         object
             What the function returns.
         """
-        packed = self._packed(args)
+        found = self._packed(args, keywords)
+        if found is not MISSED:
+            return found
         for version in self.versions.ready:
-            given = args
             if version is self._used:  # it has refused
-                if packed is None:
-                    continue
-                given = packed
-            call = None if version.unrecorded and STATE.recording else version.asked
-            found = MISSED if call is None else call(*given, **keywords)
+                continue
+            found = self._asked(version, args, keywords)
             if found is not MISSED:
                 self._use(version)
                 return found
         return self.dispatch(*args, **keywords)
 
-    def _packed(self, args: Sequence[Any]) -> tuple[Any, ...] | None:
-        """The arguments, with copies of those that do not lie in order in memory; None where there
-        are none, or code might see that they are copies.
+    def _asked(self, version: Version, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """The result of a version's native code, ``MISSED`` where it was not made for the call."""
+        call = None if version.unrecorded and STATE.recording else version.asked
+        return MISSED if call is None else call(*args, **keywords)
+
+    def _packed(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """The result of the version in use, given copies of what does not lie in order in memory;
+        ``MISSED`` where there is no such argument, or code might see that it is a copy.
         """
         version = self._used
         if version is None or not version.pure or version.laid or version.assumed:
-            return None
+            return MISSED
         memory = [v.array if isinstance(v, Tensor) and not v._requires_grad else v for v in args]
         strided = [type(a) is np.ndarray and not a.flags.c_contiguous for a in memory]
         if not any(strided):
-            return None
-        return tuple([wrap(np.ascontiguousarray(a)) if packs else v
-                      for v, a, packs in zip(args, memory, strided, strict=True)])
+            return MISSED
+        return self._asked(version, [wrap(np.ascontiguousarray(a)) if packs else v for v, a, packs
+                                     in zip(args, memory, strided, strict=True)], keywords)
 
     def _use(self, version: Version) -> None:
         """Make calls go to a specialization's native code at once."""
