@@ -1,7 +1,7 @@
 # make demo   train a digit classifier, eagerly and compiled
 # make test   every check: ruff, import-linter, mypy, tests, the examples in the docs
 # make test-quick  the checks that find most mistakes, in less than a minute
-# make test-all    every case of make test, of some of which it runs a share; the tests on the scalar target; random
+# make test-all    every case of make test, which runs a share of some and no long ones; the scalar target; random
 #                  programs, the array API's tests
 # make test-scalar the tests with code for one lane and one thread (AGNESI_TARGET=scalar)
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)

@@ -22,6 +22,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "share(n): one in n of a function's cases runs, all with AGNESI_EVERY_CASE=1")
     config.addinivalue_line(
+        "markers", "long: takes seconds, and quicker tests are of the same; make test-all runs it")
+    config.addinivalue_line(
         "markers", "native_plans: compiles for the native target, whatever AGNESI_TARGET says")
     tests = Path(__file__).parent
     odd = os.environ.get("PYTEST_XDIST_WORKER", "0")[-1] in "13579"
@@ -85,3 +87,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
     if mark is None or EVERY or any("[" in name for name in metafunc.config.args):
         return
     cases[1:] = [c for c in cases[1:] if counts(f"{function.nodeid}[{c.id}]", *mark.args)]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave long tests to ``make test-all``, and to whoever names them."""
+    if EVERY or any("::" in name for name in config.args):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item.get_closest_marker("long") is None]

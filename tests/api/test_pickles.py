@@ -108,6 +108,7 @@ def test_all_protocols(kind):
         assert np.all(np.asarray(found, object) == np.asarray(wanted, object)), protocol
 
 
+@pytest.mark.long
 def test_every_module_in_the_oldest_protocol():
     """Their classes have slots, which protocols 0 and 1 know nothing of by themselves."""
     names = {n for n in dir(ag.nn) if isinstance(getattr(ag.nn, n), type)

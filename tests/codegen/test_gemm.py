@@ -367,6 +367,7 @@ def test_strips(size: tuple[int, int, int], transposed: str, vector_bits: int) -
         _check(spec, "store", cuts=(0.4,), vector_bits=vector_bits, **caches)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("size", [(330, 211, 260), (70, 300, 900), (650, 520, 20)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 def test_a_third_level_cache_as_far_as_memory(size: tuple[int, int, int], transposed: str) -> None:

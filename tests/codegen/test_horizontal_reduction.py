@@ -12,6 +12,7 @@ def text(function):
     return function.specialisations[-1].compiled.recipe.text
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("n", [5, 16, 37, 1000])

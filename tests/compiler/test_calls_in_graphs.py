@@ -98,6 +98,7 @@ def test_wrong_operands_are_told():
         fma()(T.matrix("m"), z)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("make", [ag.function, ag.OpFromGraph])
 @pytest.mark.parametrize("held", ["tensor", "shared", "parameter", "rows of a scan"])
 def test_tensors_in_a_graph_have_values_where_it_is_called_on_values(make, held):

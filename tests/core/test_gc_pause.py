@@ -148,6 +148,7 @@ def test_a_child_collects_where_another_thread_grows_a_graph(here):
     assert gc.isenabled() and not gc_pause._blocks
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_waits_for_the_collector():
     # In the child it was at work for ever, and never began again.

@@ -62,6 +62,7 @@ else:
 """
 
 
+@pytest.mark.long
 def test_what_a_rank_starts_is_no_rank(tmp_path, capfd):
     program = tmp_path / "program.py"
     program.write_text(CHILD)

@@ -37,6 +37,7 @@ def test_what_differs_is_told_at_its_end(workers):
         assert sums == [[2.0] * 2, [2.0] * 5, [2.0] * 2]
 
 
+@pytest.mark.long
 @pytest.mark.share(9)
 @pytest.mark.parametrize("how", ["signal", "late"])
 def test_waits_end(how):

@@ -89,6 +89,7 @@ def workers():
     assert noted.paths and not any(path.exists() for path in noted.paths)
 
 
+@pytest.mark.long
 def test_rules_meet_in_an_actor(workers):
     server = dist.RayCentral.serve(Average())
     for centre, met in workers.run(converge, server, 2, 60):
@@ -167,6 +168,7 @@ def row_sums(batch):
     return {"sum": batch["data"].sum(1)}
 
 
+@pytest.mark.long
 def test_batches_of_a_dataset_are_mapped_where_ray_runs_them(workers):
     dataset = ray.data.from_numpy([np.arange(6.0).reshape(3, 2), np.ones((2, 2))])
     found = dist.map_blocks(ag.jit(row_sums), dataset).take_all()

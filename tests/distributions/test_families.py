@@ -32,6 +32,7 @@ def made(name: str, args: Any) -> Any:
     return getattr(D, name)(*[ag.tensor(a) for a in args])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("name", "args", "x", "theirs"), REAL)
 def test_one_number(name: str, args: Any, x: Any, theirs: Any) -> None:
     d, value = made(name, args), ag.tensor(x)

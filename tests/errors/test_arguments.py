@@ -136,6 +136,7 @@ KEPT = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("part", range(6))
 def test_errors_name_the_function_and_its_arguments(part: int) -> None:
     warnings.simplefilter("ignore")

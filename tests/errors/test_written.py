@@ -122,6 +122,7 @@ def others(value: Any) -> list[Any]:
     return []
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kind", [k for k in classes().values() if issubclass(k, nn.Module)])
 def test_options_by_which_weights_were_made_are_told(kind: Any) -> None:
     given = needed(kind.__name__, kind)

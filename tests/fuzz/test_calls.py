@@ -7,6 +7,7 @@ import pytest
 from tests.fuzz.calls import SPACES, compare
 
 
+@pytest.mark.share(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("space", SPACES)
 def test_a_compiled_call_is_the_eager_one(space: str) -> None:

@@ -102,6 +102,7 @@ def test_a_wrong_rule_is_found_reduced_and_blamed(wrong_rule):
     assert failure.kind == "result"
 
 
+@pytest.mark.long
 def test_a_wrong_pass_is_found_reduced_and_blamed(wrong_pass):
     found, failure = first_failure("minimum", [JIT], kind="whole", size="tiny")
     text = report(found, failure)
@@ -137,6 +138,7 @@ def test_slow_and_large_programs_are_stopped():
         _ = [np.empty(1 << 24) for _ in range(1 << 8)]  # memory that was freed may serve first
 
 
+@pytest.mark.long
 def test_crashes_and_hangs_are_told_apart():
     x = {"x1": np.ones(3)}
     assert ends_badly(Case(small(["__import__('os').abort()"], **x), JIT)) == "crash"

@@ -46,6 +46,7 @@ def peak(step: Any, arguments: tuple[Any, ...]) -> int:
     return ag.memory_stats()["peak"] - before
 
 
+@pytest.mark.long
 def test_f19_fast_compile_on_the_captioner():
     """The program that ran out of memory with it: at most 1.2 times that of fast_run."""
     used, losses = {}, {}
@@ -103,6 +104,7 @@ def test_f24_checkpoints_need_the_root_of_the_memory(layers):
     assert used[False] >= layers * kept  # some of them in the memory of the results
 
 
+@pytest.mark.long
 def test_f25_half_precision_between_the_passes_halves_what_is_measured():
     step, _ = deep(64, 64, cuts=False)
     x = ag.ones((512, 64))

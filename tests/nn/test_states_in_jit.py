@@ -80,6 +80,7 @@ def told(agent, x):
     return [agent.online.state_dict(), agent.optimizer.state_dict()]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("step", [hard, soft, swapped, back, fast_weights, told],
                          ids=lambda f: f.__name__)

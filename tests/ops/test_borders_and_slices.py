@@ -13,6 +13,7 @@ import agnesi as ag
 BOTH = pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
 
 
+@pytest.mark.share(2)
 @BOTH
 @pytest.mark.parametrize("mode", ["maximum", "mean", "median", "minimum", "linear_ramp", "empty"])
 @pytest.mark.parametrize("dtype", ["float64", "int32"])

@@ -77,6 +77,7 @@ def test_the_sign_of_zero_fills():
             assert np.signbit(found.numpy()).all()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "divmod"])
 def test_quotients_with_infinities(name, dtype):

@@ -85,6 +85,7 @@ PLACES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64"])
 def test_places_may_be_integers_of_any_dtype(dtype):
     """Also where the size, or a label to ignore, does not fit into it."""
@@ -95,6 +96,7 @@ def test_places_may_be_integers_of_any_dtype(dtype):
             np.testing.assert_allclose(found.numpy(), wanted, 1e-6, err_msg=name)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("end", [np.float64(2), np.float32(2), np.float16(2), 2.0, 2, np.int8(2)],
                          ids=repr)
 @pytest.mark.parametrize("make", [

@@ -306,6 +306,7 @@ DIFFERENTIABLE = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradients(name):
     f, operands = CASES[name]

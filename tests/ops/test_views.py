@@ -202,6 +202,7 @@ def test_leaves_and_their_views_refuse_changes_while_recording():
     assert p.tolist() == [5, 2, 3, 4]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("read", [
     lambda y: y * y, lambda y: y[1:] * y[:-1], ag.tanh, lambda y: y[None] @ y[:, None], ag.sort,
     lambda y: y.max() / y, lambda y: ag.cumprod(y, 0)])

@@ -147,6 +147,7 @@ def test_a_rate_is_set_inside_of_a_compiled_function():
         assert tool.lr == rate
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_saved_state_goes_on_where_it_was(kind):
     ran, tool, step = problem(KINDS[kind])

@@ -39,6 +39,7 @@ def chain(var, n):
     return y
 
 
+@pytest.mark.long
 def test_time_is_linear(var, graph_of):
     graphs = {n: graph_of(chain(var, n)) for n in (500, 5_000)}
     best = dict.fromkeys(graphs, math.inf)

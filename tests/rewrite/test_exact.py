@@ -148,6 +148,7 @@ _SUMS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 3), (3, 2), (40, 2)])
 def test_zeros_have_the_signs_of_eager_ones(shape):
     zeros = np.zeros(shape)

@@ -60,6 +60,7 @@ def test_products_over_time_become_one():
     assert kinds(compiled) == ["Product", "Loop[Product]"]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("shapes", [
     ((4, 1), (1, 1)), ((1, 1), (4, 1)), ((1, 4), (1, 1)), ((1, 1), (1, 4)), ((4, 1), (1, 3)),
     ((1, 3), (4, 1)), ((1, 1), (1, 1)), ((4, 1), (4, 1)),

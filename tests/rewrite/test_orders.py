@@ -132,6 +132,7 @@ def test_orders(core, points, var, graph_of):
                 check(interpret(graph, [X]), true, points, steps)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("core", CORES)
 def test_compiled(core, points):
     function, true = program(core, ("index",), 1)

@@ -165,6 +165,7 @@ def test_nothing_is_lost_or_kept(kind):
     assert not found
 
 
+@pytest.mark.long
 def test_the_count_tells():
     """That a reference is missed which is kept in each round."""
     kept = []

@@ -84,6 +84,7 @@ KINDS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_changes_are_seen(kind):
     rng = np.random.default_rng(3)

@@ -303,6 +303,7 @@ def dying_at(event, job):
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_kill_at_any_call_leaves_a_whole_checkpoint(tmp_path):

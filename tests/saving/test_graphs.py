@@ -234,6 +234,7 @@ def test_other_files_and_versions_are_refused(tmp_path):
         ag.load(bad)
 
 
+@pytest.mark.long
 def test_made_up_graphs_are_refused_or_graphs(tmp_path):
     """Whatever stands in a file, it is one error, or a graph that may run."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),

@@ -361,6 +361,7 @@ KINDS = [Held, HeldLike, lambda how: ag.op(how, vjp=lambda g, y, x: g * 2),
 BUFFER = np.zeros(3, "float32")
 
 
+@pytest.mark.share(2)
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
 @pytest.mark.parametrize("kind", [*KINDS, Chained])
 @pytest.mark.parametrize("how", [

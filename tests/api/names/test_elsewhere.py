@@ -116,6 +116,7 @@ def test_every_owner_is_there() -> None:
     assert len(ROWS) > 130 and sum(len(absent(owner)) for owner in OWNERS) > 1100
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("owner", OWNERS)
 def test_what_is_told_exists(owner: str) -> None:
     for name in absent(owner):

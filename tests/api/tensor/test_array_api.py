@@ -463,6 +463,7 @@ def test_functions_give_the_same_under_jit(name):
             np.testing.assert_allclose(f, e, rtol=2e-6, atol=1e-7)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", sorted(BY_VALUE))
 def test_sizes_that_depend_on_values_are_told_under_jit(name):
     function = getattr(ag, name)

@@ -75,6 +75,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", sorted(PAIRS))
 def test_values_come_with_their_places(name: str) -> None:
     values, indices = PAIRS[name]

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agnesi.compiler.library import functions
 from agnesi.core.support.config import config
 from agnesi.runtime import machine
@@ -68,6 +70,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert {p.name: p.stat().st_mtime_ns for p in folder.iterdir()} == entries
 
 
+@pytest.mark.long
 def test_processes_that_start_together(tmp_path):
     folder = tmp_path / "agnesi"
     found = [finish(p) for p in [start(folder) for _ in range(4)]]

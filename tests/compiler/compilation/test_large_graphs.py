@@ -154,6 +154,7 @@ def test_kernels_of_an_unrolled_loop_are_few(small_stack):
     assert len(steps) > 3 * len({s.name for s in steps})
 
 
+@pytest.mark.long
 def test_sums_of_thousands_of_terms_are_cut(small_stack):
     x, y = tree(4_000)
     f = ag.function([x], y)
@@ -163,6 +164,7 @@ def test_sums_of_thousands_of_terms_are_cut(small_stack):
     assert len(f.plan().steps) > 4
 
 
+@pytest.mark.long
 def test_hundreds_of_sines_compile_quickly():
     x = ag.tensor(np.linspace(-3, 3, 1000).astype("float32"))
 

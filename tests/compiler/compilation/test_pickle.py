@@ -180,6 +180,7 @@ def test_every_operation_comes_back_equal(part):
             assert fingerprint(graph, [live_tensor(n) for n in graph.live]), name
 
 
+@pytest.mark.long
 def test_graphs_of_any_depth():
     x = T.vector("x")
     y = x

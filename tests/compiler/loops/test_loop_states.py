@@ -55,6 +55,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("f", CHANGES.values(), ids=CHANGES)
 def test_operands_of_branches_are_as_what_is_around(f: Callable[..., Any]) -> None:
     for sign in (1.0, -1.0):
@@ -186,6 +187,7 @@ def test_what_a_body_is_given_stays(
         way(f)(ag.tensor(ROWS), ag.tensor([1.0, 2.0], dtype="float64"))
 
 
+@pytest.mark.share(2)
 @WAYS
 @pytest.mark.parametrize("how", [
     {"checkpoint": 2}, {"checkpoint": True}, {"truncate_gradient": 2},

@@ -754,6 +754,7 @@ def _samples(*shapes):
     return [rng().normal(size=s) for s in shapes]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("f, sample", [
     (lambda x, w: ag.scan(lambda c, r: (ag.tanh(c @ w + r), c * r), x[0] * 0, x)[1],
      _samples((4, 3), (3, 3))),

@@ -31,6 +31,7 @@ def reference(n: int, reverse: bool, stops: bool) -> tuple[float, list[float]]:
     return carry, rows.tolist()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("stops", [False, True])
 @pytest.mark.parametrize("n", [0, 1, 2, 4, 5])

@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -163,6 +164,7 @@ def test_state(program, optimizer):
     check(lambda *xs: run(program, list(xs))[-4:], optimizer)
 
 
+@pytest.mark.long
 @settings(fuzz, max_examples=max(COUNT // 2, 3))
 @given(programs)
 def test_gradients(program):

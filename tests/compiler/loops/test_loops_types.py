@@ -70,6 +70,7 @@ def test_gradients_of_complex_loops():
             np.testing.assert_allclose(a, b, 1e-10)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("shape", [(0, 3), (4, 0), (1, 1), (3, 17), (5, 2, 0), (2, 3, 5, 7)])
 def test_sizes(shape):
     x = np.random.default_rng(0).normal(size=shape)

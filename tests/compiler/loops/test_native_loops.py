@@ -28,6 +28,7 @@ def weighted(shape: tuple[int, ...], dtype: str = "float64") -> Any:
     return body(lambda x, c, k: (c * k + x, c * 2), (shape, dtype), (shape, dtype), ((), dtype))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("preset", ["fast_run", "None"])
 @pytest.mark.parametrize("shape", SIZES, ids=str)
 @pytest.mark.parametrize("reverse", [False, True])

@@ -73,6 +73,7 @@ WRITES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_what_is_written_there_is_in_the_place_alone(write):
     a = ag.tensor(VALUES, requires_grad=True)

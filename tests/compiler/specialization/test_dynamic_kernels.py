@@ -99,6 +99,7 @@ def test_all_threads():
 
 
 # -- other axes -----------------------------------------------------------------------------
+@pytest.mark.share(2)
 @pytest.mark.parametrize("function", [
     lambda x: ag.softmax(ag.tanh(x) * 2, axis=1),
     lambda x: (x.sum(axis=1), x.mean(axis=0), x.max(axis=1)),

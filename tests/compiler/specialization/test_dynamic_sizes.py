@@ -212,6 +212,7 @@ def test_python_that_needs_the_number():
     assert "no version for all sizes" in f.explain() and "n0" in f.explain()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("function", [
     lambda x: x * 2 if x.shape[0] > 5 else x * 3,
     lambda x: x * 2 if x.shape[0] == 6 else x * 3,

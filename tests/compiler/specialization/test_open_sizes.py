@@ -246,6 +246,7 @@ IN_BODIES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("f", IN_BODIES.values(), ids=IN_BODIES)
 def test_calls_in_bodies_are_put_off(f):
     m = T.matrix("m")

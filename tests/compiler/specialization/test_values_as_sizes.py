@@ -66,6 +66,7 @@ def _check(f, cases, *space):
         np.testing.assert_allclose(made(*values), f(*space, *values), err_msg=str(values))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ROWS)
 def test_bounds(name):
     _check(*ROWS[name])

@@ -341,6 +341,7 @@ PROGRAMS = {f.__name__.strip("_"): f for f in (
     _arguments_that_are_stored, _weak_references)}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_eagerly(name: str) -> None:
     with warnings.catch_warnings():

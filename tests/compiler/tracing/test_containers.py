@@ -93,6 +93,7 @@ def _in_two_places(o, x):
     return o.first if o.first is o.second else o.second * 2
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("change", [
     _listed, _entered, _nested, _replaced_numbers, _changed_before, _put_at_each,
     _put_at_each_key, _queue, _window, _slice, _popped_and_entered, _begun_once,

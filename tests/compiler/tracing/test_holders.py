@@ -430,6 +430,7 @@ def _plain(value):
     return value.tolist() if isinstance(value, (ag.Tensor, np.ndarray)) else value
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_eagerly(name):
     with warnings.catch_warnings():

@@ -29,6 +29,7 @@ def compiled(monkeypatch):
     return seen
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("axis", [None, 0, (1, 0)])
 def test_quantiles_are_numpys(compiled, name, axis):

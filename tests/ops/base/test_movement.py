@@ -78,6 +78,7 @@ def test_values_are_those_of_numpy(name):
         np.testing.assert_array_equal(result.numpy(), expected)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 def test_graphs_unknown_sizes_and_gradients(name):
     check_op(CASES[name][0], [[X]])

@@ -78,6 +78,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", DRAWS)
 def test_compiled_draws_are_eager_draws_and_advance_the_stream(name):
     draw = DRAWS[name]

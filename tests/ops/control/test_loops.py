@@ -226,6 +226,7 @@ def test_derivatives_of_while(limit):
     ag.testing.check_grads(lambda *xs: ag.log(applied(op, *xs)[0]).sum(), points, order=2)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("steps", [0, 1, 3, 4, 8, 9, 11])
 def test_derivatives_of_a_long_while(steps, monkeypatch):
     """In segments of three steps, of which three first states are kept."""
@@ -311,6 +312,7 @@ def test_what_no_step_reads_gets_no_gradient(loop):
         assert [g.item() for g in found] == [0, 1]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("wrap", [lambda f: f, ag.jit], ids=["eager", "jit"])
 @pytest.mark.parametrize("loop", [
     lambda v, c: ag.scan(lambda c, x: (x * x, x), c, v)[0],

@@ -203,6 +203,7 @@ def test_masks_without_elements_choose_nothing_of_axes_of_any_size(n: int, shape
         assert float(total) == 0
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("reduce", [
     lambda x: ag.max(x[x > 0], initial=1.0), lambda x: x[x > 0].min(), lambda x: x[x > 0].mean(),
     lambda x: ag.prod(x[x < 1] * 2), lambda x: (x[x > 0] > 1).any() * 1.0])
@@ -241,6 +242,7 @@ IN_BODIES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", IN_BODIES)
 def test_elements_that_a_body_is_the_first_to_look_at(name):
     def f(v):

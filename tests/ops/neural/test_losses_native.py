@@ -21,6 +21,7 @@ def gradient(x: np.ndarray, labels: np.ndarray, **how: object) -> tuple[np.ndarr
     return loss.numpy(), scores.grad.numpy()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("shape", [(1, 3), (7, 10), (2, 5, 3)])
 @pytest.mark.parametrize("reduction", ["mean", "none"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

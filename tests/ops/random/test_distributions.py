@@ -383,6 +383,7 @@ def test_errors(call, error, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("n", [0, 1, 2, 19, 20])
 def test_few_trials_are_drawn_alike_whether_or_not_their_number_is_known(n):
     p = ag.tensor(np.linspace(0.0, 1.0, 101))

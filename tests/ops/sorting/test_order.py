@@ -129,6 +129,7 @@ def test_keys_that_differ_in_few_bits_only(dtype):
                 np.testing.assert_array_equal(found, order, err_msg=f"{shape} {far} {descending}")
 
 
+@pytest.mark.share(2)
 @pytest.mark.native_plans
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16"])
 @pytest.mark.parametrize("shape, axis", [((25, 40), 1), ((3, 70, 5), 1), ((9000,), 0)])

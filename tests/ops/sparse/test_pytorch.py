@@ -33,6 +33,7 @@ def test_what_is_asked_of_a_dense_tensor_is_asked_of_a_sparse_one(make: Any) -> 
         a.cuda()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 @pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
 def test_products_take_them_wherever_they_take_tensors(make: Any, run: Any) -> None:

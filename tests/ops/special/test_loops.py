@@ -72,6 +72,7 @@ print(float(f(ag.tensor(np.linspace(0.5, 3, 300))).sum()), "agnesi.runtime.capi"
 """
 
 
+@pytest.mark.long
 def test_kept_code_with_and_without_scipy(tmp_path):
     """Kept code is used where SciPy is found; without it, Python computes our own series."""
     told = []

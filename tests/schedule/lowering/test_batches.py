@@ -30,6 +30,7 @@ CASES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 def test_batches(name):
     x, w = ag.asarray(X), ag.asarray(W)

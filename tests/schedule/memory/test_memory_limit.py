@@ -142,6 +142,7 @@ def test_random_programs_in_little_memory():
     each(check, dtypes=REAL, kind="whole")
 
 
+@pytest.mark.long
 def test_a_long_chain_is_planned_in_seconds():
     """A sixth of the memory of 600 layers, for half as many kernels more."""
     size, n = 256, 600

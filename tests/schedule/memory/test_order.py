@@ -122,6 +122,7 @@ def test_a_compiled_wide_graph_needs_few_of_its_branches_at_a_time():
     assert f.plan().arena_bytes < 16 * 64 * 64 * 8
 
 
+@pytest.mark.long
 def test_many_kernels_take_seconds():
     kernels = random_kernels(np.random.default_rng(0), 100_000 if EVERY else 10_000, 50)
     start = time.process_time()
