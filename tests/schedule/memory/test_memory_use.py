@@ -192,7 +192,7 @@ def test_a_record_dies_with_its_result():
             w.grad = None
             layers(x, w, 8).sum().backward()
 
-    train(20)  # what comes often is compiled by then
+    train(100)  # what comes often is compiled by then
     assert most(lambda: train(6)) <= most(lambda: train(2)) + MEGABYTE
 
 
