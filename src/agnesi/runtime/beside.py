@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.ir.foreign import SPARE, WRITTEN
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
-
-#: What an argument of a call is: memory that is read, that is written, too, or that is worked in.
-READ, WRITTEN, SPARE = range(3)
 
 
 def beside(table: int) -> None:

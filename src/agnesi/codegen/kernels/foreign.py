@@ -9,12 +9,11 @@ from agnesi.codegen.launch import FUNCTIONS_ENTRY
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent, guess
-from agnesi.core.ir.foreign import Argument, Call, external, may_last
+from agnesi.core.ir.foreign import READ, SPARE, WRITTEN, Argument, Call, external, may_last
 from agnesi.core.ir.kernels import Buffer, Foreign
 
-#: What is called beside the main thread, and what arguments are to it (``runtime/beside.py``).
+#: What is called beside the main thread (``runtime/beside.py``), and what arguments are to it.
 _RUN_BESIDE = external("runtime:beside")
-READ, WRITTEN, SPARE = range(3)
 _KINDS = {"result": WRITTEN, "scratch": SPARE}
 #: Bytes of a matrix from which a function may take long.
 _BESIDE_BYTES = 1 << 21

@@ -223,6 +223,10 @@ def kind(symbol: str) -> str:
     return "generated" if symbol.partition(":")[0] in BEGINNERS else "foreign"
 
 
+#: What an argument of a call that may last is: memory that is read, written, too, or worked in.
+READ, WRITTEN, SPARE = range(3)
+
+
 def may_last(symbol: str) -> bool:
     """Return whether a function may take long without a look for signals: all its arguments are
     pointers, so that it may work on copies."""

@@ -52,9 +52,8 @@ def materialize(program: Program) -> Program:
     result: list[Kernel] = []
     for kernel in program.kernels:
         new = again(kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else [kernel]
-        for first in new[:-1]:
-            program.buffers += first.writes()
-        program.count(len(new) - 1)
+        if len(new) > 1:
+            program.split(kernel, new[:-1])
         result += new
     program.kernels = result
     return program

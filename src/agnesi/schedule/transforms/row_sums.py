@@ -43,11 +43,11 @@ def sum_rows(program: Program) -> Program:
     again, least = TemplateCache(), program.request.target.costs.nest_operations
     result: list[Kernel] = []
     for kernel in program.kernels:
-        new: list[Any] = []
+        new = [kernel]
         if _has_rows(kernel):
-            new = again(kernel, (), (), partial(_by_rows, kernel, least))
-        program.split(kernel, new[:-1])
-        result += new or [kernel]
+            new = again(kernel, (), (), partial(_by_rows, kernel, least)) or new
+            program.split(kernel, new[:-1])
+        result += new
     program.kernels = result
     return program
 
@@ -95,13 +95,21 @@ def apart(kernel: Nest, least: int) -> list[Any]:
 
     Nothing where the work, less than ``least`` operations, is for one thread.
     """
-    totals = [s for s in kernel.body if _is_total(s)]
+    if found := _by_rows(kernel, least):
+        return found
+    totals, others = _parted(kernel)
     longest = max([turns(v.param[1]) for v in _sums(totals)])
     if longest < _MIN_TOTAL_ELEMENTS or guess(work([kernel]).all) < least:
         return []
-    others = [s for s in kernel.body if s not in totals]
-    return _by_rows(kernel, least) or [replace(kernel, axes=(), body=totals),
-                                       replace(kernel, body=others)]
+    return [replace(kernel, axes=(), body=totals), replace(kernel, body=others)]
+
+
+def _parted(kernel: Nest) -> tuple[list[Store], list[Store]]:
+    """The stores of totals, and the others."""
+    parts: tuple[list[Store], list[Store]] = [], []
+    for s in kernel.body:
+        parts[not _is_total(s)].append(s)
+    return parts
 
 
 def _by_rows(kernel: Nest, least: int) -> list[Any]:
@@ -109,8 +117,7 @@ def _by_rows(kernel: Nest, least: int) -> list[Any]:
 
     Reductions that run over as many elements as the nest has loops for may take them in any order.
     """
-    totals = [s for s in kernel.body if _is_total(s)]
-    others = [s for s in kernel.body if s not in totals]
+    totals, others = _parted(kernel)
     sums = _sums(totals)
     axes = kernel.axes or sums[0].param[1]
     sizes = [a.extent for a in axes]
