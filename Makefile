@@ -4,7 +4,8 @@
 # make test-all    every case of make test, which runs a share of some and no long ones; the scalar target; random
 #                  programs, the array API's tests
 # make test-scalar the tests with code for one lane and one thread (AGNESI_TARGET=scalar)
-# make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
+# make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run,
+#             CASES="Conv3d|GRU" for cases of such names)
 # make peers  values and gradients of networks beside PyTorch's, and the share of its names
 # make names  which of PyTorch's names for networks there are; writes docs/torch-names.md
 # make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
@@ -23,6 +24,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 SUITES ?=
 QUICK ?=
+CASES ?=
 EXAMPLES ?= 20
 PROGRAMS ?= 20000
 SECONDS ?= 45
@@ -88,7 +90,7 @@ growth: $(VENV)/.ready
 	$(VENV)/bin/python -m tests.fuzz.growth --programs $(if $(QUICK),20,200) $(if $(SEED),--seed $(SEED))
 
 bench: $(BENCH)/.ready
-	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)
+	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(CASES),--cases "$(CASES)") $(SUITES)
 
 peers: $(BENCH)/.ready
 	$(BENCH)/bin/python -m pytest benchmarks/tests

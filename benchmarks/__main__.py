@@ -1,6 +1,8 @@
 """Runs the suites, each in a process of its own for each number of threads, and reports.
 
-    python -m benchmarks [--quick] [--threads 1,2] [suite ...]
+    python -m benchmarks [--quick] [--threads 1,2] [--cases regex] [suite ...]
+
+What `--cases` chose from is printed only: the results that are kept are of whole suites.
 """
 
 from __future__ import annotations
@@ -36,10 +38,13 @@ def main() -> int:
     print(", ".join(f"{name} {version}" for name, version in machine["libraries"].items()))
     path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
     with tempfile.TemporaryDirectory() as folder:
-        tables = measure(args, Path(folder), partial(write, path, machine, args.quick))
+        keep = partial(write, path, machine, args.quick) if not args.cases else lambda *_: None
+        tables = measure(args, Path(folder), keep)
     print("\n" + report.summary(tables))
     if scaled := report.scaling(tables):
         print("\n" + scaled)
+    if args.cases:
+        return 0
     print(f"\nwritten to {path.relative_to(RESULTS.parents[1])}")
     newest, missing = recorded.newest(RESULTS, machine["cpu"])
     if len(missing) > MAX_MISSING:
@@ -58,10 +63,10 @@ def measure(args: argparse.Namespace, folder: Path,
         chosen = [(name, suites.load(name)) for name in args.suites]
         chosen = [(name, suite) for name, suite in chosen if threads in suite.THREADS]
         if chosen:
-            limits.append(work("limits", threads, args.quick, folder))
+            limits.append(work("limits", threads, args, folder))
             print_limits(limits[-1])
         for name, suite in chosen:
-            rows = work(name, threads, args.quick, folder)
+            rows = work(name, threads, args, folder)
             if rows:
                 tables.append((suite.TITLE, [Result(**row) for row in rows]))
                 print("\n" + report.suite_table(*tables[-1]), flush=True)
@@ -74,6 +79,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("suites", nargs="*", metavar="suite", help=", ".join(suites.NAMES))
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
     parser.add_argument("--threads", help="such as 1 or 1,2; default: 1, and 2 where possible")
+    parser.add_argument("--cases", default="", metavar="REGEX", help="only cases of such a name")
     args = parser.parse_args(argv)
     unknown = sorted(set(args.suites) - set(suites.NAMES))
     if unknown:
@@ -84,12 +90,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return args
 
 
-def work(suite: str, threads: int, quick: bool, folder: Path) -> Any:
+def work(suite: str, threads: int, args: argparse.Namespace, folder: Path) -> Any:
     """What a worker process measured, or None where it died (its own words are on stderr)."""
     out, limits = folder / f"{suite}-{threads}.json", folder / f"limits-{threads}.json"
     command = [sys.executable, "-m", "benchmarks.worker", suite, "--out", str(out)]
     command += ["--limits", str(limits)] if limits.exists() else []
-    command += ["--quick"] if quick else []
+    command += ["--quick"] if args.quick else []
+    command += ["--cases", args.cases] if args.cases else []
     started = time.perf_counter()
     done = subprocess.run(command, env=peers.environment(threads), check=False)
     if done.returncode:

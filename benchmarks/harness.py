@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -152,10 +153,11 @@ class Context:
     quick: bool
     bound: Callable[[int, int, str], float | None] = lambda nbytes, flops, dtype: None
     note: Callable[[str], None] = lambda text: None
+    cases: str = ""  # a regular expression: which of the cases are wanted
     until: float = math.inf  # by `time.monotonic`: when a long suite leaves out the rest
 
     def measure_all(self, cases: Iterable[Case]) -> list[Result]:
-        return [self.measure(case) for case in cases]
+        return [self.measure(case) for case in cases if re.search(self.cases, case.name)]
 
     def measure(self, case: Case) -> Result:
         """Build, check and time every contender of a case."""

@@ -23,6 +23,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--limits", type=Path)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--cases", default="")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     # A step of ours that is not compiled is no contender.
@@ -32,7 +33,7 @@ def main() -> None:
     if args.suite == "limits":
         args.out.write_text(json.dumps(limits.measure(threads)))
         return
-    context = Context(args.suite, threads, args.quick, note=note)
+    context = Context(args.suite, threads, args.quick, note=note, cases=args.cases)
     if args.limits:
         known = json.loads(args.limits.read_text())
         context.bound = lambda nbytes, flops, dtype: limits.bound(known, nbytes, flops, dtype)
