@@ -56,6 +56,23 @@ def test_loops_count_with_all_their_turns(kinds):
     assert kinds["body"] and not all(light for name, light in kinds.items() if name != "body")
 
 
+@pytest.mark.parametrize(("count", "size", "called"), [(12, 5, True), (3, 5, False),
+                                                       (12, 100_000, False)])
+def test_short_kernels_call_costly_functions_that_they_need_often(monkeypatch, count, size, called):
+    texts = []
+    real = machine.load
+    monkeypatch.setattr(machine, "load", lambda text, **k: texts.append(text) or real(text, **k))
+
+    def f(x):
+        for _ in range(count):
+            x = ag.sin(x) + ag.exp(-x)
+        return x
+
+    x = np.linspace(0, 1, size)
+    np.testing.assert_allclose(ag.jit(f)(x), f(ag.tensor(x)), rtol=1e-13)
+    assert bool(re.search(r"call <\d+ x double> @exp\.", texts[0])) == called
+
+
 def nest(elements):
     buffer, axis = Buffer((elements,), np.dtype("float32"), "temporary"), Axis(0, elements)
     return Nest([], (axis,), [Store(buffer, Affine(0, {axis: 1}), const(1.0, "float32"))])

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.codegen.loops.collapse import total_work
+from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.extents import guess
-from agnesi.core.ir.kernels import Convolution, Foreign, Kernel, Loop, Nest, Product, nested
+from agnesi.core.ir.kernels import Convolution, Foreign, Kernel, Loop, Nest, Product, nested, walk
 
 #: Turns of a loop of which nobody knows how many there are.
 _UNKNOWN_ITERATIONS = 100
@@ -26,6 +27,10 @@ _FOREIGN_INSTRUCTIONS = 1 << 15
 _MAX_WORK_SHARE = 1 / 200
 #: Share of all work of all such kernels.
 _MAX_TOTAL_WORK_SHARE = 1 / 32
+#: Scalar instructions of a kernel that takes no time.
+_NO_WORK = 1 << 14
+#: Costly functions beside the first of their kind from which a kernel calls them.
+_MIN_REPEATED = 6
 
 
 def work(kernels: Sequence[Kernel], size: Callable[[Kernel], Any] | None = None) -> Any:
@@ -98,3 +103,13 @@ class Effort:
             return False
         self._left -= cost
         return True
+
+    def repeats(self, shape: Any) -> bool:
+        """Return whether a nest that takes no time has many costly functions of few kinds.
+
+        To write one out takes LLVM about a millisecond; calls take a third longer to run.
+        """
+        if guess(shape.work) * self._turns > _NO_WORK:
+            return False
+        costly = [(v.op, v.dtype) for v in walk([s.value for s in shape.stores]) if is_heavy(v.op)]
+        return len(costly) - len({*costly}) >= _MIN_REPEATED

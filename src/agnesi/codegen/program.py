@@ -228,6 +228,7 @@ class _Program:
             assert isinstance(kernel, Nest)
             shape = prepare(kernel, target)
             units, parallel, spare = shape.units, shape.parallel, shape.spare
+            b.calls_functions |= self._effort.repeats(shape)
             looks = emit_nest(b, shape, pointer, begin, end, left=left)
             if self._effort.little(shape.work):
                 b.attributes = LIGHT

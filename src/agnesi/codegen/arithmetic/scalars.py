@@ -244,7 +244,7 @@ def _floating(b: Builder, name: str, args: tuple[Value, ...]) -> Value:
     if half:
         args = tuple(halves.extend(b, a) for a in args)
     operands = [Lane(b, a) for a in args]
-    if b.module.policy.shared_functions and is_heavy(name):
+    if b.calls_functions and is_heavy(name):
         result = outlined(name, _function(name), *operands).v
     else:
         result = _function(name)(*operands).v

@@ -83,6 +83,8 @@ class Builder:
         self.attributes = attributes
         self.parameters = [Value(f"%{label}", _plain(type_)) for type_, label in parameters]
         self.hot = attributes == HOT
+        #: Whether costly functions are called, and not written where they are needed.
+        self.calls_functions = module.policy.shared_functions
         self.block = ""
         self.streamed = False
         self.open_block("entry")
