@@ -79,13 +79,18 @@ def axis_of(axis: Any, ndim: int) -> int:
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """Axes as a sorted tuple without repetition; None means all."""
+    return tuple(sorted(axes_in_order(axis, ndim)))
+
+
+def axes_in_order(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes as they are given, where something belongs to each; without repetition."""
     if axis is None:
         return tuple(range(ndim))
     if isinstance(axis, (tuple, list)):
         axes = [axis_of(a, ndim) for a in axis]
         if len(set(axes)) != len(axes):
             raise ValueError(f"axis {tuple(axis)} names an axis twice")
-        return tuple(sorted(axes))
+        return tuple(axes)
     return (axis_of(axis, ndim),)
 
 

@@ -320,7 +320,8 @@ class Form:
             return _to_numbers(self.call(*vector))
         special = LENT.foreign_forms().get(self.name)
         _check_flags(keywords)
-        given = {word: value for word, value in keywords.items() if word not in _IDLE}
+        given = {word: value for word, value in keywords.items()
+                 if word not in _IDLE or word in self.names}
         if "device" not in self.names and "device" in given:
             on_host(given.pop("device"))
         wanted = self.name in _MAKERS and given.pop("requires_grad", False)

@@ -10,11 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, ShapeLike
-from agnesi.core.op import called
+from agnesi.core.ir.dims import product
+from agnesi.core.op import called, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -149,6 +150,8 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
     :type shape: int or sequence of int
     :param order: Whether the last or the first axis runs fastest.
     :returns: int64, of the shape of ``indices``.
+    :raises DTypeError: For positions that are no integers.
+    :raises ValueError: If there are more positions than int64 can tell apart.
     :raises IndexError: For positions outside, in compiled code too.
     :see: ravel_multi_index, argmax
 
@@ -156,13 +159,28 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
     (tensor([0, 1]), tensor([1, 2]))
     """
     sizes = tuple(shape) if np.ndim(shape) else (shape,)
-    size = int(np.prod(sizes, dtype=np.int64))
-    flat = _inside(as_tensor(indices), size, "the position", "unravel_index")
+    flat = _inside(_whole(indices), _room(sizes), "the position", "unravel_index")
     found: list[Tensor] = []
     for n in reversed(sizes) if order == "C" else sizes:
         found.append(flat % n)
         flat = flat // n
     return tuple(reversed(found) if order == "C" else found)
+
+
+def _whole(indices: Any) -> Tensor:
+    """Positions, which are integers."""
+    x = as_tensor(indices)
+    if x.dtype.kind not in "biu" and x.size:
+        raise DTypeError(f"positions must be integers, not {typed(x)}")
+    return cast(x, dtypes.int64)
+
+
+def _room(sizes: Any) -> Any:
+    """How many positions there are: so many that int64 tells them apart."""
+    room = product(sizes)
+    if isinstance(room, int) and room > np.iinfo(np.int64).max:
+        raise ValueError(f"sizes {sizes} have more positions than int64 can tell apart")
+    return room
 
 
 def _inside(x: Tensor, size: int, what: str, name: str) -> Tensor:
@@ -188,7 +206,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
     :type mode: {"raise", "wrap", "clip"}, or one for each axis
     :param order: Whether the last or the first axis runs fastest.
     :returns: int64, of the broadcast shape.
-    :raises ValueError: If there is no such mode.
+    :raises DTypeError: For indices that are no integers.
+    :raises ValueError: If there is no such mode, or more positions than int64 can tell apart.
     :raises IndexError: If an index is outside and its mode is "raise"; compiled code tells so too.
     :see: unravel_index, indices
 
@@ -196,9 +215,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
     tensor([1, 5])
     """
     sizes = tuple(dims)
+    _room(sizes)
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     limited = [
-        _limited(cast(as_tensor(i), dtypes.int64), n, m)
+        _limited(_whole(i), n, m)
         for i, n, m in zip(multi_index, sizes, modes, strict=True)
     ]
     flat: Any = 0
@@ -209,6 +229,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
 
 
 def _limited(x: Tensor, size: int, mode: str) -> Tensor:
+    if mode in ("wrap", "clip") and size == 0 and x.size:
+        raise ValueError("an axis of size 0 has no positions")
     if mode == "wrap":
         return x % size
     if mode == "clip":

@@ -288,6 +288,8 @@ def _fixed(index: Any, n: int) -> Any:
     if isinstance(index, Tensor):
         index = index.array
     places = np.asarray(index) if np.size(index) else np.zeros(0, np.int64)
+    if places.dtype.kind not in "biu":
+        raise IndexError(f"places must be integers or booleans, not {places.dtype}")
     if places.dtype == bool:
         if places.shape != (n,):
             raise IndexError(f"the mask has shape {places.shape}, the axis {n} elements")
@@ -360,7 +362,9 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
         raise IndexError(f"place {obj} is out of range for {n} elements")
     places = where(places < 0, places + n, places)
     alone = type(places.shape[0]) is int and places.shape[0] == 1
-    count = (new.shape[axis] if new.ndim == x.ndim else 1) if alone else places.shape[0]
+    if alone:  # as many as there are values
+        new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
+    count = new.shape[axis] if alone else places.shape[0]
     region = (*x.shape[:axis], count, *x.shape[axis + 1:])
     new = broadcast_to(new, region)
     places = broadcast_to(places, (count,)) if alone else places
@@ -418,11 +422,15 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor
     :param axis: Along which axes; all by default.
     :type axis: int or tuple of int, optional
     :returns: A copy of the box that holds all that is not zero.
+    :raises ValueError: If ``trim`` has other letters.
     :see: nonzero, compress
 
     >>> ag.trim_zeros(ag.tensor([0, 0, 1, 2, 0]))
     tensor([1, 2])
     """
+    trim = trim.lower()
+    if trim not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"trim must be 'f', 'b' or 'fb', not {trim!r}")
     x = as_tensor(x)
     key: list[slice] = [slice(None)] * x.ndim
     for a in shapes.axes_of(axis, x.ndim):

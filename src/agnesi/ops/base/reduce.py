@@ -383,7 +383,7 @@ def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
     axes = shapes.axes_of(axis, x.ndim)
     off = x - _mean(x, axes, True, 0, where)
     squares = arith.square(off) if x.dtype.kind in "fV" else arith.real(off * arith.conj(off))
-    spread = _mean(squares, axes, keepdims, correction if ddof is None else ddof, where)
+    spread = _mean(squares, axes, keepdims, freedom(correction, ddof), where)
     return cast(spread, dtypes.real_of(kind))
 
 
@@ -411,6 +411,15 @@ def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
     """
     return root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof, dtype=dtype,
                      where=where))
+
+
+def freedom(correction: float, ddof: float | None) -> float:
+    """What is taken off the number of elements, by one of its two names."""
+    if ddof is None:
+        return correction
+    if correction:
+        raise ValueError("correction and ddof are the same; give one of them")
+    return ddof
 
 
 def root(squares: Tensor) -> Tensor:

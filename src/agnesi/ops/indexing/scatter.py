@@ -483,8 +483,8 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
 
 # -- along an axis ----------------------------------------------------------------------------
 @public
-def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike, axis: int, *,
-                   out: Tensor | None = None) -> Tensor:
+def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike,
+                   axis: int | None, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with the elements that ``indices`` names along an axis replaced.
 
     :param x: It is left as it is.
@@ -501,6 +501,8 @@ def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike, axis:
             [3., 0.]])
     """
     x, index = as_tensor(x), as_index(indices)
+    if axis is None:
+        return reshape(put_along_axis(reshape(x, (-1,)), index, values, 0), x.shape)
     axis = shapes.axis_of(axis, x.ndim)
     if index.ndim != x.ndim:
         raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")

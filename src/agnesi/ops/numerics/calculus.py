@@ -16,7 +16,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
-from agnesi.ops.base.compare import greater, less, logical_and
+from agnesi.ops.base.compare import greater, isnan, less, logical_and, logical_not, logical_or
 from agnesi.ops.base.convert import as_tensor, cast, exact, floating, pair
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.reduce import sum as total
@@ -89,7 +89,7 @@ def gradient(f: TensorLike, *varargs: Any, axis: Any = None, edge_order: int = 1
     """
     kind = dtypes.floating(as_tensor(f).dtype)
     f = exact(f)
-    axes = shapes.axes_of(tuple(axis) if isinstance(axis, list) else axis, f.ndim)
+    axes = shapes.axes_in_order(axis, f.ndim)
     if edge_order not in (1, 2):
         raise ValueError(f"edge_order must be 1 or 2, not {edge_order}")
     if len(varargs) not in (0, 1, len(axes)):
@@ -151,6 +151,7 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     :type period: float, optional
     :returns: Of the shape of ``x``; differentiable in all three.
     :raises ShapeError: If samples are not two vectors of one size, or none.
+    :raises ValueError: If ``period`` is zero.
     :see: lerp, searchsorted, nn.functional.interpolate
 
     >>> ag.interp(ag.tensor([0.5, 5.0]), ag.tensor([0.0, 1.0]), ag.tensor([10.0, 20.0]))
@@ -162,6 +163,8 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     if xp.ndim != 1 or not shapes.fits(xp.shape, fp.shape) or xp.size == 0:
         raise ShapeError(f"samples must be two vectors of one size, not {xp.shape}, {fp.shape}")
     if period is not None:
+        if period == 0:
+            raise ValueError("period must not be zero")
         x, xp, fp = _wrapped(x, xp, fp, abs(period))
         left = right = None
     n = xp.shape[0]
@@ -170,12 +173,20 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     else:
         i = clip(searchsorted(xp, x, "right"), 1, n - 1)
         x0, x1, f0, f1 = (take(v, j) for v, j in ((xp, i - 1), (xp, i), (fp, i - 1), (fp, i)))
-        flat = x1 == x0
-        share = (x - x0) / where(flat, as_tensor(1, x.dtype), x1 - x0)
-        value = where(x == x1, f1, f0 + (f1 - f0) * share)
+        value = _between(x, x0, x1, f0, f1)
     value = where(less(x, xp[0]), fp[0] if left is None else as_tensor(left, fp.dtype), value)
     return where(greater(x, xp[-1]), fp[-1] if right is None else as_tensor(right, fp.dtype),
                  value)
+
+
+def _between(x: Tensor, x0: Tensor, x1: Tensor, f0: Tensor, f1: Tensor) -> Tensor:
+    """The line between two samples, exact at both; a sample itself where the line is infinite."""
+    wide = where(x1 == x0, as_tensor(1, x.dtype), x1 - x0)
+    share, rise = (x - x0) / wide, f1 - f0
+    ahead, back, near = f0 + rise * share, f1 - rise * (1 - share), share < 0.5
+    line, other = where(near, ahead, back), where(near, back, ahead)
+    sample = where(x == x0, f0, where(logical_or(x == x1, f0 == f1), f1, other))
+    return where(logical_and(isnan(line), logical_not(isnan(x))), sample, line)
 
 
 def _wrapped(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, Tensor, Tensor]:

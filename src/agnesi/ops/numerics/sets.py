@@ -333,33 +333,52 @@ def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_val
 
 
 @public
-def intersect1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
-                out: Tensor | None = None) -> Tensor:
+def intersect1d(x1: TensorLike, x2: TensorLike, *, return_indices: bool = False,
+                size: int | None = None, fill_value: Any = None, out: Tensor | None = None) -> Any:
     """The sorted unique elements that are in both.
 
     :like: union1d
+    :param return_indices: Whether to tell, too, where each is found first in both, taken flat.
+    :returns: A vector of the promoted dtype, in ascending order; with ``return_indices`` also the
+        places in the first and in the second.
+    :rtype: Tensor, or tuple of Tensor
+    :raises ValueError: If ``size`` is given with ``return_indices``.
     :see: union1d, setdiff1d, setxor1d, isin, unique
 
     >>> ag.intersect1d([3, 1, 3], [2, 3])
     tensor([3])
     """
     a, b = pair(x1, x2)
-    return _different(_row(a), lambda x: isin(x, b), size, fill_value)
+    if not return_indices:
+        return _different(_row(a), lambda x: isin(x, b), size, fill_value)
+    if size is not None:
+        raise ValueError("return_indices tells where all elements are; it takes no size")
+    (one, first), (other, second) = (unique(v, return_index=True) for v in (a, b))
+    both = isin(one, other)
+    return one[both], first[both], second[isin(other, one)]
 
 
 @public
-def setdiff1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
-              out: Tensor | None = None) -> Tensor:
+def setdiff1d(x1: TensorLike, x2: TensorLike, assume_unique: bool = False, *,
+              size: int | None = None, fill_value: Any = None, out: Tensor | None = None) -> Tensor:
     """The different elements of the first that are not in the second, in order.
 
     :like: union1d
+    :param assume_unique: Whether the elements of ``x1`` are taken as they come: each for a
+        different one, in their order, as in NumPy.
+    :returns: A vector of the dtype of ``x1``, in ascending order but with ``assume_unique``.
+    :raises ValueError: If ``size`` is given with ``assume_unique``.
     :see: intersect1d, union1d, setxor1d, isin
 
     >>> ag.setdiff1d([3, 1, 3], [2, 3])
     tensor([1])
     """
-    a, b = pair(x1, x2)
-    return _different(_row(a), lambda x: isin(x, b, invert=True), size, fill_value)
+    x = _row(x1)
+    if not assume_unique:
+        return _different(x, lambda x: isin(x, x2, invert=True), size, fill_value)
+    if size is not None:
+        raise ValueError("assume_unique keeps the elements in their order; it takes no size")
+    return x[isin(x, x2, invert=True)]
 
 
 @public

@@ -8,10 +8,11 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.integers import integer
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import ShapeError, TraceError, typed
+from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, typed
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.valuedims import size_of
@@ -74,7 +75,7 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     kind = dtypes.floating(x.dtype)
     x, w = exact(x), exact(w)
     if not shapes.fits(w.shape, x.shape):
-        w = _spread(w, x, shapes.axes_of(axis, x.ndim))
+        w = _spread(w, x, shapes.axes_in_order(axis, x.ndim))
     scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
         if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
     (scale,) = demanded("average", "weights must not sum to zero", lambda s: s != 0, scale=scale)
@@ -131,6 +132,7 @@ def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: b
     :param dtype: What to compute in; integers become the default float dtype.
     :returns: A symmetric matrix; one number for one variable.
     :raises ShapeError: If ``m`` has more than 2 axes, or weights do not fit.
+    :raises ValueError: If a weight is negative, or ``fweights`` not whole; in compiled code too.
     :see: corrcoef, var
 
     >>> ag.cov(ag.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -144,13 +146,13 @@ def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: b
     x = exact(x) if x.dtype.kind in "biu" and kind.kind != "c" else cast(x, kind)
     less = ddof if ddof is not None else 0 if bias else 1
     w = None
-    for weights in (fweights, aweights):
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
         if weights is not None:
-            given = cast(as_tensor(weights), dtypes.real_of(x.dtype))
+            given = cast(_weights_of(name, weights), dtypes.real_of(x.dtype))
             w = given if w is None else w * given
     if w is None:
         centred = x - mean(x, 1, keepdims=True)
-        scale: Any = x.shape[1] - less
+        scale: Any = maximum(as_tensor(x.shape[1] - less), 0)
         product = matmul(centred, conj(matrix_transpose(centred)))
     else:
         weight = total(w)
@@ -160,6 +162,17 @@ def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: b
         product = matmul(centred * w, conj(matrix_transpose(centred)))
     result = cast(product / scale, kind)
     return reshape(result, tuple(n for n in result.shape if n != 1))
+
+
+def _weights_of(name: str, weights: Any) -> Tensor:
+    """A weight, or a count, for each observation."""
+    w = as_tensor(weights)
+    if w.ndim != 1:
+        raise ShapeError(f"{name} must be a vector, not of shape {w.shape}")
+    counts = name == "fweights"
+    (w,) = demanded("cov", f"{name} must be {'whole and ' * counts}not negative",
+                    lambda w: (w >= 0) & (w % 1 == 0) if counts else w >= 0, w=w)
+    return w
 
 
 def _variables(m: Any, rowvar: bool) -> Tensor:
@@ -257,6 +270,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tenso
     :param bins: A vector of edges that rise or fall.
     :param right: Whether bins hold their upper edge instead of the lower.
     :returns: int64.
+    :raises DTypeError: If ``x`` is complex.
     :raises ShapeError: If ``bins`` is no vector.
     :raises ValueError: If ``bins`` neither rise nor fall, in compiled code too.
     :see: searchsorted, histogram, bincount
@@ -265,6 +279,8 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tenso
     tensor([1, 3])
     """
     edges = as_tensor(bins)
+    if as_tensor(x).dtype.kind == "c":
+        raise DTypeError(f"complex numbers have no order: {typed(x)}; take their parts")
     if edges.ndim != 1:
         raise ShapeError(f"bins must be a vector of edges, not of shape {edges.shape}")
     (edges,) = demanded("digitize", "bins must rise or fall", _in_order, bins=edges)
@@ -316,7 +332,7 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         return given
     if given.ndim > 1:
         raise ShapeError(f"bins are a number or a vector of edges, not of shape {given.shape}")
-    count = int(bins)
+    count = integer(bins, "bins")
     if count < 1:
         raise ValueError(f"the number of bins must be positive, not {count}")
     kind = dtypes.floating(x.dtype)
@@ -332,8 +348,8 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         low = _finite(low, high)
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
-    share = as_tensor(np.arange(count + 1) / count, kind)
-    return where(share == 1, high, low + (high - low) * share)
+    place = as_tensor(np.arange(count + 1), kind)
+    return where(place == count, high, low + place * ((high - low) / count))
 
 
 @public
@@ -401,6 +417,7 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: 
     a, b = pair(x, edges)
     w = weights if weights is None else reshape(as_tensor(weights), (-1,))
     counts = _counted(_bins(a, b), edges.shape[0] - 1, w)
+    counts = counts if w is None else cast(counts, w.dtype)
     if not density:
         return counts, edges
     width = edges[1:] - edges[:-1]

@@ -12,14 +12,15 @@ from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import square
 from agnesi.ops.base.compare import isnan, logical_not
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, floating
 from agnesi.ops.base.ensure import ensure
-from agnesi.ops.base.reduce import Axis, mean, prod, var
+from agnesi.ops.base.reduce import Axis, freedom, mean, prod, var
 from agnesi.ops.base.reduce import all as every
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.reduce import min as least
 from agnesi.ops.base.reduce import sum as total
-from agnesi.ops.base.select import maximum, where
+from agnesi.ops.base.select import maximum
+from agnesi.ops.base.select import where as select
 from agnesi.ops.reductions import running
 from agnesi.ops.reductions.positions import argmax, argmin
 
@@ -32,29 +33,33 @@ __all__ = [
 def _filled(x: Any, value: float) -> Tensor:
     """``x`` with a number in the place of NaN."""
     x = as_tensor(x)
-    return where(isnan(x), as_tensor(value, x.dtype), x) if dtypes.is_inexact(x.dtype) else x
+    return select(isnan(x), as_tensor(value, x.dtype), x) if dtypes.is_inexact(x.dtype) else x
 
 
 @public
 def nansum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
-           out: Tensor | None = None) -> Tensor:
+           initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None
+           ) -> Tensor:
     """Sum over axes without NaN; 0 where there is nothing else.
 
     :param x: Of any shape; without NaN in integers.
     :param dtype: What to compute in and to give; by default integers narrower than 64 bits are
         accumulated in 64 bits.
+    :param initial: A number to begin with.
+    :type initial: number, optional
     :returns: The shape of ``x`` without the axes.
     :see: sum, nanmean, nanprod
 
     >>> ag.nansum(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(3.)
     """
-    return total(_filled(x, 0), axis, dtype=dtype, keepdims=keepdims)
+    return total(_filled(x, 0), axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @public
 def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
-            out: Tensor | None = None) -> Tensor:
+            initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None
+            ) -> Tensor:
     """Product over axes without NaN; 1 where there is nothing else.
 
     :like: nansum
@@ -63,7 +68,7 @@ def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, kee
     >>> ag.nanprod(ag.tensor([3.0, ag.nan, 2.0]))
     tensor(6.)
     """
-    return prod(_filled(x, 1), axis, dtype=dtype, keepdims=keepdims)
+    return prod(_filled(x, 1), axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @public
@@ -96,48 +101,53 @@ def nancumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = 
     return running.cumprod(_filled(x, 1), axis, dtype=dtype)
 
 
-def _extreme(reduce: Any, x: Any, limit: float, axis: Axis, keepdims: bool) -> Tensor:
+def _extreme(reduce: Any, x: Any, limit: float, axis: Axis, keepdims: bool, initial: Any,
+             where: Any) -> Tensor:
     x = as_tensor(x)
-    found = reduce(_filled(x, limit), axis, keepdims=keepdims)
-    if x.dtype.kind not in "fV":
+    found = reduce(_filled(x, limit), axis, keepdims=keepdims, initial=initial, where=where)
+    if x.dtype.kind not in "fV" or initial is not None:
         return found
-    return where(every(isnan(x), axis, keepdims=keepdims), as_tensor(np.nan, x.dtype), found)
+    return select(every(isnan(x), axis, keepdims=keepdims), as_tensor(np.nan, x.dtype), found)
 
 
 @public
-def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
-           out: Tensor | None = None) -> Tensor:
+def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False, initial: Any = None,
+           where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Greatest element along axes without NaN; NaN where there is nothing else.
 
     :param x: Of any shape; without NaN in integers.
+    :param initial: One more candidate; needed with ``where``.
+    :type initial: number, optional
     :returns: The shape of ``x`` without the axes.
     :see: max, nanmin, nanargmax
 
     >>> ag.nanmax(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(2.)
     """
-    return _extreme(greatest, x, -np.inf, axis, keepdims)
+    return _extreme(greatest, x, -np.inf, axis, keepdims, initial, where)
 
 
 @public
-def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
-           out: Tensor | None = None) -> Tensor:
+def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False, initial: Any = None,
+           where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Least element along axes without NaN; NaN where there is nothing else.
 
     :param x: Of any shape; without NaN in integers.
+    :param initial: One more candidate; needed with ``where``.
+    :type initial: number, optional
     :returns: The shape of ``x`` without the axes.
     :see: min, nanmax, nanargmin
 
     >>> ag.nanmin(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(1.)
     """
-    return _extreme(least, x, np.inf, axis, keepdims)
+    return _extreme(least, x, np.inf, axis, keepdims, initial, where)
 
 
 def _position(find: Any, x: Any, limit: float, axis: int | None, keepdims: bool) -> Tensor:
     x = as_tensor(x)
     found = find(_filled(x, limit), axis, keepdims=keepdims)
-    if x.dtype.kind not in "fV":
+    if x.dtype.kind not in "fcV":
         return found
     missing = every(isnan(x), axis, keepdims=keepdims)
     return ensure(found, every(logical_not(missing)), "a slice holds nothing but NaN")
@@ -173,6 +183,15 @@ def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = Fal
     return _position(argmin, x, np.inf, axis, keepdims)
 
 
+def _chosen(x: Any, dtype: Any, chosen: Any) -> Tensor:
+    """``x`` in a dtype, with NaN, which is left out, where ``chosen`` is false."""
+    x = as_tensor(x) if dtype is None else cast(as_tensor(x), dtypes.as_dtype(dtype))
+    if chosen is None:
+        return x
+    x = x if dtypes.is_inexact(x.dtype) else floating(x)
+    return select(chosen, x, as_tensor(np.nan, x.dtype))
+
+
 def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     """How many elements are not NaN, in the dtype of their sums."""
     kind = dtypes.float32 if x.dtype in dtypes.HALVES else dtypes.real_of(x.dtype)
@@ -180,18 +199,19 @@ def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
 
 
 @public
-def nanmean(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
-            out: Tensor | None = None) -> Tensor:
+def nanmean(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+            where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Mean over axes without NaN; NaN where there is nothing else.
 
     :param x: Of any shape; without NaN in integers.
+    :param dtype: What to compute in and to give.
     :returns: The shape of ``x`` without the axes.
     :see: mean, nansum, nanmedian
 
     >>> ag.nanmean(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(1.5)
     """
-    x = as_tensor(x)
+    x = _chosen(x, dtype, where)
     if not dtypes.is_inexact(x.dtype):
         return mean(x, axis, keepdims=keepdims)
     wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
@@ -200,11 +220,13 @@ def nanmean(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 @public
-def nanvar(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
-           ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+def nanvar(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, correction: float = 0.0,
+           ddof: float | None = None, keepdims: bool = False, where: TensorLike | None = None,
+           out: Tensor | None = None) -> Tensor:
     """Variance over axes without NaN, over ``n - correction`` (NumPy calls it ``ddof``).
 
     :param x: Of any shape; without NaN in integers.
+    :param dtype: What to compute in and to give.
     :param correction: The squares are divided by ``n - correction``; NaN where that is not
         positive.
     :param ddof: NumPy's name for ``correction``.
@@ -214,21 +236,22 @@ def nanvar(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
     >>> ag.nanvar(ag.tensor([1.0, ag.nan, 3.0]))
     tensor(1.)
     """
-    x = as_tensor(x)
+    x = _chosen(x, dtype, where)
     if not dtypes.is_inexact(x.dtype):
         return var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
     wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
-    off = where(isnan(wide), 0, wide - nanmean(wide, axis, keepdims=True))  # inf - inf counts
+    off = select(isnan(wide), 0, wide - nanmean(wide, axis, keepdims=True))  # inf - inf counts
     squares = square(off) if x.dtype.kind in "fV" else square(off.real) + square(off.imag)
-    count = _numbers(x, axis, keepdims) - (correction if ddof is None else ddof)
+    count = _numbers(x, axis, keepdims) - freedom(correction, ddof)
     spread = total(squares, axis, keepdims=keepdims) / maximum(count, 0)
-    unknown = where(count > 0, spread, as_tensor(np.nan, spread.dtype))
+    unknown = select(count > 0, spread, as_tensor(np.nan, spread.dtype))
     return cast(unknown, dtypes.real_of(x.dtype))
 
 
 @public
-def nanstd(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
-           ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+def nanstd(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, correction: float = 0.0,
+           ddof: float | None = None, keepdims: bool = False, where: TensorLike | None = None,
+           out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes without NaN; its gradient is 0 where it is 0.
 
     :like: nanvar
@@ -237,6 +260,7 @@ def nanstd(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
     >>> ag.nanstd(ag.tensor([1.0, ag.nan, 3.0]))
     tensor(1.)
     """
-    squares = nanvar(x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
+    squares = nanvar(x, axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims,
+                     where=where)
     nothing = squares == 0
-    return where(nothing, 0, where(nothing, 1, squares).sqrt())
+    return select(nothing, 0, select(nothing, 1, squares).sqrt())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core import shapes
@@ -90,34 +89,27 @@ def _axes(x: Tensor, s: Any, axes: Any) -> tuple[list[int], list[Any]]:
     if len(sizes) != len(found):
         raise ValueError(f"s {tuple(sizes)} and axes {tuple(axes)} must be as many")
     return found, [
-        x.shape[a] if not isinstance(n, Dim) and n == -1 else n
+        x.shape[a] if n is None or (not isinstance(n, Dim) and n == -1) else n
         for a, n in zip(found, sizes, strict=True)
     ]
 
 
-def _transformed(x: Tensor, axes: Sequence[int], inverse: bool, norm: str) -> Tensor:
-    """A complex transform; an axis may come up several times."""
-    if not axes:
-        return x
-    if len(set(axes)) < len(axes):
-        return _transformed(_transformed(x, axes[1:], inverse, norm), axes[:1], inverse, norm)
-    return apply(Fft(tuple(a - x.ndim for a in axes), inverse, norm), x)
-
-
 def _over(x: Tensor, s: Any, axes: Any, inverse: bool, norm: Any) -> Tensor:
     norm, (axes, sizes) = _norm(norm), _axes(x, s, axes)
+    if len(set(axes)) < len(axes):  # one after the other, each with its own size
+        x = _over(x, sizes[1:], axes[1:], inverse, norm)
+        axes, sizes = axes[:1], sizes[:1]
     for axis, n in zip(axes, sizes, strict=True):
         x = resized(x, axis, n)
-    return _transformed(x if axes else _complex(x), axes, inverse, norm)
+    return apply(Fft(tuple(a - x.ndim for a in axes), inverse, norm), x) if axes else _complex(x)
 
 
 def _real_over(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
     norm, (axes, sizes) = _norm(norm), _axes(x, s, axes)
     if not axes:
         raise ValueError("at least one axis is needed")
-    for axis, n in zip(axes, sizes, strict=True):
-        x = resized(x, axis, n)
-    return _transformed(apply(RealFft(axes[-1] - x.ndim, norm), x), axes[:-1], False, norm)
+    x = apply(RealFft(axes[-1] - x.ndim, norm), resized(x, axes[-1], sizes[-1]))
+    return _over(x, sizes[:-1], axes[:-1], False, norm)
 
 
 def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
@@ -132,10 +124,8 @@ def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
         n = sizes[-1] if isinstance(sizes[-1], Dim) else integer(sizes[-1], "n", 0)
         sizes[-1] = n // 2 + 1
     not_empty(n)
-    for axis, size in zip(axes, sizes, strict=True):
-        x = resized(x, axis, size)
-    x = _transformed(x, axes[:-1], True, norm)
-    return apply(RealIfft(last - x.ndim, n, norm), x)
+    x = _over(x, sizes[-2::-1], axes[-2::-1], True, norm)
+    return apply(RealIfft(last - x.ndim, n, norm), resized(x, last, sizes[-1]))
 
 
 def _one(n: Any) -> Any:
@@ -263,7 +253,8 @@ def fftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = N
     """Fourier transform over several axes.
 
     :param x: Real or complex; single precision stays single.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 or None
+        leaves one as it is.
     :type s: int or sequence of int, optional
     :param axes: All by default, or the last ``len(s)``.
     :type axes: int or sequence of int, optional
