@@ -6,6 +6,8 @@ import functools as _functools
 from collections.abc import Callable as _Callable
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
+from typing import ParamSpec as _ParamSpec
+from typing import TypeVar as _TypeVar
 
 from agnesi.api.control.loops import cond as cond
 from agnesi.api.control.loops import fori_loop as fori_loop
@@ -32,9 +34,12 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.nn.utils.stateless import functional_call as functional_call
 from agnesi.nn.utils.stateless import stack_module_state as stack_module_state
 
+_P = _ParamSpec("_P")
+_R = _TypeVar("_R")
 
-def grad_and_value(func: _Callable[..., _Any], argnums: int | _Sequence[int] = 0,
-                   has_aux: bool = False) -> _Callable[..., _Any]:
+
+def grad_and_value(func: _Callable[_P, _R], argnums: int | _Sequence[int] = 0,
+                   has_aux: bool = False) -> _Callable[_P, tuple[_Any, _R]]:
     """:func:`value_and_grad` with its results in PyTorch's order.
 
     :param func: A function whose result is a scalar.
@@ -50,7 +55,7 @@ def grad_and_value(func: _Callable[..., _Any], argnums: int | _Sequence[int] = 0
     both = value_and_grad(func, argnums, has_aux=has_aux)
 
     @_functools.wraps(func)
-    def call(*args: _Any, **keywords: _Any) -> tuple[_Any, _Any]:
+    def call(*args: _P.args, **keywords: _P.kwargs) -> tuple[_Any, _R]:
         value, gradient = both(*args, **keywords)
         return gradient, value
 

@@ -1,6 +1,6 @@
 """What a type checker knows of a user's program: `make lint` runs mypy over this file."""
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 import pytest
@@ -40,6 +40,54 @@ def test_compiled_functions_keep_their_types() -> None:
     assert_type(double(ag.ones(2), by=3.0), ag.Tensor)
     assert isinstance(step, Jit)
     assert_type(step.explain(), str)
+
+
+def test_transformations_keep_signatures() -> None:
+    def loss(x: ag.Tensor, power: int = 2) -> ag.Tensor:
+        return (x ** power).sum()
+
+    def step(carry: ag.Tensor, x: ag.Tensor) -> tuple[ag.Tensor, ag.Tensor]:
+        return carry + x, x
+
+    x = ag.tensor([1.0, 2.0], requires_grad=True)
+    assert_type(ag.value_and_grad(loss)(x, power=3), tuple[ag.Tensor, Any])
+    assert_type(ag.vmap(loss)(ag.ones((2, 2))), ag.Tensor)
+    assert_type(ag.grad(loss(x), x), ag.Tensor)
+    assert_type(ag.grad(loss(x), [x]), list[ag.Tensor])
+    assert_type(ag.vjp(loss, x)[0], ag.Tensor)
+    assert_type(ag.jvp(loss, (x,), (x,)), tuple[ag.Tensor, ag.Tensor])
+    assert_type(ag.checkpoint(loss, x, 3), ag.Tensor)
+    assert_type(ag.checkpoint(loss)(x, power=3), ag.Tensor)
+    assert_type(ag.no_grad()(loss)(x), ag.Tensor)
+    assert_type(ag.no_grad(loss)(x, power=3), ag.Tensor)
+    assert_type(ag.inference_mode()(loss)(x), ag.Tensor)
+    assert_type(ag.func.grad_and_value(loss)(x), tuple[Any, ag.Tensor])
+    assert_type(ag.map(loss, x[None]), ag.Tensor)
+    assert_type(ag.scan(step, x, x), tuple[ag.Tensor, ag.Tensor])
+    with pytest.raises(TypeError):
+        ag.grad(loss)(x, exponent=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        ag.hessian(loss)(x, exponent=3)  # type: ignore[call-arg]
+
+
+def test_decorated_methods_and_rules_keep_signatures() -> None:
+    class Net:
+        @ag.jit
+        def predict(self, x: ag.Tensor, by: float = 2.0) -> ag.Tensor:
+            return x * by
+
+        @ag.no_grad()
+        def name(self, count: int) -> str:
+            return "n" * count
+
+    @ag.custom_vjp
+    def clipped(x: ag.Tensor) -> ag.Tensor:
+        return x * 1.0
+
+    clipped.defvjp(lambda x: (x * 1.0, ()), lambda _, g: (g,))
+    assert_type(Net().predict(ag.ones(2), by=3.0), ag.Tensor)
+    assert_type(Net().name(2), str)
+    assert_type(clipped(ag.ones(2)), ag.Tensor)
 
 
 def test_symbolic_programs() -> None:

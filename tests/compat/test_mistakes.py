@@ -34,6 +34,13 @@ def same(x: Any) -> Any:
     return x
 
 
+def begun() -> Any:
+    """An optimizer before the first gradient."""
+    optimizer = chainer.optimizers.SGD(lr=0.1)
+    optimizer.setup(chainer.links.Linear(3, 2))
+    return optimizer
+
+
 x, w = T.dvector("x"), theano.shared(np.ones(3), name="w")
 ones = torch.ones
 CASES: list[Any] = [
@@ -235,7 +242,7 @@ CASES: list[Any] = [
     (lambda: grad(lambda x: x)(1.0, 2.0), TypeError,
      "grad: <lambda>() takes 1 positional argument but 2 were given"),
     (lambda: grad(anp.sum)({"a": "b"}), TypeError, "Can't differentiate w.r.t. type dict: {'a': "
-     "'b'} has no floats; give 3.0 for 3"),
+     "'b'} has no floats; give floats, arrays of floats, or nests of them"),
     (lambda: torch.mm(ones(3, 4)), TypeError, "mm(DoubleTensor of 3x4): too few arguments, or too "
      "many; it is: ``mm`` of tensors; into a tensor that comes first, if there is one"),
     (lambda: ones(3).viewAs(None), TypeError, "viewAs(DoubleTensor of 3, None): it takes a tensor "
@@ -292,6 +299,37 @@ CASES: list[Any] = [
      "must have as many matrices or vectors on axis 0, not shapes (2, 3) and (3, 2)"),
     (lambda: float(chainer.Variable(np.ones(3))), TypeError,
      "<variable 3, float64> is no number: float(x.data) is the one in its array"),
+    (lambda: begun().update(), GradientError, "SGD.update: no parameter has a gradient: write "
+     "model.zerograds() and loss.backward() before it, or update(lossfun, x, t)"),
+    (lambda: setattr(begun(), "lr", "a"), TypeError, "SGD: lr must be a number, not 'a'"),
+    (lambda: chainer.cuda.to_gpu("a"), TypeError, "to_gpu takes an array of numbers, not 'a'; "
+     "links and variables have a method of the name"),
+    (lambda: F.select_item(np.ones((2, 3)), np.ones(5, int)), ShapeError, "select_item: there must "
+     "be a place for each row of float64[2, 3], a matrix, not int64[5]"),
+    (lambda: nn.BCECriterion().forward(torch.Tensor([1.5]), ones(1)), ValueError, "BCECriterion."
+     "forward(DoubleTensor of 1, DoubleTensor of 1): the input must be probabilities, from 0 to 1, "
+     "as nn.Sigmoid gives them"),
+    (lambda: nn.LookupTable(10, 3).forward(torch.Tensor([1.5])), IndexError, "LookupTable.forward("
+     "DoubleTensor of 1): 1.5 is no whole number: numbers of dimension 1 run from 1 to 10"),
+    (lambda: torch.bmm(ones(3, 4), ones(4, 3)), ValueError, "bmm(DoubleTensor of 3x4, DoubleTensor "
+     "of 4x3): it is of batches of matrices (3 dimensions), not of 2 and 2 dimensions"),
+    (lambda: nn.SpatialMaxPooling(2, 2).forward(ones(3, 4)), ValueError, "SpatialMaxPooling.forward"
+     "(DoubleTensor of 3x4): the input must have 3 dimensions, or 4 of a batch, not 2"),
+    (lambda: nn.Concat(1).forward(ones(3)), IndexError, "Concat.forward(DoubleTensor of 3): it has "
+     "no modules: add(module) gives it one"),
+    (lambda: torch.randperm(-1), ValueError,
+     "randperm(-1): n must be at least 1, not -1; it is called as randperm(n)"),
+    (lambda: setattr(theano.config, "device", "gup"), ValueError, "theano.config.device must be "
+     "'cpu', or 'cuda' or 'gpu', perhaps with a number, which are the processor here, not 'gup'"),
+    (lambda: setattr(theano.config, "exception_verbosity", "hi"), ValueError, "theano.config."
+     "exception_verbosity must be one of ['high', 'low'], not 'hi'"),
+    (lambda: T.concatenate("ab"), TypeError,
+     "concatenate takes a list of tensors, not 'ab': concatenate([x, y], axis=0)"),
+    (lambda: T.fill_diagonal(x, 1.0), TypeError, "fill_diagonal takes a tensor of at least two "
+     "axes and a scalar, not TensorType(float64, vector) and TensorType(float64, scalar)"),
+    (lambda: anp.concatenate(np.ones(3), np.ones(3)), TypeError, "concatenate(float64[3], float64[3"
+     "]): only integer scalar arrays can be converted to a scalar index; arrays to join are one "
+     "list or tuple: concatenate((a, b), axis)"),
     (lambda: grad(lambda x: [x])(1.0), TypeError, "Grad only applies to real scalar-output "
      "functions. Try jacobian, elementwise_grad or holomorphic_grad. This one returned "
      "[float64[]]"),

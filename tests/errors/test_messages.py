@@ -112,8 +112,8 @@ CASES = [
      "parentheses: (a > 0) & (b > 0)"),
     (lambda m: ~m("float32", 3), ag.DTypeError,
      "bitwise_invert(float32[3]): bitwise_invert takes bool, int8, int16, int32, int64, "
-     "uint8, uint16, uint32, uint64, not float32[3]; conditions need parentheses: (a > 0) & "
-     "(b > 0)"),
+     "uint8, uint16, uint32, uint64, not float32[3]; of a condition it is ~(x > 0), of a "
+     "number -x or 1 - x"),
     (lambda m: m("int64", 3) << 1.5, ag.DTypeError,
      "bitwise_left_shift(int64[3], 1.5): bitwise_left_shift takes int8, int16, int32, "
      "int64, uint8, uint16, uint32, uint64, not int64[3] and 1.5"),

@@ -8,7 +8,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -33,9 +33,25 @@ from agnesi.ops.base.creation import zeros_like
 #: What PyTorch's calls say of its ways; here there is one.
 _FLAGS = frozenset("use_reentrant preserve_rng_state determinism_check debug".split())
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def checkpoint(function: Callable[..., R], /, *args: Any, use_reentrant: bool | None,
+               **keywords: Any) -> R: ...
+
+
+@overload
+def checkpoint(function: Callable[P, R], /, *args: P.args, **keywords: P.kwargs) -> R: ...
+
+
+@overload
+def checkpoint(function: Callable[P, R], /) -> Callable[P, R]: ...
+
 
 @higher
-def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+def checkpoint(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> Any:
     """``function(*args, **keywords)``, whose intermediate values are not kept for the gradient.
 
     Without arguments, a function that requires some becomes one whose calls are checkpointed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
 
@@ -26,22 +26,31 @@ from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.control.loop import applied
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @strict_class
-class _Custom:
+class _Custom(Generic[P, R]):
     """Base: a function, its rule, and which arguments are not differentiated; without the function,
     a decorator that takes it."""
+
+    @overload
+    def __new__(cls, function: Callable[P, R], nondiff_argnums: Sequence[int] = ...) -> Self: ...
+
+    @overload
+    def __new__(cls, function: None = ..., *, nondiff_argnums: Sequence[int]  # type: ignore[misc]
+                ) -> Callable[[Callable[..., Any]], custom_vjp[..., Any]]: ...
 
     def __new__(cls, function: Function | None = None, nondiff_argnums: Sequence[int] = ()) -> Any:
         if function is None and nondiff_argnums:
             return functools.partial(cls, nondiff_argnums=nondiff_argnums)
         return super().__new__(cls)
 
-    def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+    def __init__(self, function: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(function):
             raise TypeError(at(f"{type(self).__name__} takes a function, not {typed(function)}"))
-        self._function = function
+        self._function: Function = function
         self._nondiff = tuple(nondiff_argnums)
         functools.update_wrapper(self, function)
 
@@ -55,8 +64,8 @@ class _Custom:
                         fixed: list[Any]) -> Any:
         raise NotImplementedError
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        args = _positional(self._function, args, keywords)
+    def __call__(self, *given: P.args, **keywords: P.kwargs) -> R:
+        args: Any = _positional(self._function, given, keywords)
         if not self._ready():
             raise TypeError(
                 at(f"{self.__name__} has no derivative rule yet: define it with "  # type: ignore[attr-defined]
@@ -112,7 +121,7 @@ def _tensors(name: str, nest: Any) -> tuple[list[Tensor], tree.Tree]:
 
 # -- reverse ----------------------------------------------------------------------------------
 @strict_class
-class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
+class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
     """A decorator for functions whose reverse-mode derivative you give, with ``defvjp``.
 
     ``f.defvjp(forward, backward)``: ``forward`` takes what ``f`` takes and returns ``(result,
@@ -322,7 +331,7 @@ class Pullback(Op):
 
 # -- forward ----------------------------------------------------------------------------------
 @strict_class
-class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
+class custom_jvp(_Custom[P, R]):  # noqa: N801 - used as a decorator
     """A decorator for functions whose forward-mode derivative you give, with ``defjvp``.
 
     ``f.defjvp(rule)``: ``rule(primals, tangents)`` gets tuples of arguments and of their
@@ -362,8 +371,10 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
         :type *rules: callable or None
         """
 
+        call: Function = self
+
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
-            y = self(*primals)
+            y: Any = call(*primals)
             parts = [call_user(r, (t, y, *primals), {}, "a rule of defjvps",
                                "rule(tangent, result, *primals)")
                      for r, t in zip(rules, tangents, strict=True) if r is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.reverse import backprop
@@ -33,9 +33,13 @@ from agnesi.ops.base.creation import ones_like, zeros_like
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.ranges import eye
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 @higher
-def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto") -> Function:
+def jacobian(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, mode: str = "auto"
+             ) -> Callable[P, Any]:
     """The function that computes all first derivatives of ``f``.
 
     For a result of shape ``s`` and an argument of shape ``t``, the Jacobian has shape ``s + t``;
@@ -136,7 +140,7 @@ def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
 
 
 @higher
-def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+def jacfwd(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
     """:func:`jacobian` by forward mode: for functions of few numbers.
 
     :param f: A function of tensors, or of nested containers of them.
@@ -152,7 +156,7 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 
 
 @higher
-def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+def jacrev(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
     """:func:`jacobian` by reverse mode: for functions with few results.
 
     :like: jacfwd
@@ -165,7 +169,7 @@ def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 
 
 @higher
-def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
+def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
     """The function that computes all second derivatives of ``f``.
 
     The gradient, or the Jacobian where the result is no scalar, is differentiated by forward mode,
@@ -212,7 +216,7 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
 
 
 @higher
-def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """The value of ``f``, and its derivative there as a function of directions.
 
     ``f`` runs once, however often the derivative is used.

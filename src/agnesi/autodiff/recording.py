@@ -6,7 +6,7 @@ import functools
 import weakref
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
@@ -41,6 +41,12 @@ class _Recording(Switch, metaclass=_Called):
     """Switch recording for a ``with`` block or a function; blocks nest."""
 
     __slots__ = ()
+
+    @overload
+    def __new__(cls) -> Self: ...
+
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
 
     def __new__(cls, function: Any = None) -> Any:
         """The switch; of a function, as ``@ag.no_grad`` gives it, the function under it."""

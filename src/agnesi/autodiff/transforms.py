@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -32,13 +32,47 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import ones_like, zeros_like
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+@overload
+def grad(  # type: ignore[overload-overlap]  # a tensor is no list of its rows here
+    cost: Tensor, wrt: Tensor, grad_outputs: TensorLike | None = ..., *,
+    create_graph: bool = ..., disconnected: Literal["error", "zero", "none"] = ...,
+    consider_constant: Sequence[Tensor] = ...,
+) -> Tensor: ...
+
+
+@overload
+def grad(
+    cost: Tensor, wrt: Iterable[Tensor], grad_outputs: TensorLike | None = ..., *,
+    create_graph: bool = ..., disconnected: Literal["error", "zero"] = ...,
+    consider_constant: Sequence[Tensor] = ...,
+) -> list[Tensor]: ...
+
+
+@overload
+def grad(
+    cost: Tensor, wrt: Iterable[Tensor], grad_outputs: TensorLike | None = ..., *,
+    create_graph: bool = ..., disconnected: Literal["none"],
+    consider_constant: Sequence[Tensor] = ...,
+) -> list[Tensor | None]: ...
+
+
+@overload
+def grad(
+    cost: Callable[P, Any], wrt: int | Sequence[int] | None = ..., *,
+    argnums: int | Sequence[int] = ..., has_aux: bool = ...,
+) -> Callable[P, Any]: ...
 
 
 @higher
 @renamed(argnum="argnums", retain_graph="")
 @keyworded
 def grad(
-    cost: Any,
+    cost: Tensor | Callable[..., Any],
     wrt: Any = None,
     grad_outputs: TensorLike | None = None,
     *,
@@ -186,8 +220,8 @@ def gradient_function(f: Function, argnums: Any, has_aux: bool = False, owner: s
 @renamed(argnum="argnums")
 @keyworded
 def value_and_grad(
-    f: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
-) -> Function:
+    f: Callable[P, R], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Callable[P, tuple[R, Any]]:
     """The function that computes both ``f`` and its gradient.
 
     :param f: A function of tensors, modules, or nested containers of them, whose result is a scalar
@@ -399,6 +433,16 @@ class Inputs:
         return nests[0] if self.single else nests
 
 
+@overload
+def vjp(f: Callable[..., R], *primals: Any, has_aux: Literal[False] = ...
+        ) -> tuple[R, Callable[..., tuple[Any, ...]]]: ...
+
+
+@overload
+def vjp(f: Callable[..., tuple[R, S]], *primals: Any, has_aux: Literal[True]
+        ) -> tuple[R, Callable[..., tuple[Any, ...]], S]: ...
+
+
 @higher
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of ``f`` and the function that pulls cotangents back to its arguments.
@@ -464,7 +508,7 @@ def tensors_of(f: Function, value: Any, owner: str) -> tuple[list[Tensor], tree.
 
 
 @higher
-def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
     """The value of ``f`` and its derivative along ``tangents``, by forward mode.
 
     :param f: A function of tensors, or of nested containers of them.

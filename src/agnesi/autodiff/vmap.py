@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -29,13 +29,15 @@ from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @higher
 @renamed(func="f", in_dims="in_axes", out_dims="out_axes", chunk_size="")
 @keyworded
-def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, *,
-         randomness: str = "different") -> Function:
+def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, *,
+         randomness: str = "different") -> Callable[P, R]:
     """The function that computes ``f`` for many examples at once.
 
     ``f`` runs once, on one example that has no values yet, and what it did is done for all

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from weakref import WeakSet
 
 import numpy as np
@@ -42,6 +42,8 @@ _MAX_OVERTAKEN = 3
 _FUNCTIONS: WeakSet[Jit[..., Any]] = WeakSet()
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
+S = TypeVar("S")
 R = TypeVar("R", covariant=True)
 
 
@@ -97,6 +99,13 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if function is self.function:
             return self
         return _compiled_again(function, self.keep_grads, self.mode, self.settings)
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+
+    @overload
+    def __get__(self: Jit[Concatenate[Any, Q], S], instance: object, owner: Any = None
+                ) -> Callable[Q, S]: ...
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -142,7 +142,7 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     """
     if isinstance(error, Warning):
         raise error
-    given = with_named(args, keywords)
+    given = with_named(_without_defaults(function, args), keywords)
     error = arguments.of_keyword(error, function, keywords)
     error = arguments.of_text(error, function, args, name)
     if isinstance(error, RecursionError) and (deep := arguments.nested(function, args, keywords)):
@@ -171,6 +171,19 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     )
     found.accident = True
     raise found from (None if better is None else better.__cause__)
+
+
+def _without_defaults(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments without the last ones, if several are the defaults: a layer passed them."""
+    defaults = inspect.unwrap(function).__defaults__ or ()
+    places = inspect.unwrap(function).__code__.co_argcount
+    count = 0
+    for value, default in zip(args[::-1], defaults[::-1][places - len(args):], strict=False):
+        same = isinstance(value, (int, float, str)) and value == default
+        if value is not default and not same:
+            break
+        count += 1
+    return args[:len(args) - count] if count > 2 and len(args) <= places else args
 
 
 def _listed(function: Any, args: tuple[Any, ...]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from agnesi.api.control.loops import cond
+from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.support import tree
@@ -17,11 +18,12 @@ from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.join import concat, stack
 
 Function = Callable[..., Any]
+R = TypeVar("R")
 
 
 @higher
 @keyworded
-def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
+def switch(index: TensorLike, branches: Sequence[Callable[..., R]], *operands: Any) -> R:
     """``branches[index](*operands)``; only the one that is chosen runs.
 
     :param index: An integer scalar; below 0 it chooses the first branch, beyond the end the last.
@@ -54,7 +56,7 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
 
 @higher
 @keyworded
-def associative_scan(f: Function, xs: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(f: Callable[..., R], xs: Any, reverse: bool = False, axis: int = 0) -> R:
     """Running combinations of elements along an axis, in about ``2 log2(n)`` steps.
 
     ``f`` gets many pairs at once, so that each step is one operation of whole tensors, as in JAX.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar, overload
 
 from agnesi.api.control.growing import growing_while
 from agnesi.api.control.nests import (
@@ -26,8 +26,9 @@ from agnesi.api.control.nests import (
 from agnesi.api.control.steps import Loop, filled_up
 from agnesi.api.control.stepwise import whiled
 from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.dims import is_open
+from agnesi.core.ir.dims import Dim, is_open
 from agnesi.core.op import typed
 from agnesi.core.options import Rule
 from agnesi.core.public import higher, keyworded
@@ -41,9 +42,27 @@ from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.random.generators import attempted
 
 Function = Callable[..., Any]
+C = TypeVar("C")
+Y = TypeVar("Y")
 #: Values where computations are taken have another function.
 Branch: TypeAlias = Annotated[Callable[..., Any], Rule(
     "a function (lambda: x gives a value, ag.where chooses between two)", callable, early=True)]
+
+
+@overload
+def scan(
+    f: Callable[..., tuple[C, Y]], init: Any, xs: Any = ..., length: Any = ..., *,
+    non_sequences: tuple[Any, ...] = ..., reverse: bool = ..., until: None = ...,
+    strict: bool = ..., truncate_gradient: int | None = ..., checkpoint: bool | int = ...,
+) -> tuple[C, Y]: ...
+
+
+@overload
+def scan(
+    f: Callable[..., tuple[C, Y]], init: Any, xs: Any = ..., length: Any = ..., *,
+    non_sequences: tuple[Any, ...] = ..., reverse: bool = ..., until: Function,
+    strict: bool = ..., truncate_gradient: int | None = ..., checkpoint: bool | int = ...,
+) -> tuple[C, Y, Tensor]: ...
 
 
 @higher
@@ -142,7 +161,7 @@ def _at_least(least: int, name: str, number: Any) -> Any:
 
 @higher
 @keyworded
-def map(f: Function, xs: Any) -> Any:
+def map(f: Callable[..., Y], xs: Any) -> Y:
     """Apply ``f`` to every row of ``xs`` and stack the results: a scan without a carry.
 
     :param f: ``f(x) -> y``, on nests of tensors.
@@ -169,7 +188,7 @@ def map(f: Function, xs: Any) -> Any:
 
 @higher
 @keyworded
-def while_loop(condition: Function, body: Function, init: Any) -> Any:
+def while_loop(condition: Function, body: Callable[..., C], init: Any) -> C:
     """Run ``carry = body(carry)`` as long as ``condition(carry)`` holds.
 
     :param condition: ``condition(carry) -> bool``, asked before each step.
@@ -234,7 +253,8 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
 
 @higher
 @keyworded
-def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
+def fori_loop(lower: int | Dim | Tensor, upper: int | Dim | Tensor, body: Callable[..., C],
+              init: Any) -> C:
     """Run ``carry = body(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
 
     :param lower, upper: Bounds, as of ``range``.
@@ -274,7 +294,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
 
 @higher
 @keyworded
-def cond(condition: Any, then: Branch, otherwise: Branch, *operands: Any) -> Any:
+def cond(condition: TensorLike, then: Branch, otherwise: Branch, *operands: Any) -> Any:
     """``then(*operands)`` or ``otherwise(*operands)``; only the one that is chosen runs.
 
     To choose between values that are there anyway, element by element, use :func:`where`.

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from contextlib import nullcontext
 from types import NoneType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
@@ -98,10 +98,16 @@ class inference_mode(no_grad):  # noqa: N801 - used as a function
 
     __slots__ = ()
 
+    @overload
+    def __new__(cls, mode: bool = ...) -> Self: ...
+
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
+
     def __new__(cls, mode: Any = True) -> Any:
         if mode is False:
             return nullcontext()
-        return super().__new__(cls, None if mode is True else mode)
+        return super().__new__(cls) if mode is True else super().__new__(cls, mode)
 
 
 @strict_class

@@ -26,8 +26,10 @@ class _Results:
         self.fun, self.inputs = fun, Parts(x)
         if not self.inputs.places and (self.inputs.leaves or x is None):
             kind = type(x).__name__
-            raise TypeError(at(f"Can't differentiate w.r.t. type {kind}: {typed(x)} has no floats; "
-                               "give 3.0 for 3"))
+            whole = np.asarray(x).dtype.kind in "biu" if not isinstance(x, dict) else False
+            raise TypeError(at(
+                f"Can't differentiate w.r.t. type {kind}: {typed(x)} has no floats; give "
+                + ("3.0 for 3" if whole else "floats, arrays of floats, or nests of them")))
         self.parts: Any = None
 
     def __call__(self, *xs: Any) -> list[Tensor]:

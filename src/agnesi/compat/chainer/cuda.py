@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.api.custom.kernels import elementwise as our_elementwise
 from agnesi.api.custom.kernels import reduction as our_reduction
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, typed
 
 available = True
 cudnn_enabled = False
@@ -106,12 +106,20 @@ def get_array_module(*args: Any) -> Any:
 
 def to_gpu(array: Any, device: Any = None, stream: Any = None) -> Any:
     """The array itself."""
-    return np.asarray(array)
+    return _array("to_gpu", array)
 
 
 def to_cpu(array: Any, stream: Any = None) -> Any:
     """The array itself."""
-    return np.asarray(array)
+    return _array("to_cpu", array)
+
+
+def _array(name: str, array: Any) -> Any:
+    found = np.asarray(array)
+    if found.dtype.kind in "OSUM":
+        raise TypeError(at(f"{name} takes an array of numbers, not {typed(array)}; links and "
+                           f"variables have a method of the name"))
+    return found
 
 
 to_gpu_async, to_cpu_async = to_gpu, to_cpu

@@ -57,7 +57,10 @@ class Link:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute("chainer.Link", name, self)
+            error = no_attribute("chainer.Link", name, self)
+            if children := vars(self).get("_children"):
+                error.args = (f"{error}; its links are {', '.join(map(str, children))}",)
+            raise error
 
     def add_param(self, name: str, shape: Any, dtype: Any = np.float32,
                   initializer: Any = None) -> None:

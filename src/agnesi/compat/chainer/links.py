@@ -232,8 +232,8 @@ class BatchNormalization(Link):
     avg_var: Any
     N: int
 
-    def __init__(self, size: Any, decay: float = 0.9, eps: float = 2e-5, dtype: Any = np.float32,
-                 use_gamma: bool = True, use_beta: bool = True) -> None:
+    def __init__(self, size: int | Sequence[int], decay: float = 0.9, eps: float = 2e-5,
+                 dtype: Any = np.float32, use_gamma: bool = True, use_beta: bool = True) -> None:
         super().__init__()
         self.add_param("gamma", size, dtype, 1)
         self.add_param("beta", size, dtype, 0)

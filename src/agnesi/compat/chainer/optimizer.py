@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from agnesi.core import options
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.support.errors import MissingKeyError, at, no_attribute, typed
+from agnesi.core.support.errors import GradientError, MissingKeyError, at, no_attribute, typed
 
 
 class Optimizer:
@@ -38,6 +40,14 @@ class Optimizer:
     t = 0
     epoch = 0
     target: Any = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Hyperparameters are what the constructor takes, however they are set."""
+        init: Any = inspect.unwrap(type(self).__init__)
+        rules = options.checked(init).get(name) if inspect.isfunction(init) else None
+        if rules and (error := options.refusal(name, rules, value)):
+            raise type(error)(at(f"{type(self).__name__}: {error}"))
+        super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("_hooks", "_entries", "_paths", "_states"):
@@ -106,6 +116,10 @@ class Optimizer:
             del loss
         for hook in self._hooks.values():
             hook(self)
+        if not self.t and all(e.grad is None or np.isnan(e.grad).all() for e in self._entries):
+            raise GradientError(at(
+                f"{type(self).__name__}.update: no parameter has a gradient: write "
+                "model.zerograds() and loss.backward() before it, or update(lossfun, x, t)"))
         self.t += 1
         for param, grad, state in self._followed():
             self.update_one(param, grad, state)

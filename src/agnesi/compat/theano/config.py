@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -43,6 +44,16 @@ _SECTIONS = ("warn", "lib", "DebugMode", "NanGuardMode", "dnn", "nvcc", "conv", 
              "gpuarray", "gcc", "cmodule", "profiling", "compile", "blas", "ctc", "numba",
              "unittests", "experimental", "magma")
 
+#: Settings that are one of some words.
+_WORDS = {name: frozenset(words.split()) for name, words in {
+    "exception_verbosity": "low high", "on_unused_input": "raise warn ignore",
+    "cast_policy": "custom numpy+floatX", "int_division": "int raise floatX",
+    "warn_float64": "ignore warn raise pdb",
+    "optimizer": "o4 o3 o2 o1 unsafe fast_run fast_compile merge None",
+    "linker": "c|py py c c|py_nogc cvm cvm_nogc vm vm_nogc jax numba pytorch mlx",
+}.items()}
+_DEVICE = re.compile(r"(cpu|gpu\d*|cuda\d*|opencl\d+:\d+)")
+
 
 class _Section:
     """Settings under one name, as ``config.scan.allow_gc``."""
@@ -79,6 +90,14 @@ class _Section:
                 import_module("agnesi.compat.theano.functions").check_mode(value)
             if name == "compute_test_value":
                 import_module("agnesi.compat.theano.testvalues").switch(value)
+            words = _WORDS.get(name)
+            if words is not None and str(value) not in words:
+                raise ValueError(at(f"theano.config.{name} must be one of {sorted(words)}, not "
+                                    f"{value!r}"))
+            if name == "device" and _DEVICE.fullmatch(str(value)) is None:
+                raise ValueError(at("theano.config.device must be 'cpu', or 'cuda' or 'gpu', "
+                                    f"perhaps with a number, which are the processor here, not "
+                                    f"{value!r}"))
             _DEFAULTS[name] = value
 
     @contextmanager

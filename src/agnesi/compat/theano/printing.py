@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import agnesi
 from agnesi import inspect
 from agnesi.compat.theano.graphs.pretty import formula, tree
@@ -14,6 +16,7 @@ from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.atomic import replacing
+from agnesi.core.support.errors import at, typed
 
 
 def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = None,
@@ -21,6 +24,9 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
     """Print the graph of a variable or a compiled function as a tree, ``depth`` operations deep;
     "str" as file returns the text."""
     parts = obj if isinstance(obj, (list, tuple)) else [obj]
+    if isinstance(obj, (bool, int, float, str, np.ndarray, type(None))):
+        raise TypeError(at(f"debugprint takes a variable, a compiled function, or a list of them, "
+                           f"not {typed(obj)}"))
     text = tree([n for x in parts for n in _results(x)], depth, print_type) + "\n"
     if file == "str":
         return text

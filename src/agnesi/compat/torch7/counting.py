@@ -137,6 +137,9 @@ def _sizes(name: str, args: tuple[Any, ...]) -> str:
     if name in ("view", "reshape") and views and counts and len(counts) == len(args) - 1:
         return (f"its {views[0].array.size} elements do not fill the sizes "
                 f"{'x'.join(map(str, counts))}")
+    if name in ("expand", "expandAs") and views:
+        return (f"only dimensions of 1 are repeated, which of {views[0].array.shape} not all are "
+                "that differ")
     return "the sizes do not fit together"
 
 

@@ -338,14 +338,23 @@ def _sorted(x: Any, dim: int | None = None, descending: bool = False) -> Any:
     return np.take_along_axis(x, at, axis), at + 1
 
 
-def _ger(a: Any, b: Any) -> Any:
-    if a.ndim != 1 or b.ndim != 1:
-        raise ValueError("the outer product is of two vectors")
-    return np.outer(a, b)
+def ranked(compute: Any, *ndims: int) -> Any:
+    """A function of operands with so many dimensions each."""
+    kinds = ("numbers", "vectors", "matrices", "batches of matrices")
+
+    def call(*operands: Any) -> Any:
+        if len(operands) == len(ndims) and tuple(x.ndim for x in operands) != ndims:
+            wanted = " and ".join(dict.fromkeys(f"{kinds[n]} ({n} dimensions)" for n in ndims))
+            raise ValueError(f"it is of {wanted}, not of "
+                             f"{' and '.join(str(x.ndim) for x in operands)} dimensions")
+        return compute(*operands)
+
+    return call
 
 
 for _name, _compute, _operands in (
-        ("mm", np.matmul, 2), ("mv", np.matmul, 2), ("bmm", np.matmul, 2), ("ger", _ger, 2),
+        ("mm", ranked(np.matmul, 2, 2), 2), ("mv", ranked(np.matmul, 2, 1), 2),
+        ("bmm", ranked(np.matmul, 3, 3), 2), ("ger", ranked(np.outer, 1, 1), 2),
         ("dot", np.vdot, 2), ("cross", lambda a, b: np.asarray(ag.cross(a, b)), 2),
         ("dist", lambda a, b, p=2: np.asarray(ag.dist(a, b, p)), 2),
         ("cumsum", _cumulative(np.cumsum), 1), ("cumprod", _cumulative(np.cumprod), 1),
@@ -403,7 +412,7 @@ _plus("addcdiv", np.divide)
 # -- made of numbers ------------------------------------------------------------------------------
 def _made(name: str, compute: Any) -> None:
     compute.__name__ = compute.__qualname__ = name
-    form = f"({', '.join(str(p) for p in signature(compute).parameters.values())})"
+    form = str(signature(compute))
 
     def function(*args: Any) -> Tensor:
         target = args[0] if args and isinstance(args[0], Tensor) else None
@@ -432,6 +441,13 @@ def _range(a: float, b: float, step: float) -> Any:
 RANDOM = [np.random.default_rng(0)]
 
 
+def _counted(n: Any) -> int:
+    """A number of things, of which there is one."""
+    if operator.index(n) < 1:
+        raise ValueError(f"n must be at least 1, not {n}")
+    return operator.index(n)
+
+
 def setdefaulttensortype(name: str) -> None:
     """The type of tensors that name none."""
     DEFAULT[0] = dtype_of(name)
@@ -442,7 +458,7 @@ for _name, _compute in {
         "eye": lambda n, m=None: np.eye(n, m),
         "rand": lambda *s: RANDOM[0].random(sizes_of(s)),
         "randn": lambda *s: RANDOM[0].standard_normal(sizes_of(s)),
-        "randperm": lambda n: RANDOM[0].permutation(operator.index(n)) + 1,
+        "randperm": lambda n: RANDOM[0].permutation(_counted(n)) + 1,
         "range": lambda a, b, step=1: _range(a, b, step),
         "linspace": lambda a, b, n=100: np.linspace(a, b, n),
         "logspace": lambda a, b, n=100: np.logspace(a, b, n)}.items():

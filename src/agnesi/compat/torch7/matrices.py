@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.compat.torch7.maths import FUNCTIONS, Tensor, into, new
+from agnesi.compat.torch7.maths import FUNCTIONS, Tensor, into, new, ranked
 from agnesi.compat.torch7.tensor import View
 
 __all__: list[str] = []
@@ -204,11 +204,12 @@ def _added(product: Any) -> Any:
 
 
 for _name, _what, _compute in (
-        ("addmm", "a product of matrices", np.matmul),
-        ("addmv", "a product of a matrix and a vector", np.matmul),
-        ("addr", "an outer product", np.outer),
-        ("addbmm", "the sum of products of batches", lambda a, b: np.matmul(a, b).sum(0)),
-        ("baddbmm", "products of batches", np.matmul)):
+        ("addmm", "a product of matrices", ranked(np.matmul, 2, 2)),
+        ("addmv", "a product of a matrix and a vector", ranked(np.matmul, 2, 1)),
+        ("addr", "an outer product", ranked(np.outer, 1, 1)),
+        ("addbmm", "the sum of products of batches", ranked(
+            lambda a, b: np.matmul(a, b).sum(0), 3, 3)),
+        ("baddbmm", "products of batches", ranked(np.matmul, 3, 3))):
     _function, _method = _added(_compute)
     for _f in (_function, _method):
         _f.__name__ = _f.__qualname__ = _name

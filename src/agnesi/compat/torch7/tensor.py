@@ -135,7 +135,11 @@ def axis_of(dim: Any, count: int, more: bool = False) -> int:
 
 def places_of(numbers: Any, count: int, dim: int = 1) -> Any:
     """Places from 0 of numbers from 1 to ``count``, the size of a dimension."""
-    found = np.asarray(numbers).astype(np.int64)
+    given = np.asarray(numbers)
+    found = given.astype(np.int64)
+    if (wrong := given[given != found]).size:
+        raise IndexError(f"{wrong.flat[0]} is no whole number: numbers of dimension {dim} run from "
+                         f"1 to {count}")
     if found.size and not 1 <= found.min() <= found.max() <= count:
         wrong = found[(found < 1) | (found > count)].flat[0]
         raise IndexError(f"{wrong} is out of range for dimension {dim}, whose numbers run from 1 "

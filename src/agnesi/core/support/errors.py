@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from agnesi.core.support.foreign import has
-from agnesi.core.support.migration_hints import elsewhere, has_hints, hint, namesake
+from agnesi.core.support.migration_hints import elsewhere, has_hints, hint, namesake, nearest
 
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
@@ -312,10 +312,10 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
     if instance is not None and hasattr(type(getattr(type(instance), name, None)), "__get__"):
         object.__getattribute__(instance, name)
     subject = owner if instance is None else f"{type(instance).__name__!r} object"
-    reads = instance is None and _reads_attribute(sys._getframe(1))
-    told = (reads and namesake(owner, name)) or hint(owner, name)
+    reads = _reads_attribute(sys._getframe(1))
+    told = (reads and instance is None and namesake(owner, name)) or hint(owner, name)
     if not told and reads:
-        told = elsewhere(owner, name)
+        told = elsewhere(owner, name) if instance is None else _alike(instance, name)
     text = f"{subject} has no attribute {name!r}{told}"
     if told and _imports(sys._getframe(1)):  # which takes every AttributeError for its own
         raise ImportError(f"cannot import {name!r}: {text}")
@@ -323,6 +323,13 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
         return AttributeError(text, name=name, obj=None)
     return AttributeError(text) if instance is None else AttributeError(
         text, name=name, obj=instance)
+
+
+def _alike(instance: object, name: str) -> str:
+    """The public name of an object that is spelt alike, as the end of a message."""
+    near = "" if name.startswith("_") else nearest(
+        name, [n for n in dir(instance) if not n.startswith("_")], 0.7)
+    return f"; did you mean `{near}`?" if near else ""
 
 
 class Explained:

@@ -360,9 +360,16 @@ def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     if dtype.kind in "biu" and "f" in op.kinds:
         return tuple(cast(x, _float_of(op, operands)) for x in operands)
     allowed = ", ".join(d.name for d in dtypes.ALL if d.kind in op.kinds)
-    of_floats = op.name in ("bitwise_and", "bitwise_or", "bitwise_invert") and dtype.kind in "fV"
-    hint = "; conditions need parentheses: (a > 0) & (b > 0)" if of_floats else ""
+    hint = _OF_CONDITIONS.get(op.name, "") if dtype.kind in "fV" else ""
     raise DTypeError(f"{op.name} takes {allowed}, not {' and '.join(map(typed, xs))}{hint}")
+
+
+#: What was probably meant where bits of floats are combined.
+_OF_CONDITIONS = {
+    **dict.fromkeys(("bitwise_and", "bitwise_or"),
+                    "; conditions need parentheses: (a > 0) & (b > 0)"),
+    "bitwise_invert": "; of a condition it is ~(x > 0), of a number -x or 1 - x",
+}
 
 
 def _integer_of(operands: tuple[Tensor, ...]) -> np.dtype:

@@ -76,6 +76,8 @@ def lifted(theirs: Function, own: Function | None = None) -> Function:
             if text.startswith(("ufunc ", "loop of ufunc ")) and (wrong := [
                     x for x in args if np.asarray(getval(x)).dtype.kind in "OSUM"]):
                 text = f"{typed(wrong[0])} is neither a number nor an array of numbers"
+            if "only integer scalar arrays" in text and len(args) > 1:
+                text += f"; arrays to join are one list or tuple: {theirs.__name__}((a, b), axis)"
             raise kind(at(f"{theirs.__name__}({given}): {text}")) from None
 
     functools.update_wrapper(called, theirs, updated=())

@@ -9,7 +9,7 @@ import numpy as np
 import agnesi as ag
 from agnesi.compat.chainer.formula import applied
 from agnesi.compat.chainer.variable import OPERATORS, as_variable
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import ShapeError, at, typed
 
 __all__ = [
     "broadcast", "broadcast_to", "cast", "concat", "copy", "expand_dims", "flatten", "get_item",
@@ -117,6 +117,10 @@ def separate(x: Any, axis: int = 0) -> Any:
 
 def select_item(x: Any, t: Any) -> Any:
     """From each row, the element at a place."""
+    rows, labels = np.shape(getattr(x, "data", x)), np.shape(getattr(t, "data", t))
+    if len(rows) != 2 or labels != rows[:1]:
+        raise ShapeError(at(f"select_item: there must be a place for each row of {typed(x)}, a "
+                            f"matrix, not {typed(t)}"))
     return applied("SelectItem", lambda x, t: x[ag.arange(x.shape[0]), t], x, t)
 
 

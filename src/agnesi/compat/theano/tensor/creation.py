@@ -211,8 +211,8 @@ second = fill
 def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Variable:
     """Ones on a diagonal."""
     for size in (n, m):
-        if isinstance(size, float):
-            raise TypeError(at(f"eye: a size must be an integer, not {size}"))
+        if isinstance(size, (float, str)):
+            raise TypeError(at(f"eye: a size must be an integer, not {size!r}"))
     rows, columns = _grid(n, m)
     return wrapped(F.equal(columns - rows, bare(k))).astype(_float(dtype))
 

@@ -145,7 +145,7 @@ def concatenate(tensor_list: Any, axis: Any = 0) -> Variable:
 
 def _need_list(name: str, tensors: Any) -> None:
     """Refuse one tensor where a list of them is taken."""
-    if isinstance(tensors, Variable):
+    if isinstance(tensors, (Variable, str)):
         raise TypeError(at(f"{name} takes a list of tensors, not {tensors!r}: {name}([x, y], "
                            "axis=0)"))
 
@@ -276,7 +276,7 @@ def _chosen(a: Variable, rows: Variable) -> Variable:
 
 def fill_diagonal(a: Any, val: Any) -> Variable:
     """The tensor with a value where all its axes have the same index."""
-    a = as_tensor_variable(a)
+    a, val = _diagonal_operands("fill_diagonal", a, val)
     if a.ndim == 2:
         return fill_diagonal_offset(a, val, 0)
     rest = [arange(n).dimshuffle(*["x"] * i, 0, *["x"] * (a.ndim - 1 - i))
@@ -284,15 +284,24 @@ def fill_diagonal(a: Any, val: Any) -> Variable:
     on = lifted(F.equal)(rest[0], rest[1])
     for other in rest[2:]:
         on = lifted(F.logical_and)(on, lifted(F.equal)(rest[0], other))
-    return lifted(symbolic.switch)(on, as_tensor_variable(val).astype(a.dtype), a)
+    return lifted(symbolic.switch)(on, val.astype(a.dtype), a)
+
+
+def _diagonal_operands(name: str, a: Any, val: Any) -> tuple[Variable, Variable]:
+    """A tensor with a diagonal, and one value."""
+    a, val = as_tensor_variable(a), as_tensor_variable(val)
+    if a.ndim < 2 or val.ndim:
+        raise TypeError(at(f"{name} takes a tensor of at least two axes and a scalar, not {a.type} "
+                           f"and {val.type}"))
+    return a, val
 
 
 def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
     """The matrix with a value on a diagonal above (below, if negative) the main one."""
-    a = as_tensor_variable(a)
+    a, val = _diagonal_operands("fill_diagonal_offset", a, val)
     rows, columns = arange(a.shape[0]), arange(a.shape[1])
     on = lifted(F.equal)(columns[None, :] - offset, rows[:, None])
-    return lifted(symbolic.switch)(on, as_tensor_variable(val).astype(a.dtype), a)
+    return lifted(symbolic.switch)(on, val.astype(a.dtype), a)
 
 
 def inverse_permutation(perm: Any) -> Variable:

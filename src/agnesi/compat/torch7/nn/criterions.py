@@ -39,6 +39,8 @@ class Criterion:
 
     #: Whether input and target are compared element by element.
     _elementwise = False
+    #: Whether the input must be probabilities.
+    _probable = False
     #: Whether the input is a table.
     _table = False
 
@@ -78,6 +80,10 @@ class Criterion:
         try:
             if self._table and not isinstance(input, (list, tuple)):
                 raise TypeError("the input must be a table, a list of two tensors")
+            if self._probable and hasattr(input, "array") and not np.all(
+                    (input.array >= 0) & (input.array <= 1)):
+                raise ValueError("the input must be probabilities, from 0 to 1, as nn.Sigmoid "
+                                 "gives them")
             if isinstance(target, (str, bytes, dict)):
                 raise TypeError("the target must be a tensor or a number")
             yield
@@ -177,7 +183,7 @@ class SmoothL1Criterion(Criterion):
 class BCECriterion(Criterion):
     """Minus the logarithm of the chance of 0s and 1s, perhaps times weights of the columns."""
 
-    _elementwise = True
+    _elementwise = _probable = True
 
     def __init__(self, weights: Any = None, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)

@@ -167,9 +167,14 @@ class PReLU(Weighted):
         return ag.where(x > 0, x, w * x)
 
 
-def batched(compute: Any, x: Any, axes: int) -> Any:
-    """A function of batches on a sample, too."""
+def of_batch(x: Any, axes: int) -> None:
+    """Refuse what is neither a batch nor a sample."""
     if x.ndim not in (axes - 1, axes):
         raise ValueError(f"the input must have {axes - 1} dimensions, or {axes} of a batch, not "
                          f"{x.ndim}")
+
+
+def batched(compute: Any, x: Any, axes: int) -> Any:
+    """A function of batches on a sample, too."""
+    of_batch(x, axes)
     return compute(x) if x.ndim == axes else compute(x[None])[0]

@@ -8,7 +8,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.compat.torch7.maths import RANDOM, new
-from agnesi.compat.torch7.nn.layers import Weighted, batched
+from agnesi.compat.torch7.nn.layers import Weighted, batched, of_batch
 from agnesi.compat.torch7.nn.module import Module, arrays, written
 from agnesi.nn import functional as F
 
@@ -62,6 +62,7 @@ class _MaxPooling(_Pooling):
     def updateOutput(self, input: Any) -> Any:
         """The result; ``indices`` tell the place of each in its plane."""
         x = arrays(input)
+        of_batch(x, self.axes)
         self.seen = x.shape
         values, places = self._found(x if x.ndim == self.axes else x[None], True)
         if x.ndim != self.axes:

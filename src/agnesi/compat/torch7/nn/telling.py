@@ -65,7 +65,8 @@ def _better(error: Any, module: Any, name: str, input: Any) -> Exception:
         kind = TypeError if isinstance(error, AttributeError) else type(error)
         owner = type(module).__name__
         if text == "list index out of range":
-            text = "the table has too few entries"
+            text = "the table has too few entries" if getattr(module, "modules", True) else (
+                "it has no modules: add(module) gives it one")
         reason = told_from_one(text) or str(
             getattr(error, "reason", None) or text.partition("\n  at ")[0])
         for known in (f"{owner}.compute: ", f"{owner}.{name}: ", f"{owner}: "):

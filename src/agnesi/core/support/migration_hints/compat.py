@@ -162,6 +162,7 @@ Softmax : `tnn.SoftMax`
 LogSoftmax : `tnn.LogSoftMax`
 ModuleList : `tnn.Sequential`
 functional : nothing: each function is a module, as `tnn.ReLU`
+gModule : `tnn.Sequential`, `tnn.ConcatTable` and `tnn.ParallelTable`, or a subclass of `tnn.Module`
 """
 
 TORCH7_MODULE = """

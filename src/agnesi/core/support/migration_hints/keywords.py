@@ -163,6 +163,7 @@ units hidden_dim num_units n_hid hidden | * : `hidden_size`
 input_dim in_features | * : `input_size`
 d_model dim model_dim | * : `embed_dim`
 heads n_heads nhead num_head | * : `num_heads`
+learning_rate lr eta stepsize step_size | Adam : `alpha`
 learning_rate eta stepsize step_size | * : `lr`
 b1 b2 beta1 beta2 beta_1 beta_2 | Adam* : `betas`, two numbers
 rho alpha decay_rate | * : `betas`, two numbers
@@ -183,6 +184,7 @@ unbiased ddof | * : `correction=1`, or 0
 descending reverse | sort : `ag.flip(ag.sort(x), -1)`
 descending reverse | argsort : `ag.flip(ag.argsort(x), -1)`
 order | reshape ravel flatten : `ag.reshape(x.T, shape[::-1]).T` for order 'F'
+order kind | sort argsort : `descending=True` for the largest first
 order casting subok signature like extobj | * : nothing: results are tensors in row-major order
 where | * : `ag.where(condition, x, y)` of the operand or the result
 dtype | * : `x.astype(dtype)` of the operand or the result
