@@ -52,6 +52,8 @@ _MAX_CONSTANT_CHANGES = 2
 _MAX_OBSTACLES = 3
 #: Of what changed, so much is named.
 _MAX_NAMED_CHANGES = 3
+#: Arrays one by one of which code itself reads elements, before it gets all others itself, too.
+_MAX_REFUSED = 4
 
 Make = Callable[..., Version]
 
@@ -472,8 +474,13 @@ class Versions:
         return new
 
     def _lend_nothing(self) -> bool:
-        """Let code have the arrays that it changes from now on: it failed with tensors."""
+        """Let code have the arrays that it hands on, or also those that it changes, from now on: it
+        failed with tensors."""
         deferral = self.deferral
+        if deferral.hands and deferral.handed:
+            deferral.hands = deferral.spoiled is not None and len(deferral.refused) < _MAX_REFUSED
+            deferral.refused.add(deferral.spoiled or 0)
+            return True
         found = deferral.lends and deferral.lent
         deferral.lends = deferral.lends and not found
         return found

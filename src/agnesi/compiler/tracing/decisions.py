@@ -71,12 +71,16 @@ INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return
 
 class Deferral:
     """Whether a function's computed numbers are results (``numbers.py``), or values by which Python
-    decides, and whether a trace had such; whether arrays that it changes are tensors meanwhile
-    (``containers/lent_arrays.py``), and whether there were some."""
+    decides, and whether a trace had such; whether arrays that it changes, or hands on, are tensors
+    meanwhile (``containers/lent_arrays.py``), and whether there were some."""
 
     def __init__(self) -> None:
         self.allowed, self.used = True, False
         self.lends, self.lent = True, False
+        self.hands, self.handed = True, False
+        #: By identity, the array with which code did what tensors do not, and all such.
+        self.spoiled: int | None = None
+        self.refused: set[int] = set()
 
 
 class OtherWayError(BaseException):

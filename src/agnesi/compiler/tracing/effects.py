@@ -155,6 +155,8 @@ class Effects:
         self.keeps = False
         self._hand_on({id(s): i for i, s in enumerate(leaves) if isinstance(s, Tensor)}, reads)
         values = [*(v for w in self.written for v in w.leaves), *self.arguments.values()]
+        #: All that it puts somewhere.
+        self.values = values
         self._find_obstacles(values, reads)
         nests = {id(h.place.whole): h.place.whole for h in hidden if isinstance(h.place, Part)}
         #: Containers that it puts somewhere; and those, with all that hidden places hold and

@@ -36,7 +36,7 @@ class ModuleReads(PlaceTable):
     def _environment(self, module: Any, code: CodeType, named: str, local: bool = False) -> None:
         """What code reads of a library's module, perhaps by a local name: the state of the process,
         what it names there, and what is not there yet."""
-        if not isinstance(module, ModuleType):
+        if not issubclass(type(module), ModuleType):
             return
         if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
             self.meet(environment(), "the environment")

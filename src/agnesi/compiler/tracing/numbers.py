@@ -407,7 +407,7 @@ def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
 
 
 def _isinstance(value: Any, kinds: Any) -> bool:
-    if type(value) in (Number, LentArray):
+    if isinstance(value, (Number, LentArray)):
         return issubclass(value.python_type, kinds)
     if (reads := STATE.reads) is not None:
         reads.kinship(type(value), kinds)
@@ -421,7 +421,7 @@ def _issubclass(kind: Any, kinds: Any) -> bool:
 
 
 def _type(*args: Any, **keywords: Any) -> Any:
-    if len(args) == 1 and type(args[0]) in (Number, LentArray):
+    if len(args) == 1 and isinstance(args[0], (Number, LentArray)):
         return args[0].python_type
     found = type(*args, **keywords)
     return found if STATE.reads is None or len(args) != 1 else STATE.reads.kind(found)

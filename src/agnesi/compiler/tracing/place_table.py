@@ -115,25 +115,24 @@ class PlaceTable:
         self._uses[id(value)] = before or now if now is not False else before
 
     def compared(self, used: Container[int]) -> Iterator[Elements]:
-        """Return the arrays whose elements each call compares; those that are ``used`` as memory
-        are read where they are then, unless code also reads elements itself.
+        """Return the arrays whose elements each call compares: code has them themselves, or NumPy.
+        Those that are ``used`` as memory, and of which code only reads what is no element, are not.
 
         :raises OnlyEagerError: If code itself reads elements of one that is too large for that.
         """
         bytes_left = _MAX_HELD_BYTES
         for key, place in self.arrays.items():
-            if key in used and not self._uses.get(key):
+            if key in used and self._uses.get(key) is False:
                 continue
             if place.counts:
                 yield place
                 continue
-            named = self._uses.get(key, False) is not False
             bytes_left -= place.array.nbytes
             if bytes_left >= 0:
                 made = Compared(place.path, place.array)
                 made.value = place.value
                 yield made
-            elif named:
+            elif place.array.flags.writeable:
                 raise OnlyEagerError(
                     f"Python or NumPy reads elements of {place.path}, an array of "
                     f"{place.array.nbytes} bytes", "Wrap it (ag.tensor), so that compiled code "

@@ -8,6 +8,7 @@ sees that nothing was changed.  Where it has none, ``holds`` is asked before eac
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -277,6 +278,39 @@ class Slot(Place):
         except TypeError:
             return []
         return [pointer(self.owner, offset, self.value)]
+
+
+class PartOfPartial(Slot):
+    """The function, the arguments or the keywords of a ``functools.partial``."""
+
+    __slots__ = ()
+
+    def put(self, value: Any) -> None:
+        state = {n: getattr(self.owner, n) for n in ("func", "args", "keywords")}
+        state[self.member.__name__] = value
+        self.owner.__setstate__((*state.values(), vars(self.owner)))
+
+
+def part_of_partial(path: str, owner: Any, name: str) -> PartOfPartial:
+    """The place of a part of a ``functools.partial``."""
+    member: Any = vars(functools.partial)[name]
+    return PartOfPartial(f"{path}.{name}", owner, member, member.__get__(owner))
+
+
+class Defaults(Place):
+    """The defaults of a function, which ``Function`` compares."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, path: str, function: FunctionType) -> None:
+        self.function = function
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return self.function.__defaults__
+
+    def put(self, value: Any) -> None:
+        self.function.__defaults__ = value
 
 
 class Fact(Slot):

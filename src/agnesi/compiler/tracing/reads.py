@@ -41,6 +41,7 @@ from agnesi.compiler.tracing.containers.contents import (
     Context,
     Raw,
 )
+from agnesi.compiler.tracing.containers.lent_arrays import LentArray
 from agnesi.compiler.tracing.containers.parts import Parts
 from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
 from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
@@ -50,12 +51,14 @@ from agnesi.compiler.tracing.places import (
     PLAIN,
     Attribute,
     Cell,
+    Defaults,
     Function,
     Kind,
     Name,
     Place,
     Slot,
     attributes,
+    part_of_partial,
     same,
     weakly,
 )
@@ -71,6 +74,7 @@ from agnesi.compiler.tracing.things import (
     described,
     generators,
     inside,
+    is_dead,
     is_library,
     of_library,
     taking_elements,
@@ -91,6 +95,8 @@ _BUILTINS = frozenset(dir(builtins))
 #: Libraries whose objects hold arrays that users change, and what is looked into of those.
 _NUMERIC = ("numpy", "scipy")
 _LOOKED_INTO = (np.ndarray, FunctionType, list, dict, tuple)
+#: What compiled code and its guards keep.
+_KEPT = (Tensor, np.ndarray, FunctionType)
 #: What is neither a tensor nor a container.
 _DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
 #: Names of the dicts of modules' names.
@@ -155,6 +161,8 @@ class Reads(OwnedReads):
 
     def _look(self, value: Any, path: str) -> None:
         """Look into a thing itself, if that is new."""
+        if is_dead(value) or isinstance(value, LentArray):
+            return
         atom = isinstance(value, SCALARS)
         if isinstance(value, Tensor):
             self._tensors[id(value)] = value
@@ -184,6 +192,11 @@ class Reads(OwnedReads):
             self.meet(value.__func__, path)
         elif (state := ambient.state_of(value, path)) is not None:
             self._add((id(value), "state"), state)
+        elif isinstance(value, functools.partial):
+            for name in ("func", "args", "keywords"):
+                place = self._add((id(value), name), functools.partial(
+                    part_of_partial, path, value, name))
+                self.meet(self.parts.lent.held(place), path)
         elif (parts := behind(value)) is not None:
             for part in parts:
                 thing = part.__self__ if isinstance(part, MethodType) else part
@@ -214,6 +227,8 @@ class Reads(OwnedReads):
             return
         if not isinstance(value, (tuple, frozenset)):
             self._add((id(value), "contents"), lambda: Contents(path, value, take))
+            if type(value) in (list, dict):
+                self.parts.lent.fill(value)
         for i, (key, inner) in enumerate(inside(value)):
             self.meet(inner, f"{path}[{i if key is None else key!r}]")
         if isinstance(value, defaultdict):
@@ -310,7 +325,7 @@ class Reads(OwnedReads):
             for name in compared_in(code))
         self._owned(vars(function), path)
         self.replaced.replace(function)
-        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        for value in self.parts.lent.held(Defaults(path, function)) or ():
             self.meet(value, f"a default of {path}")
         self.meet(function.__kwdefaults__, f"the keyword defaults of {path}")
         for inner in codes(code):
@@ -333,7 +348,7 @@ class Reads(OwnedReads):
     def _name(self, names: dict[str, Any], name: str, code: CodeType, by_text: bool = False
               ) -> None:
         value = names.get(name, MISSING)
-        if isinstance(value, ModuleType) and of_library(value):
+        if issubclass(type(value), ModuleType) and of_library(value):
             self._add((id(names), name), lambda: Name(name, names, name, value))
             self._environment(value, code, name)
             return
@@ -342,7 +357,7 @@ class Reads(OwnedReads):
         if value is MISSING and name not in _BUILTINS:
             held = vars(builtins)
             self._add((id(held), name), lambda: Name(name, held, name, held.get(name, MISSING)))
-        if isinstance(value, ModuleType):
+        if issubclass(type(value), ModuleType):
             self._module(value, name, code)
         if value is not MISSING and id(value) not in STAND_INS:
             self.parts.use(value, name, lambda: READ_WHOLE if by_text else uses_of(
@@ -361,6 +376,8 @@ class Reads(OwnedReads):
             if type(value) is Tensor:
                 self._flag(value, name)
             return value
+        if (given := self.parts.lent.known(value)) is not value:
+            return given
         if self._is_known(value):
             self._quiet.add(id(value))
             return value
@@ -429,7 +446,7 @@ class Reads(OwnedReads):
         """Forget reads of what the function made; what was assigned, and is as before, was read."""
         self._refill()
         self.parts.settle()
-        self.parts.lent.check(place.array for place in self.arrays.values())
+        self.parts.lent.check((p.array for p in self.arrays.values()), self.identifies)
         if self._makes_text and (self.arrays or self._uses_numpy):
             self._note(ambient.printing())
         self._introspected()
@@ -449,7 +466,11 @@ class Reads(OwnedReads):
             unknown = owner is not None and id(owner) not in self._paths
             if unknown and (holds_symbol(place.value) or not place.holds()):
                 del self.places[key]
+        held = {id(v) for p in self._all_places()
+                for v in (p.value if type(p.value) is tuple else (p.value,))} if self._weak else ()
         for thing in self._weak.values():
+            if isinstance(thing, _KEPT) and id(thing) not in held:
+                raise OnlyEagerError(f"it has {described(thing)} by a weak reference only")
             weakly(self.places, thing)
 
     def release(self) -> None:

@@ -71,8 +71,6 @@ def taking_elements(value: Any) -> Callable[[Any], Any] | None:
 
 def behind(value: Any) -> tuple[Any, ...] | None:
     """What an object of Python's hands on to: to a function, another dict, what it refers to."""
-    if isinstance(value, functools.partial):
-        return value.func, value.args, value.keywords
     if isinstance(value, weakref.ref):
         return value(),
     if type(value) in weakref.ProxyTypes:
@@ -84,6 +82,16 @@ def behind(value: Any) -> tuple[Any, ...] | None:
     if isinstance(value, BuiltinFunctionType):
         return (value.__self__,) if taking_elements(value.__self__) is not None else ()
     return None
+
+
+def is_dead(value: Any) -> bool:
+    """Return whether a thing is a weak proxy of what is gone: any question to it raises."""
+    if type(value) not in weakref.ProxyTypes:
+        return False
+    try:
+        return value.__class__ is None
+    except ReferenceError:
+        return True
 
 
 def inside(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -1,19 +1,23 @@
-"""NumPy's arrays of the user's that a function changes: tensors over their memory meanwhile.
+"""NumPy's arrays of the user's that are tensors over their memory while a function is traced.
 
 ``losses[i] = loss`` for an array of a module, a function around or an object is a change of state
 that the code repeats.  Which arrays are changed element by element tells the bytecode
-(``uses.py``); code that does anything else with one is given the array itself.
+(``uses.py``).  An array that code hands on whole, or slices of it, may be an operand of tensors,
+which is read at each call, or NumPy may compute with it once: ``HandedArray`` finds out which.
+Code that does anything else is given the array itself, whose elements each call compares.
 """
 
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterable
-from typing import Any
+import functools
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
 
 import numpy as np
 
-from agnesi.compiler.tracing.containers.uses import SLICE, Named, Uses, What
+from agnesi.compiler.tracing.containers.uses import READ_WHOLE, SLICE, Named, Uses, What
 from agnesi.compiler.tracing.places import Place
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
@@ -43,15 +47,83 @@ class LendingError(Exception):
     """Code does with an array what a tensor over its memory cannot stand for."""
 
 
+class HandedArray(LentArray):
+    """A tensor over the memory of an array, with which nothing but tensors may compute."""
+
+    __slots__ = ("spoil",)
+
+    #: Ends the trace.
+    spoil: Callable[[], NoReturn]
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _TOLD and not ours(sys._getframe(1).f_code.co_filename):
+            object.__getattribute__(self, "spoil")()
+        return object.__getattribute__(self, name)
+
+    def __len__(self) -> int:
+        return len(self.shape) and int(self.shape[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is not slice:
+            self.spoil()
+        return _handed(Tensor.__getitem__(self, key), self.spoil)
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The array with its axes in reverse order."""
+        found: Any = Tensor
+        return _handed(found.T.__get__(self), self.spoil)
+
+
+def _handed(x: Tensor, spoil: Callable[[], NoReturn]) -> HandedArray:
+    made: HandedArray = as_kind(HandedArray, x)
+    made.spoil = spoil
+    return made
+
+
+def _computing(name: str) -> Callable[..., Any]:
+    """A special method of arrays, which is that of tensors where another operand is one.  Of real
+    arrays and numbers NumPy gives what tensors give in some operations."""
+
+    def call(self: HandedArray, *operands: Any, **keywords: Any) -> Any:
+        given = [v for t in operands for v in (t if type(t) is tuple else (t,))]
+        alone = not any(isinstance(v, Tensor) and type(v) is not HandedArray for v in given)
+        if alone and not (name in _ALIKE and self.dtype.kind == "f" and all(
+                type(v) in (int, float) or getattr(v, "dtype", None) is self.dtype for v in given)):
+            self.spoil()
+        found = getattr(Tensor, name)(self, *operands, **keywords)
+        return _handed(found, self.spoil) if alone else found
+
+    return call
+
+
+def _spoiling(self: HandedArray, *operands: Any, **keywords: Any) -> NoReturn:
+    self.spoil()
+
+
+_OPERATORS = "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and or xor".split()
+#: Operations that give the same of an array and a number as of a tensor and a number.
+_ALIKE = frozenset(f"__{name}__" for name in "add radd sub rsub mul rmul lt le eq ne gt ge".split())
+for _name in (*_OPERATORS, *(f"r{name}" for name in _OPERATORS),
+              *"lt le eq ne gt ge array_ufunc array_function".split()):
+    setattr(HandedArray, f"__{_name}__", _computing(f"__{_name}__"))
+for _name in (*(f"i{name}" for name in _OPERATORS), *"""
+        abs array array_namespace bool complex contains copy deepcopy delitem dlpack dlpack_device
+        float format index int invert iter neg pos reduce_ex repr round setitem str""".split()):
+    setattr(HandedArray, f"__{_name}__", _spoiling)
+
+
 class Lent:
     """The arrays of a trace that are tensors meanwhile, and where these are."""
 
     def __init__(self, lending: Any = None) -> None:
         self._lending = lending
         if lending is not None:
-            lending.lent = False
-        self._tensors: dict[int, tuple[np.ndarray, LentArray]] = {}
+            lending.lent = lending.handed = False
+            lending.spoiled = None
+        self._tensors: dict[int, tuple[Any, Any]] = {}
         self._places: list[Place] = []
+        self._containers: list[Any] = []
 
     def __bool__(self) -> bool:
         return bool(self._tensors)
@@ -62,22 +134,74 @@ class Lent:
             return array
         fits, changed = _fit(uses)
         known = self._tensors.get(id(array))
-        if known is not None and fits:
-            return known[1]
         if known is not None:
-            raise LendingError
-        if not (fits and changed and _can_be_lent(array)):
+            if not fits or (changed and type(known[1]) is HandedArray):
+                self._spoil(array)
+            return known[1]
+        if not (fits and _can_be_lent(array, changed) and (
+                changed or (self._lending.hands and id(array) not in self._lending.refused))):
             return array
-        made = as_kind(LentArray, wrap(array))
+        made: LentArray = as_kind(LentArray, wrap(array)) if changed else _handed(
+            wrap(array), functools.partial(self._spoil, array))
         self._tensors[id(array)] = array, made
-        self._lending.lent = True
+        if changed:
+            self._lending.lent = True
+        else:
+            self._lending.handed = True
         return made
 
-    def check(self, others: Iterable[np.ndarray]) -> None:
-        """Raise if code has also been given an array itself, whose elements it may have read."""
-        for array in others if self else ():
-            if any(np.may_share_memory(array, lent) for lent, _ in self._tensors.values()):
-                raise LendingError
+    def taken(self, value: Any) -> Any:
+        """Return what code is given that has an array, or a tuple of such, for whatever use."""
+        if type(value) is np.ndarray:
+            return self.take(value, READ_WHOLE)
+        if type(value) is not tuple or self._lending is None:
+            return value
+        known = self._tensors.get(id(value))
+        if known is not None:
+            return known[1]
+        inner = tuple(map(self.taken, value))
+        if all(a is b for a, b in zip(value, inner, strict=True)):
+            return value
+        self._tensors[id(value)] = value, inner
+        return inner
+
+    def held(self, place: Place) -> Any:
+        """Return what a place holds, in which tensors are put for arrays."""
+        given = self.taken(place.value)
+        if given is not place.value:
+            self.put(place, given)
+        return given
+
+    def known(self, value: Any) -> Any:
+        """Return what code was given for something, or that itself."""
+        found = self._tensors.get(id(value))
+        return value if found is None else found[1]
+
+    def fill(self, container: Any) -> None:
+        """Put tensors in the places of arrays in a list or dict, until ``give_back``."""
+        for key, value in list(_entries(container)):
+            given = self.taken(value)
+            if given is not value:
+                container[key] = given
+                self._containers.append(container)
+
+    def _spoil(self, array: np.ndarray) -> NoReturn:
+        self._lending.spoiled = id(array)
+        raise LendingError
+
+    def check(self, others: Iterable[np.ndarray], identifies: bool) -> None:
+        """Raise if code has also been given an array itself, whose elements it may have read, or
+        did with another what no tensor can stand for."""
+        if self and (self._lending.spoiled or (identifies and self._lending.handed)):
+            raise LendingError
+        lent = [a for a, _ in self._tensors.values() if type(a) is np.ndarray]
+        if lent and any(np.may_share_memory(a, b) for a in others for b in lent):
+            raise LendingError
+
+    def refuse_views(self, values: Iterable[Any]) -> None:
+        """Raise if a part of a handed array, which is an array, leaves the function."""
+        if any(type(v) is HandedArray for v in values):
+            raise LendingError
 
     def put(self, place: Place, tensor: Any) -> None:
         """Put a tensor where its array is, until ``give_back``."""
@@ -90,23 +214,35 @@ class Lent:
         while self._places:
             place = self._places.pop()
             place.put(self.array_of(place.now()))
+        while self._containers:
+            container = self._containers.pop()
+            for key, value in list(_entries(container)):
+                if self.array_of(value) is not value:
+                    container[key] = self.array_of(value)
 
     def array_of(self, value: Any) -> Any:
-        """Return the array that a value stands for; others as they are."""
-        if type(value) is LentArray:
-            return next((a for a, t in self._tensors.values() if t is value), value)
-        return value
+        """Return the array, or tuple of such, that a value stands for; others as they are."""
+        return next((a for a, t in self._tensors.values() if t is value), value)
+
+
+def _entries(container: Any) -> Iterable[tuple[Any, Any]]:
+    return enumerate(container) if type(container) is list else container.items()
 
 
 def _fit(uses: Uses) -> tuple[bool, bool]:
     """Return whether a tensor can stand for an array that is used so, and whether it is changed."""
-    plain = [use for use in uses if not any(isinstance(key, Named) for key in use.keys)]
-    changes = [use for use in plain if use.keys and use.what in (What.PUT, What.CHANGE)]
-    operand = [use for use in plain if all(key is SLICE for key in use.keys)
-               and use.what is What.READ]
-    return len(changes) + len(operand) == len(uses), bool(changes)
+    used = [use for use in uses if not (use.keys and use.keys[0] in _SIZES)]
+    changes = [use for use in used if use.keys and use.what in (What.PUT, What.CHANGE)
+               and not any(isinstance(key, Named) for key in use.keys)]
+    operand = [use for use in used if use.what is What.READ and all(
+        key is SLICE or key == _REVERSED for key in use.keys)]
+    return bool(used) and len(changes) + len(operand) == len(used), bool(changes)
 
 
+#: Attributes that arrays and tensors have alike.
+_REVERSED = Named("T")
+_SIZES = frozenset(map(Named, ("shape", "dtype", "ndim", "size")))
+_TOLD = frozenset((_REVERSED.name, *(key.name for key in _SIZES)))
 #: Attributes of arrays that tell nothing of elements, and those that are views.
 _OUTSIDE = frozenset(("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides", "flags"))
 _VIEWS = frozenset(("T", "mT", "reshape", "ravel", "transpose", "squeeze", "swapaxes", "view"))
@@ -130,8 +266,9 @@ def reads_elements(uses: Uses) -> bool | None:
     return True
 
 
-def _can_be_lent(array: np.ndarray) -> bool:
-    return (type(array) is np.ndarray and array.flags.writeable and array.flags.c_contiguous
+def _can_be_lent(array: np.ndarray, changed: bool) -> bool:
+    return (type(array) is np.ndarray and (
+        not changed or (array.flags.writeable and array.flags.c_contiguous))
             and array.dtype.kind in _KINDS and array.dtype.isnative and array.size > 0
             and np.dtype(array.dtype) in dtypes.ALL)
 

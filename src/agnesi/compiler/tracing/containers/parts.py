@@ -72,9 +72,14 @@ class Parts:
             given = self.lent.take(value, by_code)
             if given is not value:
                 self._reads.name(value, path)
-                if place is not None:
-                    self.lent.put(place, given)
-                return given
+        else:
+            given = self.lent.taken(value)
+            if given is not value:
+                self._reads.meet(given, path)
+        if given is not value:
+            if place is not None:
+                self.lent.put(place, given)
+            return given
         if id(value) in self.passed_over:
             return value
         if _mapping(value) is None and not _grows(value):
