@@ -139,3 +139,12 @@ def test_view_never_copies(way: Any) -> None:
     assert x.tolist() == [[9] * 3] * 2
     with pytest.raises(ValueError, match="reshape copies it"):
         way(lambda x: x.T.view(-1))(x)
+
+
+def test_views_of_strided_arguments_are_refused_as_eagerly():
+    f = ag.jit(lambda x: x.view(16) + 1)
+    x = ag.tensor(np.arange(16.0).reshape(4, 4))
+    assert f(x).tolist() == (x.view(16) + 1).tolist()
+    for strided in (x.T, x.T.clone().T, ag.arange(64.0).reshape(8, 8)[::2, ::2]):
+        with pytest.raises(ValueError, match="does not lie in memory"):
+            f(strided)

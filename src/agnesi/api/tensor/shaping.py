@@ -12,6 +12,7 @@ from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
 from agnesi.core.public import as_dtype_of_target, explain_errors, is_device, on_host, public
+from agnesi.core.storage.memory_order import note
 from agnesi.core.storage.placed import moved, place_of
 from agnesi.core.storage.views import root
 from agnesi.core.support import dtypes
@@ -81,6 +82,8 @@ def view(self: Tensor, *shape: Any) -> Tensor:
     if root(result) is not root(self):
         raise ValueError(f"{typed(self)} does not lie in memory so that {typed(result)} could look "
                          f"into it; {'ag.bitcast' if as_dtype else 'reshape'} copies it")
+    if self.array is None and result is not self:
+        note(self, result, raises=True)
     return result
 
 

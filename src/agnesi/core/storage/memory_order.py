@@ -148,8 +148,9 @@ def reshapes_in_place(op: Op, base: Tensor) -> bool:
     return True
 
 
-def note(base: Tensor, result: Tensor) -> None:
-    """Tell the trace that the layout of ``base`` decides whose memory ``result`` is."""
+def note(base: Tensor, result: Tensor, raises: bool = False) -> None:
+    """Tell the trace that the layout of ``base`` decides whose memory ``result`` is; that counts
+    where one of them is changed later, or the eager function ``raises`` for another layout."""
     asked = getattr(MODE.get().trace, "asked", None)
     if asked is None:
         return
@@ -161,4 +162,5 @@ def note(base: Tensor, result: Tensor) -> None:
     family, changed = counters
     while base._view is not None:
         base = base._view.base
-    asked.append((family, family[0], changed, changed[0], MODE.get().trace.first(base)))
+    then = -1 if raises else family[0]
+    asked.append((family, then, changed, changed[0], MODE.get().trace.first(base)))
