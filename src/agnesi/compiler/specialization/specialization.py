@@ -207,7 +207,6 @@ class Version:
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
             self.effects.refuse_new(self.outputs, self.tree, reads)
             self.effects.refuse_shared(containers(self.tree, returned), reads, stand_ins)
-            reads.parts.lent.refuse_views((*self.outputs, *self.effects.values))
             self.effects.undo()
         except BaseException as error:
             undone(reads)

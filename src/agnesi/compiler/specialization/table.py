@@ -52,8 +52,6 @@ _MAX_CONSTANT_CHANGES = 2
 _MAX_OBSTACLES = 3
 #: Of what changed, so much is named.
 _MAX_NAMED_CHANGES = 3
-#: Arrays one by one of which code itself reads elements, before it gets all others itself, too.
-_MAX_REFUSED = 4
 
 Make = Callable[..., Version]
 
@@ -133,7 +131,7 @@ class Versions:
                     pass
                 elif self._demote():
                     before = now
-                elif not (self._lend_nothing() or self._take_as_constants(error, leaves, tree)
+                elif not (self.deferral.lend_less() or self._take_as_constants(error, leaves, tree)
                           or self._look_at_numbers(error)):
                     self._looked_at = looked_at
                     if before is not None:  # it fails with constants, too
@@ -472,18 +470,6 @@ class Versions:
         new = not found <= self._looked_at
         self._looked_at |= found
         return new
-
-    def _lend_nothing(self) -> bool:
-        """Let code have the arrays that it hands on, or also those that it changes, from now on: it
-        failed with tensors."""
-        deferral = self.deferral
-        if deferral.hands and deferral.handed:
-            deferral.hands = deferral.spoiled is not None and len(deferral.refused) < _MAX_REFUSED
-            deferral.refused.add(deferral.spoiled or 0)
-            return True
-        found = deferral.lends and deferral.lent
-        deferral.lends = deferral.lends and not found
-        return found
 
     def _look_at_numbers(self, error: BaseException) -> bool:
         """Let Python decide by computed numbers from now on: code failed for others."""

@@ -58,6 +58,8 @@ _NUMBERS: dict[str, Callable[[np.dtype], np.dtype | None]] = {
 _MAX_DECISIONS_PER_LINE = 100
 #: So many ways may lead on from one line.
 MAX_BRANCHES = 8
+#: Arrays one by one of which code itself reads elements, before it gets all others itself, too.
+_MAX_REFUSED = 4
 #: Functions between a use of a tensor and ``Decisions``.
 _ASKING = ("Trace.defer", "_deferred", "item", "_listed", "tolist", "_converted.<locals>.call",
            "Trace.refuse_text", "__repr__", "__format__", "Hyper.__get__",
@@ -81,6 +83,17 @@ class Deferral:
         #: By identity, the array with which code did what tensors do not, and all such.
         self.spoiled: int | None = None
         self.refused: set[int] = set()
+
+    def lend_less(self) -> bool:
+        """Let code have the arrays that it hands on, or also those that it changes, from now on: it
+        failed with tensors."""
+        if self.hands and self.handed:
+            self.hands = self.spoiled is not None and len(self.refused) < _MAX_REFUSED
+            self.refused.add(self.spoiled or 0)
+            return True
+        found = self.lends and self.lent
+        self.lends = self.lends and not found
+        return found
 
 
 class OtherWayError(BaseException):

@@ -203,6 +203,8 @@ class Effects:
 
     def refuse_new(self, results: Iterable[Any], nest: Tree, reads: Reads) -> None:
         """Note a result that each call has to make anew, as dicts with tensors as keys."""
+        results = [*results]
+        reads.parts.lent.refuse_views((*results, *self.values))
         for value in results:
             if not self.obstacle and _is_new(value, reads):
                 self.obstacle = f"it returns a new {type(value).__name__}"

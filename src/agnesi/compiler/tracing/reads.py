@@ -58,7 +58,6 @@ from agnesi.compiler.tracing.places import (
     Place,
     Slot,
     attributes,
-    part_of_partial,
     same,
     weakly,
 )
@@ -73,12 +72,17 @@ from agnesi.compiler.tracing.things import (
     behind,
     described,
     generators,
+    held_by,
+    holds_nan,
+    holds_symbol,
     inside,
     is_dead,
     is_library,
     of_library,
+    refuse_weak,
     taking_elements,
     tells,
+    told_by,
 )
 from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
@@ -95,8 +99,6 @@ _BUILTINS = frozenset(dir(builtins))
 #: Libraries whose objects hold arrays that users change, and what is looked into of those.
 _NUMERIC = ("numpy", "scipy")
 _LOOKED_INTO = (np.ndarray, FunctionType, list, dict, tuple)
-#: What compiled code and its guards keep.
-_KEPT = (Tensor, np.ndarray, FunctionType)
 #: What is neither a tensor nor a container.
 _DISTINCT = (type, ModuleType, FunctionType, Enum, int, str)
 #: Names of the dicts of modules' names.
@@ -193,10 +195,7 @@ class Reads(OwnedReads):
         elif (state := ambient.state_of(value, path)) is not None:
             self._add((id(value), "state"), state)
         elif isinstance(value, functools.partial):
-            for name in ("func", "args", "keywords"):
-                place = self._add((id(value), name), functools.partial(
-                    part_of_partial, path, value, name))
-                self.meet(self.parts.lent.held(place), path)
+            self.parts.of_partial(value, path)
         elif (parts := behind(value)) is not None:
             for part in parts:
                 thing = part.__self__ if isinstance(part, MethodType) else part
@@ -277,7 +276,7 @@ class Reads(OwnedReads):
         kind = type(value)
         if isinstance(value, BaseException):
             held = self._add((id(value), "contents"), lambda: Answer(path, functools.partial(
-                _told_by, value), tuple)).value
+                told_by, value), tuple)).value
             for inner in held:
                 self.meet(inner, f"{path}.args")
         if not tells(kind):
@@ -466,11 +465,9 @@ class Reads(OwnedReads):
             unknown = owner is not None and id(owner) not in self._paths
             if unknown and (holds_symbol(place.value) or not place.holds()):
                 del self.places[key]
-        held = {id(v) for p in self._all_places()
-                for v in (p.value if type(p.value) is tuple else (p.value,))} if self._weak else ()
+        if self._weak:
+            refuse_weak(self._weak.values(), self._all_places())
         for thing in self._weak.values():
-            if isinstance(thing, _KEPT) and id(thing) not in held:
-                raise OnlyEagerError(f"it has {described(thing)} by a weak reference only")
             weakly(self.places, thing)
 
     def release(self) -> None:
@@ -512,7 +509,7 @@ class Reads(OwnedReads):
             for key, inner in list(held.items()):
                 self.meet(inner, f"{path}[{key!r}]")
         elif isinstance(defined, _MEMBER):
-            value = _held(owner, defined)
+            value = held_by(owner, defined)
             self._add((id(owner), name), lambda: Slot(path, owner, defined, value))
         elif hasattr(type(defined), "__set__"):
             self._definition(kind).add(name)
@@ -527,24 +524,3 @@ class Reads(OwnedReads):
                     self._definition(kind).add("__getattr__")
                 if hasattr(type(defined), "__get__") and tells(type(defined)):
                     self.meet(defined, path)
-
-
-def holds_symbol(value: Any) -> bool:
-    """Return whether a value, or an entry of a container, exists in the trace only."""
-    return any(isinstance(v, Tensor) and v.array is None for v in flatten(value)[0])
-
-
-def _told_by(error: BaseException) -> tuple[Any, ...]:
-    return *error.args, *vars(error).values()
-
-
-def holds_nan(values: tuple[Any, ...]) -> bool:
-    """Return whether tuples hold the number that is not equal to itself."""
-    return any(holds_nan(v) if type(v) is tuple else type(v) is float and v != v for v in values)
-
-
-def _held(owner: Any, member: Any) -> Any:
-    try:
-        return member.__get__(owner)
-    except AttributeError:
-        return MISSING

@@ -11,15 +11,17 @@ import sysconfig
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from agnesi.compiler.tracing.containers.contents import NAMESPACES
-from agnesi.compiler.tracing.places import is_builtin
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.places import MISSING, Place, is_builtin
 from agnesi.core.support.exports import module_of
+from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
@@ -131,3 +133,38 @@ def of_library(module: ModuleType) -> bool:
 def is_library(file: str) -> bool:
     """Return whether a file is not the user's."""
     return file.startswith(_FOLDERS)
+
+
+def holds_symbol(value: Any) -> bool:
+    """Return whether a value, or an entry of a container, exists in the trace only."""
+    return any(isinstance(v, Tensor) and v.array is None for v in flatten(value)[0])
+
+
+def told_by(error: BaseException) -> tuple[Any, ...]:
+    """What an exception holds."""
+    return *error.args, *vars(error).values()
+
+
+def holds_nan(values: tuple[Any, ...]) -> bool:
+    """Return whether tuples hold the number that is not equal to itself."""
+    return any(holds_nan(v) if type(v) is tuple else type(v) is float and v != v for v in values)
+
+
+def held_by(owner: Any, member: Any) -> Any:
+    """What a slot of an object holds."""
+    try:
+        return member.__get__(owner)
+    except AttributeError:
+        return MISSING
+
+
+#: What compiled code and its guards keep.
+_KEPT = (Tensor, np.ndarray, FunctionType)
+
+
+def refuse_weak(things: Iterable[Any], places: Iterable[Place]) -> None:
+    """Refuse a trace that keeps what its function has by weak references only."""
+    held = {id(v) for p in places for v in (p.value if type(p.value) is tuple else (p.value,))}
+    for thing in things:
+        if isinstance(thing, _KEPT) and id(thing) not in held:
+            raise OnlyEagerError(f"it has {described(thing)} by a weak reference only")

@@ -6,6 +6,7 @@ not compared as a whole: what the function itself puts there would make each cal
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
@@ -32,7 +33,7 @@ from agnesi.compiler.tracing.containers.uses import (
     of_part,
     only,
 )
-from agnesi.compiler.tracing.places import MISSING, Name, Place
+from agnesi.compiler.tracing.places import MISSING, Name, Place, part_of_partial
 
 #: Elements or entries that are looked at one by one, where code computes which.
 _MAX_PARTS = 256
@@ -87,6 +88,13 @@ class Parts:
         else:
             self._use(value, path, uses())
         return value
+
+    def of_partial(self, value: functools.partial[Any], path: str) -> None:
+        """Record what a ``functools.partial`` is of."""
+        for name in ("func", "args", "keywords"):
+            place = self._reads.place((id(value), name), lambda n=name: part_of_partial(
+                path, value, n))
+            self._reads.meet(self.lent.held(place), path)
 
     def _use(self, value: Any, path: str, uses: Uses) -> None:
         mapping, reads = _mapping(value), self._reads
