@@ -12,6 +12,7 @@ import scipy.signal
 
 import agnesi as ag
 from agnesi import nn
+from agnesi.nn import functional as F
 from tests.api.names import foreign
 
 #: A call, and what it is in other words; operands are those of ``foreign``.
@@ -344,3 +345,63 @@ def test_channels_of_matrices_are_their_elements() -> None:
         with pytest.warns(UserWarning, match="of a matrix lets single elements be zero"):
             y = layer(ag.ones((50, 8)))
         assert set(y.unique().tolist()) == {0, 2} and 0.3 < float((y == 0).float().mean()) < 0.7
+
+
+NAN = float("nan")
+A = np.arange(16.0).reshape(4, 4) ** 2
+#: Calls of PyTorch's own generated samples, and its answers.
+SAMPLES: dict[str, tuple[Any, Any]] = {
+    "gradient": (lambda t: ag.gradient(t(A), dim=(1, 0), spacing=(2.0, 1.0), edge_order=2)[0][0],
+                 [0.0, 1.0, 2.0, 3.0]),
+    "max": (lambda t: ag.max(t([1, 5, 3]), t(2)), [2, 5, 3]),
+    "div_": (lambda t: t([7.0, -7.0]).div_(2, rounding_mode="trunc"), [3.0, -3.0]),
+    "std": (lambda t: ag.std(t([1.0, 3.0, 5.0]), True), 2.0),
+    "var_mean": (lambda t: ag.var_mean(t([1.0, 3.0, 5.0]), True)[0], 4.0),
+    "take_along_dim": (lambda t: ag.take_along_dim(t([[1, 2]]), t([[1], [0]]), 1), [[2], [1]]),
+    "conv_transpose1d": (lambda t: F.conv_transpose1d(t([[1.0, 2.0]]), t([[[1.0, 1.0]]])),
+                         [[1.0, 3.0, 2.0]]),
+    "prelu": (lambda t: F.prelu(t(-2.0), t([0.5])), -1.0),
+    "hardtanh": (lambda t: F.hardtanh(t([-3, 0, 5])), [-1, 0, 1]),
+    "sign": (lambda t: ag.sign(t([True, False])), [True, False]),
+    "logsigmoid": (lambda t: F.logsigmoid(t(np.uint8([0, 200]))) < -1, [False, False]),
+    "softmin": (lambda t: F.softmin(t(np.uint8([0, 200])), dim=0) > 0.5, [True, False]),
+    "bincount": (lambda t: ag.bincount(t([1, 1]), t([2**53 - 1, 1])), [0.0, 2.0**53]),
+    "masked_scatter": (lambda t: ag.masked_scatter(t([0, 0]), t([[True, True], [False, True]]),
+                                                   t([1, 2, 3])), [[1, 2], [0, 3]]),
+    "scatter": (lambda t: ag.scatter(t([2.0, 2.0]), 0, t([1, 1]), 3.0, reduce="multiply"),
+                [2.0, 18.0]),
+    "quantile": (lambda t: ag.quantile(t(3.0), 0.5, dim=0), 3.0),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_of_pytorchs(name: str) -> None:
+    call, expected = SAMPLES[name]
+    given: list[Any] = []
+    eager = call(lambda x: given.append(x) or ag.tensor(x))
+    compiled = ag.jit(lambda xs: (lambda rest: call(lambda x: next(rest)))(iter(xs)))
+    for found in (eager, compiled([ag.tensor(x) for x in given])):
+        assert found.tolist() == expected
+        assert found.dtype.kind == np.asarray(expected).dtype.kind
+
+
+def test_arguments_that_pytorch_refuses() -> None:
+    x = ag.arange(4) * 1.0
+    for weights in (np.ones((4, 4), int), np.full(4, 0.5), [1, -1, 1, 1]):
+        with pytest.raises((TypeError, ValueError), match="fweights"):
+            ag.cov(x, fweights=ag.tensor(weights))
+    with pytest.raises(ValueError, match="6 frequencies"):
+        ag.istft(ag.ones(5, 3) * 1j, 6)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        ag.masked_fill(x, x > 1, ag.tensor(1j))
+
+
+def test_dtypes_of_pytorchs_functions() -> None:
+    small = ag.ones(2, 1, 1, dtype="uint8")
+    assert ag.addbmm(small[0], small, small).dtype == "uint8"
+    assert ag.unravel_index(ag.tensor(np.uint8([1])), (2, 3))[0].dtype == "int64"
+    assert ag.tensor_split(ag.arange(5), ag.tensor([1, 3]))[1].tolist() == [1, 2]
+    assert ag.cdist(ag.eye(2), ag.eye(2), 2.0, "use_mm_for_euclid_dist").shape == (2, 2)
+    frames = ag.tensor(np.arange(18).reshape(6, 3) * (1 + 0.5j))
+    found = ag.istft(frames, 6, window=ag.ones(6), onesided=False)
+    np.testing.assert_allclose(found, [-1.31445856, -0.16666667], rtol=1e-5)

@@ -64,7 +64,8 @@ _MAKERS = frozenset("""
 _BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, words in {
     "kthvalue quantile nanquantile norm": "keepdims", "topk": "largest sorted",
     "argsort": "descending stable", "std var": "unbiased keepdims", "isclose allclose": "equal_nan",
-    "cholesky": "upper", "index_put_": "accumulate", "copy_": "non_blocking",
+    "cdist": "compute_mode", "cholesky": "upper", "index_put_": "accumulate",
+    "copy_": "non_blocking",
     """alpha_dropout celu dropout dropout1d dropout2d dropout3d elu feature_alpha_dropout
     hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu threshold""":
         "inplace",
@@ -84,7 +85,7 @@ _PLACED_OUT: dict[str, tuple[str, ...]] = {
 _OF_NUMBERS = frozenset("""
     all amax amin aminmax any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum
     flip kthvalue log_softmax logcumsumexp logsumexp max mean median min mode msort nanmean
-    nanmedian nansum norm prod softmax softmin sort squeeze std sum topk var
+    nanmedian nanquantile nansum norm prod quantile softmax softmin sort squeeze std sum topk var
 """.split())
 #: PyTorch's old words for what a loss makes of its elements.
 _OLD_REDUCTION = ("size_average", "reduce")
@@ -215,7 +216,10 @@ def watched(function: Any, name: str) -> Any:
 
     def look(*args: Any, **keywords: Any) -> Any:
         of_two = name in ("max", "min") and len(args) > 1 and hasattr(args[1], "ndim")
-        if not keywords and len(args) >= least and name not in _SAID and not of_two:
+        if of_two and isinstance(args[1], Tensor) and len(args) == 2:  # which is no axis
+            return LENT.foreign_forms()[name](function, args, keywords)
+        if (not keywords and len(args) >= least and name not in _SAID and not of_two
+                and type(args[-1]) is not bool):
             frame: Any = sys._getframe(2)
             if frame.f_globals.get("__name__") == _IN_FRONT:
                 frame = frame.f_back

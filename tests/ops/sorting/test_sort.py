@@ -23,10 +23,12 @@ def test_sorting_is_that_of_numpy(axis, dtype):
     np.testing.assert_array_equal(down, np.argsort(-x.astype(int), axis, kind="stable"))
 
 
-def test_nan_comes_last_in_either_order():
+def test_nan_is_the_greatest():
     x = ag.tensor([2.0, float("nan"), 1.0])
     assert ag.argsort(x).tolist() == [2, 0, 1]
-    assert ag.argsort(x, descending=True).tolist() == [0, 2, 1]
+    assert ag.argsort(x, descending=True).tolist() == [1, 0, 2]
+    assert ag.topk(x, 2).indices.tolist() == ag.jit(ag.topk)(x, 2).indices.tolist() == [1, 0]
+    assert ag.sort(x, dim=0, descending=True).indices.tolist() == [1, 0, 2]
 
 
 @pytest.mark.parametrize("k", [0, 1, 5, 39, 40])

@@ -74,12 +74,12 @@ OTHER = {
 }
 #: In-place forms of the functions of the same name: the method's name ends in an underscore.
 IN_PLACE = """
-    abs acos asin atan bitwise_and bitwise_or bitwise_xor ceil clamp clip cos cosh divide exp exp2
+    abs acos asin atan bitwise_and bitwise_or bitwise_xor ceil clamp clip cos cosh exp exp2
     expm1 floor floor_divide log log10 log1p log2 multiply reciprocal relu remainder round rsqrt
     sigmoid sign sin sinh sqrt square tan tanh trunc
 """
 #: In-place forms of functions under another name.
-IN_PLACE_OTHER = {"mul": "multiply", "div": "divide", "pow": "power", "neg": "negative"}
+IN_PLACE_OTHER = {"mul": "multiply", "pow": "power", "neg": "negative"}
 #: Conversions, in PyTorch's names.
 CONVERSIONS = {
     "float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64",
@@ -132,8 +132,9 @@ TORCH = {
 IN_PLACE_LATE = """
     absolute acosh addbmm addcdiv addcmul addmm addmv addr arccos arccosh arcsin arcsinh arctan
     arctan2 arctanh asinh atan2 atanh baddbmm bitwise_left_shift bitwise_not bitwise_right_shift
-    clamp_max clamp_min conj_physical copysign cumprod cumsum deg2rad digamma eq erf erfc erfinv fix
-    float_power fmod frac gcd ge greater greater_equal gt heaviside hypot i0 igamma igammac
+    clamp_max clamp_min conj_physical copysign cumprod cumsum deg2rad digamma div divide eq
+    erf erfc erfinv fix float_power fmod frac gcd ge greater greater_equal gt heaviside hypot i0
+    igamma igammac
     index_add index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal lgamma
     logical_and logical_not logical_or logical_xor logit lt masked_fill masked_scatter mvlgamma
     nan_to_num ne negative nextafter not_equal rad2deg renorm scatter scatter_add scatter_reduce sgn

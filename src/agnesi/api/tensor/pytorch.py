@@ -22,11 +22,13 @@ from agnesi.ops.arrays.replicate import repeat as each_repeated
 from agnesi.ops.arrays.replicate import tile
 from agnesi.ops.base import creation, select
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape, swapaxes
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.composite import array_equal
 from agnesi.ops.indexing.diagonal import diagonal
 from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.numerics.scatter_reduce import scatter_reduce
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import Ordered
 from agnesi.ops.sorting.sort import sort as in_order
@@ -85,6 +87,8 @@ _nanmedian = _middle(ranked.nanmedian_with_place, _of_flat(ranked.nanmedian_with
 
 def _deviation(function: Form, args: Any, keywords: Any) -> Any:
     """With ``dim`` somebody must say what to divide by: the libraries differ."""
+    if len(args) == 2 and type(args[1]) is bool and not keywords:
+        return function(args[0], correction=int(args[1]))
     told = {"correction", "unbiased", "ddof"} & keywords.keys()
     if ({"dim", "input"} & keywords.keys() or _keeps(args, keywords)) and not told:
         raise TypeError(
@@ -95,9 +99,9 @@ def _deviation(function: Form, args: Any, keywords: Any) -> Any:
 
 
 def _unbiased(function: Form, args: Any, keywords: Any) -> Any:
-    """The third argument says whether n - 1 divides."""
-    if len(args) == 3 and type(args[2]) is bool and not keywords:
-        return function(*args[:2], correction=int(args[2]))
+    """The last argument says whether n - 1 divides."""
+    if 1 < len(args) < 4 and type(args[-1]) is bool and not keywords:
+        return function(*args[:-1], correction=int(args[-1]))
     return NotImplemented
 
 
@@ -151,9 +155,11 @@ def _gradient(function: Form, args: Any, keywords: Any) -> Any:
     """Always as many as there are axes."""
     if not {"dim", "input", "spacing"} & keywords.keys():
         return NotImplemented
-    x = args[0] if args else keywords["input"]
-    spacing, axis = keywords.get("spacing", 1), keywords.get("dim")
-    found = function(x, *(spacing if isinstance(spacing, Sequence) else (spacing,)), axis=axis)
+    given = dict(keywords)
+    x, axis = args[0] if args else given.pop("input"), given.pop("dim", None)
+    spacing = given.pop("spacing", None)
+    steps = spacing if isinstance(spacing, Sequence) else (1 if spacing is None else spacing,)
+    found = function(x, *steps, axis=axis, **given)
     return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
@@ -239,6 +245,22 @@ def _index_add(function: Form, args: Any, keywords: Any) -> Any:
     return function(*operands, **given)
 
 
+def _scattered(function: Form, args: Any, keywords: Any) -> Any:
+    """What is brought to places is added to what is there, or multiplied with it."""
+    if "reduce" not in keywords:
+        return NotImplemented
+    names = ("x", "axis", "index", "src")
+    given = in_our_words({w: v for w, v in keywords.items() if w != "reduce"}, names)
+    operands: list[Any] = [*args, *(given.pop(w) for w in names[len(args):])]
+    x, axis, index, src = operands
+    how = {"add": "sum", "multiply": "prod"}.get(keywords["reduce"])
+    if how is None:
+        raise ValueError(f"reduce must be 'add' or 'multiply', not {keywords['reduce']!r}")
+    x, index = as_tensor(x), as_tensor(index)
+    src = src if isinstance(src, Tensor) else broadcast_to(as_tensor(src, x.dtype), index.shape)
+    return scatter_reduce(x, axis, index, src, how, **given)
+
+
 def _searched(function: Form, args: Any, keywords: Any) -> Any:
     """``right=True`` for the side, and indices of 32 bits."""
     if not {"right", "out_int32"} & keywords.keys():
@@ -319,7 +341,7 @@ def _of_matrices(function: Form, args: Any, keywords: Any) -> Any:
 
 #: By the name of the function.
 FORMS: dict[str, Form] = {
-    "searchsorted": _searched,
+    "searchsorted": _searched, "scatter": _scattered,
     "max": _extreme(ranked.max_with_place, select.maximum),
     "min": _extreme(ranked.min_with_place, select.minimum),
     "sort": _named(ranked.sort_with_places),

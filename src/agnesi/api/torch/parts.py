@@ -194,8 +194,8 @@ def index_copy(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, 
 def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike, *,
                    out: Tensor | None = None) -> Tensor:
     """Elements where a mask holds, replaced by those of another tensor in order."""
-    x, source = as_tensor(x), reshape(as_tensor(source), (-1,))
-    mask = F.broadcast_to(as_tensor(mask), x.shape)
+    x, mask = broadcast_tensors(x, mask)
+    source = reshape(as_tensor(source), (-1,))
     places = cumsum(cast(reshape(mask, (-1,)), dtypes.int64), 0)
     count = places[-1] if x.ndim and x.numel() else mask.sum()
     source = ensure(source, count <= source.shape[0],

@@ -98,7 +98,8 @@ def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: A
            alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input`` and ``alpha`` times the sum of the products of a stack of matrices."""
     a, b = _operands("batch1 batch2", (3, 3), batch1, batch2)
-    return _added(input, total(matmul(a, b), axis=0), beta, alpha)
+    product = matmul(a, b)
+    return _added(input, total(product, axis=0, dtype=product.dtype), beta, alpha)
 
 
 @torch("Tensor | Of shape (..., m, n).", "matrix_transpose, conj",

@@ -174,9 +174,15 @@ def istft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: 
     weights, hop = _window(window, win_length, n_fft, frames), _hop(hop_length, n_fft)
     norm = "ortho" if normalized else "backward"
     half = not return_complex if onesided is None else onesided
-    parts = fft.irfft(frames, n_fft, norm=norm) if half else fft.ifft(frames, n_fft, norm=norm)
-    if not (half or return_complex):
-        parts = F.real(parts)
+    kept = n_fft // 2 + 1
+    wanted = kept if half and onesided is not None else n_fft
+    if frames.shape[-1] not in (wanted, kept if half else n_fft):
+        raise ValueError(f"frames of n_fft = {n_fft} have {wanted} frequencies, not "
+                         f"{frames.shape[-1]}")
+    if half or not return_complex:  # of a real signal one half of them tells the other
+        parts = fft.irfft(frames[..., :kept], n_fft, norm=norm)
+    else:
+        parts = fft.ifft(frames, n_fft, norm=norm)
     total = _overlapped(parts * weights, hop)
     cover = _overlapped(F.broadcast_to(weights * weights, parts.shape[-2:]), hop)
     start = n_fft // 2 if center else 0

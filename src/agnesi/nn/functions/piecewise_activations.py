@@ -20,7 +20,7 @@ def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> 
     :param input: Real numbers.
     :param min_val: The smallest value.
     :param max_val: The largest value.
-    :returns: Of the shape of ``input``.
+    :returns: Of the shape and dtype of ``input``; bounds of integers lose their fraction.
     :raises ValueError: If ``min_val`` is not below ``max_val``.
     :see: nn.Hardtanh, nn.ReLU6, clip
 
@@ -29,7 +29,10 @@ def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> 
     """
     if not min_val < max_val:
         raise ValueError(at(f"hardtanh: min_val must be below max_val, not {min_val}, {max_val}"))
-    return F.clip(as_tensor(input), min_val, max_val)
+    x = as_tensor(input)
+    if x.dtype.kind in "iu":  # stay what they are
+        min_val, max_val = int(min_val), int(max_val)
+    return F.clip(x, min_val, max_val)
 
 
 @public

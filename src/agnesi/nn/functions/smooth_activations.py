@@ -12,7 +12,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.base.overwriting import Overwriting
 from agnesi.nn.functions.forms import scores_axis
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.base.elementwise import call
 from agnesi.ops.neural.shrinks import SOFTSIGN, TANHSHRINK
 
@@ -107,7 +107,7 @@ def logsigmoid(input: TensorLike) -> Tensor:
     >>> ag.nn.functional.logsigmoid(ag.tensor([0.0, -100.0]))
     tensor([  -0.6931472, -100.       ])
     """
-    return -F.softplus(-as_tensor(input))
+    return -F.softplus(-floating(input))
 
 
 @public
@@ -123,7 +123,7 @@ def softmin(input: TensorLike, dim: int | None = None) -> Tensor:
     tensor([0.5, 0.5])
     """
     x, axis = scores_axis("softmin", input, dim)
-    return F.softmax(-x, axis)
+    return F.softmax(-floating(x), axis)
 
 
 @public

@@ -161,7 +161,9 @@ def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
     tensor([-0.5,  2. ])
     """
     x, slope = as_tensor(input), as_tensor(weight)
-    if slope.size != 1:
+    if x.ndim == 0:
+        slope = F.reshape(slope, ())
+    elif slope.size != 1:
         channels = x.shape[1] if x.ndim > 1 else x.shape[0]
         if slope.ndim != 1 or (isinstance(channels, int) and slope.shape[0] != channels):
             raise ShapeError(at(f"prelu({typed(x)}, {typed(slope)}): there must be one slope, or "
@@ -214,9 +216,10 @@ def _transposed(n: int) -> Any:
                  stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
                  dilation: Any = 1) -> Tensor:
         x = as_tensor(input)
-        if x.ndim != n + 2:
+        if x.ndim not in (n + 1, n + 2):
             raise ShapeError(at(f"conv_transpose{n}d({typed(x)}, {typed(as_tensor(weight))}): the "
-                                f"input needs {n + 2} axes: batch, channels and {n} more"))
+                                f"input needs {n + 2} axes: batch, channels and {n} more, "
+                                f"or {n + 1} of one image"))
         return conv_transpose(x, weight, bias, stride=stride, padding=padding,
                               output_padding=output_padding, groups=groups, dilation=dilation)
 
@@ -229,7 +232,7 @@ def _transposed(n: int) -> Any:
     Parameters
     ----------
     input : array_like
-        (batch, channels, ...), with {n} more sizes.
+        (batch, channels, ...), with {n} more sizes, or one image without the batch.
     weight : array_like
         (channels, outputs over groups, ...)
     bias : array_like, optional

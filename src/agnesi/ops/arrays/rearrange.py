@@ -147,6 +147,8 @@ def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     [tensor([0, 1]), tensor([2])]
     """
     x = as_tensor(x)
+    if isinstance(sections, Tensor):
+        sections = sections.tolist()
     if isinstance(sections, (list, tuple, np.ndarray)):
         return split(x, sections, axis)
     if sections < 1:

@@ -15,7 +15,7 @@ from agnesi.core.op import explain
 from agnesi.core.public import explain_errors, into, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elementwise import Binary, Elementwise, binary, call, flat, unary, with_methods
 from agnesi.ops.base.expand import broadcast_to
 
@@ -203,14 +203,16 @@ def sign(input: TensorLike, *, out: Tensor | None = None) -> Tensor:
 
     :param x: Of any shape.
     :returns: Of the shape and dtype of ``x``; NaN for NaN, 0 for -0.0. Its gradient is 0.
-    :raises DTypeError: For bool.
     :see: signbit, copysign, abs
 
     >>> ag.sign(ag.tensor([-2.0, 0.0, 5.0]))
     tensor([-1.,  0.,  1.])
     """
     if type(input) is not Tensor or input.dtype.kind != "c":
-        return _sign(input, out=out)
+        if getattr(input, "dtype", None) != dtypes.bool_:
+            return _sign(input, out=out)
+        result = cast(_sign(input), dtypes.bool_)
+        return result if out is None else into(out, result)
     result = safe_divide(input, as_tensor(abs(input), input.dtype))
     return result if out is None else into(out, result)
 

@@ -19,9 +19,9 @@ from agnesi.core.support.aside import elements
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 
-#: "up" and "down" are orders with NaN at the end; for "maximum" and "minimum" every NaN is beyond
-#: all numbers, in that direction.
-Way = Literal["up", "down", "maximum", "minimum"]
+#: "up" is the order with NaN at the end; for "maximum" and "minimum" every NaN is beyond all
+#: numbers, in that direction.
+Way = Literal["up", "maximum", "minimum"]
 
 
 def _infinity(bits: int) -> int:
@@ -62,8 +62,6 @@ class OrderKey(Op):
             strange, zero = no_a | no_b, a * 0
             beyond = end if self.way == "maximum" else -end
             return where(strange, zero + beyond, a), where(strange, zero, b)
-        if self.way == "down":
-            a, b = -a, -b
         zero = a * 0
         last = where(no_b, zero + (end + 2), zero + (end + 1))
         first = where(no_a, last, where(no_b, zero + end, a))
@@ -108,14 +106,3 @@ def keys(x: Tensor, way: Way) -> list[Tensor]:
 def key_expressions(z: Expr) -> list[Expr]:
     """The same of an expression."""
     return [op.key(z) for op in _ops(z.dtype, "up")]
-
-
-def stable_order_of(x: np.ndarray) -> np.ndarray:
-    """Indices of complex numbers in descending order on the last axis, as ``order.stable_order``.
-
-    >>> import numpy as np
-    >>> from agnesi.ops.base.complex_order import stable_order_of
-    >>> stable_order_of(np.array([1 + 2j, 1 + 1j, 0j]))
-    array([0, 1, 2])
-    """
-    return np.lexsort([op.perform(x) for op in reversed(_ops(x.dtype, "down"))], axis=-1)

@@ -221,7 +221,7 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
     :param weights: Of its shape.
     :param minlength: Least size of the result.
     :param length: Its size; greater numbers are left out.
-    :returns: int64, or of the dtype of the weights.
+    :returns: int64, or of the dtype of the weights, float64 for integers.
     :raises ValueError: For negative numbers, in compiled code too.
     :raises ShapeError: If ``x`` is no vector of integers, or the weights are of another shape.
     :raises TraceError: In the body of a loop or branch, and where examples of ``vmap`` differ,
@@ -253,7 +253,7 @@ def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
         w = broadcast_to(as_tensor(1, dtypes.int64), x.shape)
     else:
         w = as_tensor(weights)
-        w = cast(w, dtypes.floating(w.dtype))
+        w = cast(w, np.dtype(np.float64)) if w.dtype.kind in "biu" else w
         if not shapes.fits(w.shape, x.shape):
             raise ShapeError(f"weights have shape {w.shape}, the numbers {x.shape}")
     places = where(logical_and(x >= 0, x < length), x, as_tensor(length, dtypes.int64))

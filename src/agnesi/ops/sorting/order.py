@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.ops.base.complex_order import stable_order_of
-
 
 def comparable(x: np.ndarray) -> np.ndarray:
     """Numbers in a dtype that NumPy orders with NaN last: bfloat16 as float32, which is exact.
@@ -19,7 +17,7 @@ def comparable(x: np.ndarray) -> np.ndarray:
 
 
 def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
-    """The elements of the last axis in order; NaN comes last, in descending order too.
+    """The elements of the last axis in order; NaN is the greatest.
 
     >>> import numpy as np
     >>> from agnesi.ops.sorting.order import sorted_rows
@@ -34,17 +32,17 @@ def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
 
 
 def stable_order(x: np.ndarray, descending: bool) -> np.ndarray:
-    """Indices (int64) that put the last axis in order; NaN comes last, equal ones stay as they are.
+    """Indices (int64) that put the last axis in order; NaN is the greatest, equal ones stay.
 
     >>> import numpy as np
     >>> from agnesi.ops.sorting.order import stable_order
     >>> stable_order(np.array([2.0, np.nan, 1.0, 2.0]), True)
-    array([0, 3, 2, 1])
+    array([1, 0, 3, 2])
     """
-    if x.dtype.kind == "c" and descending:
-        return stable_order_of(x)
     x = comparable(x)
-    return np.argsort(_reversed(x) if descending else x, axis=-1, kind="stable")
+    if descending:
+        return x.shape[-1] - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    return np.argsort(x, axis=-1, kind="stable")
 
 
 def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
@@ -60,13 +58,16 @@ def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
     if not 0 < 2 * k * block <= n or not x.size or x.dtype.kind not in "iuf":
         return None
     rows = x.reshape(-1, n)
-    ahead = rows >= _bound(rows, k, block) if descending else rows <= _bound(rows, k, block, -1)
+    ahead = ~(rows < _bound(rows, k, block)) if descending else rows <= _bound(rows, k, block, -1)
     row, place = np.divmod(np.flatnonzero(ahead), n)
     counts = np.bincount(row, minlength=len(rows))
     if len(row) > rows.size // 4 or counts.min() < k:
         return None  # many alike, or hardly any number
     value = rows[row, place]
-    order = np.lexsort((_reversed(value) if descending else value, row))
+    if descending:
+        order = len(row) - 1 - np.lexsort((value[::-1], -row[::-1]))[::-1]
+    else:
+        order = np.lexsort((value, row))
     starts = np.cumsum(counts) - counts
     found = place[order[starts[:, None] + np.arange(k)]]
     return found.reshape(*x.shape[:-1], k)
@@ -82,10 +83,3 @@ def _bound(rows: np.ndarray, k: int, block: int, sign: int = 1) -> np.ndarray:
     best = np.fmax.reduce(cut, 1) if sign > 0 else np.fmin.reduce(cut, 1)
     place = parts - k if sign > 0 else k - 1
     return np.partition(best, place, axis=-1)[:, place, None]
-
-
-def _reversed(x: np.ndarray) -> np.ndarray:
-    """Elements whose order is the opposite; NaN stays."""
-    if x.dtype.kind == "i":
-        return -1 - x
-    return ~x if x.dtype.kind in "bu" else -x

@@ -82,7 +82,7 @@ def _at(x: Tensor, places: Tensor, axis: int) -> Tensor:
 # -- operations -------------------------------------------------------------------------------
 @record
 class ArgSort(Op):
-    """Indices that put an axis in order.  NaN comes last, in descending order too."""
+    """Indices that put an axis in order.  NaN is the greatest."""
 
     axis: int
     descending: bool
@@ -106,8 +106,8 @@ class ArgSort(Op):
         """Complex numbers are ordered by whole numbers, the last key first."""
         if x.dtype.kind != "c":
             return None
-        order = ArgSort(self.axis, False)
-        *firsts, last = keys(x, "down" if self.descending else "up")
+        order = ArgSort(self.axis, self.descending)
+        *firsts, last = keys(x, "up")
         found = apply(order, last)
         for key in firsts:
             found = _at(found, apply(order, _at(key, found, self.axis)), self.axis)
@@ -116,7 +116,7 @@ class ArgSort(Op):
 
 @record
 class Sort(Op):
-    """The elements of an axis in order; NaN comes last."""
+    """The elements of an axis in order; NaN is the greatest."""
 
     axis: int
     descending: bool
@@ -329,7 +329,7 @@ def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False
         ones.
     :param axis: The axis to put in order; None sorts the flat elements. Also written ``dim``.
     :type axis: int or None
-    :param descending: Whether the greatest come first; NaN comes last in any case.
+    :param descending: Whether the greatest come first, NaN before all.
     :param stable: The order of equal elements is kept in any case.
     :returns: int64, of the shape of ``x``.
     :raises ShapeError: For a number, which has no axis.
@@ -346,7 +346,7 @@ def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False
 @public
 def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
          out: Tensor | None = None) -> Tensor:
-    """The elements of an axis in order; NaN comes last.
+    """The elements of an axis in order; NaN comes last, in descending order first.
 
     :like: argsort
     :returns: Of the shape and dtype of ``x``; gradients go back to the places that elements came
@@ -362,7 +362,7 @@ def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, s
 
 @public
 def topk(x: TensorLike, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
-    """The ``k`` greatest elements of an axis, in order, and their indices.
+    """The ``k`` greatest elements of an axis, NaN before all, in order, and their indices.
 
     :param x: At least one axis; of a dtype with an order.
     :param k: How many; at most as many as the axis is long.

@@ -111,7 +111,7 @@ CHOICES: dict[tuple[str, str], tuple[Any, ...]] = {
         "add", "multiply", "maximum", "minimum", "logical_and", "logical_or"),
     ("ArgReduce", "kind"): _EXTREMES,
     ("Brought", "kind"): ("prod", "amax", "amin"),
-    ("OrderKey", "way"): ("up", "down", *_EXTREMES),
+    ("OrderKey", "way"): ("up", *_EXTREMES),
     ("Eigh", "side"): ("L", "U"),
     ("EigenvaluesH", "side"): ("L", "U"),
     ("Noise", "kind"): ("unit", "open", "exponential", "normal"),

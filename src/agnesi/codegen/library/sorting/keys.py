@@ -1,7 +1,7 @@
 """Sort keys: elements as signed integers of the same order.
 
 The key of a float is its magnitude with its sign, so both zeros are one; all NaN have the key
-behind infinity.  In descending order keys are inverted, all but that of NaN.
+behind infinity.  In descending order keys are inverted.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class Keys:
             sign, size = self._signed(b, x)
             infinity, _ = _FLOATS[self.dtype]
             strange = b.icmp("ugt", size, const(x.type, infinity))
-            key = b.op("xor", b.sub(b.op("xor", size, sign), sign), turned)
-            return b.select(strange, const(x.type, infinity + 1), key)
-        if self._turns_over:
+            signed = b.sub(b.op("xor", size, sign), sign)
+            x = b.select(strange, const(x.type, infinity + 1), signed)
+        elif self._turns_over:
             x = b.op("xor", x, const(x.type, -1 << (self.bits - 1)))
         return b.op("xor", x, turned)
 
@@ -88,7 +88,7 @@ class Keys:
             sign = b.op("ashr", x, const(x.type, int(self.type[1:]) - 1))
             size = b.sub(b.op("xor", x, sign), sign)
             signed = b.op("or", size, b.op("shl", sign, const(x.type, self.bits - 1)))
-            strange = b.icmp("sgt", key, const(x.type, infinity))
+            strange = b.icmp("sgt", x, const(x.type, infinity))
             x = b.select(strange, const(x.type, nan), signed)
         elif self._turns_over:
             x = b.op("xor", x, const(x.type, -1 << (self.bits - 1)))
