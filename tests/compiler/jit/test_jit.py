@@ -333,7 +333,8 @@ def test_threads_call_one_function_at_once():
     for t in threads:
         t.join()
     assert not wrong
-    assert len({s.signature for s in f.specialisations}) in (2, 3)  # who comes first is chance
+    # Who comes first is chance: at most each size has a version before there is one for all.
+    assert len({s.signature for s in f.specialisations}) in (2, 3, 4)
 
 
 def test_a_trace_in_one_thread_does_not_disturb_another():

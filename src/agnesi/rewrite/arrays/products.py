@@ -177,6 +177,8 @@ def sums_of_products(graph: FunctionGraph) -> FunctionGraph:
         if node.op is None or node.op.name != "add" or node in inside:
             continue
         terms = _terms(node, uses)
+        if len(terms) == 1:  # itself: of operands that are broadcast
+            continue
         inside |= _between(node, set(terms))
         steps = [n for n in terms if _is_step(n, uses)]
         if len(steps) < 2 or node.dtype.kind != "f":
