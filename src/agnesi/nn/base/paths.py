@@ -11,6 +11,8 @@ from agnesi.core.support.errors import PACKAGE, at, typed
 from agnesi.core.support.migration_hints import with_keyword
 
 _PLACE = "\n  at "
+#: Names of a path that are told: so many from its beginning, and from its end.
+_FIRST_NAMES, _LAST_NAMES = 8, 4
 #: Python's words where a function's arguments do not fit its parameters.
 _UNBOUND = re.compile(r"(forward|<lambda>|\w+)\(\) (missing|takes|got)\b")
 
@@ -43,8 +45,16 @@ def with_layer_path(error: Exception, module: Any, args: tuple[Any, ...] = ()) -
     elif name := _name(module, layer[0]):
         path = f"{name}.{layer[1]}".rstrip(".")
         error.layer = module, path  # type: ignore[attr-defined]
-        error.args = (f"{path}, {error.reason_inside}",)  # type: ignore[attr-defined]
+        error.args = (f"{_told(path)}, {error.reason_inside}",)  # type: ignore[attr-defined]
     return error
+
+
+def _told(path: str) -> str:
+    """A path as messages have it: that of a layer very deep inside without its middle."""
+    names = path.split(".")
+    if len(names) <= _FIRST_NAMES + _LAST_NAMES:
+        return path
+    return f"{'.'.join(names[:_FIRST_NAMES])} ... {'.'.join(names[-_LAST_NAMES:])}"
 
 
 def _is_ours(error: Exception, module: Any) -> bool:
