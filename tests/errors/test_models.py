@@ -168,5 +168,6 @@ def test_each_module_names_the_one_before_without_a_walk(monkeypatch: Any) -> No
     for _ in range(100):
         model = nn.Sequential(nn.ReLU(), model)
     monkeypatch.delattr(nn.Module, "named_modules")
-    with pytest.raises(ag.ShapeError, match=r"^(1\.){99}1, Linear\(3, 2\): linear\("):
+    ends = r"^(1\.){7}1 \.\.\. (1\.){3}1, Linear\(3, 2\): linear\("
+    with pytest.raises(ag.ShapeError, match=ends):
         model(ag.ones((1, 5)))
