@@ -52,6 +52,15 @@ CASES: dict[str, tuple[Call, tuple[Any, ...]]] = {
         (A.reshape(9, 4, 1), np.array([[[1, 3, 0]]]))),
     "insert before one place": (
         lambda xp, x: xp.insert(x, [1], [1, 2, 3], axis=1), (A,)),
+    "beside integers that do not fit": (
+        lambda xp, x: (x >= -1, x < 300, x == -1, xp.not_equal(x, 1000), x > -1, x.clip(-1, 300)),
+        (np.array([1, 200], np.uint8),)),
+    "beside integers beyond 64 bits": (
+        lambda xp, x: (x >= -1, x < 2**64, x <= 2**64, xp.equal(x, 2**64), x > 10**400),
+        (np.array([1, 2**64 - 1], np.uint64),)),
+    "NumPy's numbers beside Python's": (
+        lambda xp: (xp.add(np.float16(1), 2.0), xp.power(2, np.int8(3))), ()),
+    "geomspace on a circle": (lambda xp: xp.geomspace(-1, 1, 3, dtype=complex), ()),
     "nansum": (lambda xp, x, m: xp.nansum(x, 1, where=m, initial=2), (N, M)),
     "nanmax": (lambda xp, x, m: xp.nanmax(x, 1, where=m, initial=4.5), (N, M)),
     "nanstd": (lambda xp, x, m: xp.nanstd(x, 1, where=m, dtype=np.float32), (N, M)),

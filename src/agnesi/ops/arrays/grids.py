@@ -282,6 +282,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     for end in (start, stop):
         if isinstance(end, (complex, np.complexfloating)):
             check_real(end, kind)
+    if kind.kind == "c":  # the ends may be real
+        first, last = cast(first, dtypes.complex128), cast(last, dtypes.complex128)
     if is_known(first, last) and not (first._requires_grad or last._requires_grad):
         work = num * max(first.size, last.size) if isinstance(num, int) else 0
         found = aside(_GEOMETRIC_NANOSECONDS * work, functools.partial(

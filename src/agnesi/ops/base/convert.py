@@ -433,14 +433,18 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
     return found
 
 
+#: Beside which Python's numbers give way.
+_STRONG = (Tensor, np.generic)
+
+
 def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors of their common dtype; Python scalars give way."""
     if type(a) is type(b) is Tensor and a.dtype is b.dtype and a.weak is b.weak:
         return a, b
-    if type(b) in SCALARS and isinstance(a, Tensor):
-        return _beside(a, b)
-    if type(a) in SCALARS and isinstance(b, Tensor):
-        second, first = _beside(b, a)
+    if type(b) in SCALARS and isinstance(a, _STRONG):
+        return _beside(as_tensor(a), b)
+    if type(a) in SCALARS and isinstance(b, _STRONG):
+        second, first = _beside(as_tensor(b), a)
         return first, second
     a, b = beside(a, b), beside(b, a)
     if a.weak is not b.weak:

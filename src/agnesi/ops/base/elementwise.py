@@ -342,11 +342,25 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
 #: What booleans have no use for; NumPy, too, refuses them.
 _OF_SIGNS = frozenset(("subtract", "negative", "positive"))
+#: What compares, for which a number too large for a dtype is larger than all that it holds.
+_ORDERS = frozenset("equal not_equal less less_equal greater greater_equal".split())
+
+
+def _with_limits(xs: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Operands of a comparison: a Python integer outside of the other's dtype is infinite."""
+    a, b = xs
+    if type(a) is int:
+        return _with_limits((b, a))[::-1]
+    if type(b) is int and isinstance(a, Tensor) and a.dtype.kind in "iu":
+        limits = np.iinfo(a.dtype)
+        if not limits.min <= b <= limits.max:
+            return cast(a, dtypes.float64), np.inf if b > 0 else -np.inf
+    return a, b
 
 
 def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     if len(xs) == 2:
-        operands: tuple[Tensor, ...] = pair(*xs)
+        operands: tuple[Tensor, ...] = pair(*(_with_limits(xs) if op.name in _ORDERS else xs))
     else:
         operands = common(*xs) if len(xs) > 2 else (as_tensor(xs[0]),)
     dtype = operands[0].dtype
