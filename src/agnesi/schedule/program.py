@@ -144,11 +144,20 @@ class Program:
         self._pass = name
         self.counts[name] += 0
 
-    def split(self, kernel: Kernel, parts: Sequence[Kernel]) -> None:
-        """The pass under way made some parts of a kernel, whose other results need memory."""
-        known = {*kernel.writes()}
-        self.buffers += [b for part in parts for b in part.writes() if b not in known]
-        self.count(len(parts))
+    def split_kernels(self, split: Callable[[Kernel], Sequence[Kernel]]) -> None:
+        """Replace each kernel by the kernels that ``split`` returns for it, or keep it if none.
+
+        The last of these computes what is left of the kernel; what the others write and the kernel
+        did not gets memory, and the pass under way counts them.
+        """
+        result: list[Kernel] = []
+        for kernel in self.kernels:
+            *parts, last = split(kernel) or (kernel,)
+            known = {*kernel.writes()} if parts else ()
+            self.buffers += [b for part in parts for b in part.writes() if b not in known]
+            self.count(len(parts))
+            result += [*parts, last]
+        self.kernels = result
 
     def count(self, n: int = 1) -> None:
         """The pass under way did so much."""

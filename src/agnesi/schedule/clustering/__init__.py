@@ -4,8 +4,9 @@ In: the nodes of a closed graph in topological order, with the memory order that
 Out: fusion groups (clusters) of nodes, each with the values that it materializes, in an order in
 which every group comes behind those that it reads.
 
-- ``clustering.py`` decides what is materialized; ``cluster.py`` merges clusters and keeps their
-  order.
+- ``clustering.py`` decides what is materialized, by what ``recomputation.py`` says of the graph and
+  how often ``evaluations.py`` counts that a value would be computed; ``cluster.py`` merges clusters
+  and keeps their order.
 - ``layout.py`` decides in which order the axes of each intermediate value lie in memory
   (``Buffer.strides``): channels last around convolutions, as ``codegen/kernels/conv/layouts.py``
   asks.

@@ -7,7 +7,6 @@ becomes one kernel.  Nodes are visited once, in reverse topological order.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -22,14 +21,18 @@ from agnesi.schedule.clustering.node_facts import (
     facts_of,
     flat_source,
     is_empty,
-    is_size_scalar,
+    leading_axes,
     long_sizes,
-    lowerable,
     numel,
     repeats_reductions,
-    source,
     splits_evenly,
     weight,
+)
+from agnesi.schedule.clustering.recomputation import (
+    LARGE_ELEMENTS,
+    MIN_ELEMENTS,
+    MIN_SIZE_RATIO,
+    Recomputation,
 )
 from agnesi.schedule.clustering.scalar_programs import Cut, cut
 from agnesi.schedule.evaluation_counts import MAX_CHEAP_EVALUATIONS
@@ -43,30 +46,12 @@ _MAX_REGION_INSTRUCTIONS = 100
 _MAX_CHAIN_OPS = 48
 #: Steps of the chain that an expensive operation counts for, to keep functions small.
 _HEAVY_OP_STEPS = 6
-#: Elements from which a full reduction over a value is worth a kernel of its own.
-_LARGE_ELEMENTS = 1 << 15
-#: Elements from which a sweep counts: below, computing a value again costs about nothing.
-_MIN_ELEMENTS = 1 << 12
 #: Reductions in one kernel at most: what they read is live until it runs.
 _MAX_REDUCTIONS_PER_KERNEL = 8
 #: Instructions beyond which a kernel takes in no more work: compile time grows faster.
 _MAX_KERNEL_INSTRUCTIONS = 2000
 #: Clusters that may become one kernel: compile time grows faster than their number.
 _MAX_MERGED_CLUSTERS = 24
-#: Operations of a value that is computed again rather than kept, at most.
-_MAX_RECOMPUTED_OPS = 4
-#: How many times smaller than such a value an operand of it must be to be at hand.
-_MIN_SIZE_RATIO = 8
-#: Instructions from which a large value with several uses is materialized.
-_LARGE_VALUE_INSTRUCTIONS = 15
-#: Uses up to which that holds.
-_MAX_LARGE_VALUE_USES = 16
-#: Instructions from which a small value with many uses is materialized.
-_SMALL_VALUE_INSTRUCTIONS = 5
-#: Uses from which that holds.
-_MIN_SMALL_VALUE_USES = 256
-#: Elements from which a small value is materialized for its uses.
-_MIN_SMALL_VALUE_ELEMENTS = 8
 
 
 def fuse(program: Program) -> Program:
@@ -110,17 +95,11 @@ class Clustering:
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
         self._evaluations = Evaluations(self._facts)
-        #: How often the nodes read a node, by its id.
-        self.uses = Counter([id(i) for node in order for i in node.inputs])
+        self._again = Recomputation(order, self._facts)
         #: What is computed inside of a reduction in its kernel, for every element of its operand.
         self._inside: set[int] = set()
-        #: What matrix products read.
-        self._multiplied = {id(self._source(i)) for n in order
-                            if n.op and n.op.template == "matmul" for i in n.inputs}
         #: What values without elements are made of, of which all checks are demanded.
         self._checked: set[int] = set()
-        #: What reductions read.
-        self._summed = {id(n.inputs[0]) for n in order if self._facts[id(n)].axes}
         # The numbers of a body stay in registers from iteration to iteration, or close by.
         order, self._stretch = Cut(order, {}) if inner or apart else cut(
             order, self._waiting)
@@ -282,7 +261,7 @@ class Clustering:
             for operand in node.inputs:
                 base = self._source(operand)
                 many = self._facts[id(base)].weight
-                if 2 * many <= size and self._is_expensive(base, many, size):
+                if 2 * many <= size and self._again.broadcast_is_expensive(base, many, size):
                     self._must.add(id(base))
 
     def _demand_checks(self, node: Node) -> None:
@@ -301,7 +280,7 @@ class Clustering:
         """Materialize what is written into a few elements of a large value and is computed from
         others of it: in one kernel with the writes it would need a copy of the large value."""
         base, new, *_ = node.inputs
-        if new.op is None or self._facts[id(new)].weight * _MIN_SIZE_RATIO > (
+        if new.op is None or self._facts[id(new)].weight * MIN_SIZE_RATIO > (
                 self._facts[id(base)].weight):
             return
         places = {id(base)}
@@ -319,56 +298,6 @@ class Clustering:
                 waiting = [i for i in maker.inputs if i.op is not None and id(i) not in seen]
                 seen.update(map(id, waiting))
                 stack += waiting
-
-    def _is_expensive(self, base: Node, many: int, size: int) -> bool:
-        """Return whether an operand that is broadcast is expensive enough to be materialized: a
-        large value read a few times, for components of a vector say, or a small one read very
-        often, for all pixels of images say.
-
-        It has ``many`` elements, and a result made of them ``size``.
-        """
-        if (size >= max(_LARGE_ELEMENTS, _MIN_SMALL_VALUE_USES * many)
-                and many >= _MIN_SMALL_VALUE_ELEMENTS):
-            return self._is_given(base)
-        if many < _MIN_ELEMENTS or size > _MAX_LARGE_VALUE_USES * many:
-            return False
-        total, stack, seen = 0, [base], {id(base)}
-        while stack and total < _LARGE_VALUE_INSTRUCTIONS:
-            maker = stack.pop()
-            if maker.op is None or not lowerable(maker) or not maker.op.pointwise:
-                continue
-            total += price(maker.op.name)
-            for operand in maker.inputs:
-                if operand.shape == base.shape and id(operand) not in seen:
-                    seen.add(id(operand))
-                    stack.append(operand)
-        return total >= _LARGE_VALUE_INSTRUCTIONS
-
-    def _is_given(self, base: Node) -> bool:
-        """Return whether an expensive value is computed elementwise from nothing but materialized
-        values.
-
-        Sums over leading axes are: no loop over their results can compute them on the way.
-        """
-        total, stack, seen = 0, [base], {id(base)}
-        while stack:
-            maker = stack.pop()
-            if maker.op is None or self._leads(maker):
-                continue
-            if not lowerable(maker) or not maker.op.pointwise:
-                return False
-            total += price(maker.op.name)
-            for operand in map(source, maker.inputs):
-                if id(operand) not in seen:
-                    seen.add(id(operand))
-                    stack.append(operand)
-        return total >= _SMALL_VALUE_INSTRUCTIONS
-
-    def _leads(self, node: Node) -> bool:
-        """Return whether a reduction keeps axes behind those that it reduces."""
-        axes = self._facts[id(node)].axes
-        rank = len(node.inputs[0].shape) if axes else 0
-        return any([a < rank - len(axes) for a in axes])
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
         if id(node) in self._must or depth > _MAX_CHAIN_OPS:
@@ -389,17 +318,18 @@ class Clustering:
             return True
         if facts.axes and not self._fits(node, users):
             return True
-        if any([c.reduces or c.foreign or c.regions for c in users]) and self._finishes(node):
+        if self._again.ends_product(node) and any(
+                [c.reduces or c.foreign or c.regions for c in users]):
             return True
         if not facts.movement and self._is_repeated(node, users):
             return True
-        if len(users) < 2 or facts.movement or self._is_cheap(node):
+        if len(users) < 2 or facts.movement or self._again.is_cheap(node):
             return False
-        if facts.weight == 1 and all([weight(c.widest) >= _MIN_ELEMENTS for c in users]):
+        if facts.weight == 1 and all([weight(c.widest) >= MIN_ELEMENTS for c in users]):
             # One loop over the arrays of all: caches and prefetchers do not follow so many streams
             # (Adam on 15 matrices took 1.8 times as long, 10 times where all began on a page).
             return True
-        return not (self.merge(users) or self._is_light(node))
+        return not (self.merge(users) or self._again.is_light(node))
 
     def _is_repeated(self, node: Node, users: set[Cluster]) -> bool:
         """Return whether a value would be computed too often for each of its elements."""
@@ -408,59 +338,6 @@ class Clustering:
         if len(users) > 1 and self.merge(users):
             users = present(users)
         return self._evaluations.are_many(node, len(users))
-
-    def _finishes(self, node: Node, steps: int = 4) -> bool:
-        """Return whether a product, which is materialized anyway, can be stored as this value
-        instead.
-        """
-        if node.op is None or not node.op.pointwise or not steps or not (
-            self._facts[id(node)].lowers
-        ):
-            return False
-        for i in node.inputs:
-            if i.shape == node.shape and self.uses[id(i)] == 1 and (
-                self._facts[id(i)].product or self._finishes(i, steps - 1)
-            ):
-                return True
-        return False
-
-    def _is_cheap(self, node: Node) -> bool:
-        if is_size_scalar(node):
-            return True
-        if "cheap" not in node.op.traits:
-            return False
-        read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
-        return all(self._source(i).op is None for i in read)
-
-    def _is_light(self, node: Node) -> bool:
-        """Return whether a value is computed again in a few operations from one that is
-        materialized anyway.
-        """
-        facts = self._facts
-        size, steps = facts[id(node)].weight, 0
-        kept: set[int] = set()
-        stack = [node] if size >= _MIN_ELEMENTS else []
-        while stack and steps <= _MAX_RECOMPUTED_OPS:
-            steps += 1
-            for operand in map(self._source, stack.pop().inputs):
-                if facts[id(operand)].weight * _MIN_SIZE_RATIO <= size:
-                    continue
-                if operand.op is None or self._is_kept(operand):
-                    kept.add(id(operand))
-                elif "cheap" in operand.op.traits and facts[id(operand)].lowers:
-                    stack.append(operand)
-                else:
-                    return False
-        return 0 < steps <= _MAX_RECOMPUTED_OPS and len(kept) <= 1
-
-    def _is_kept(self, node: Node) -> bool:
-        """Return whether a value is materialized however its users are arranged."""
-        facts = self._facts[id(node)]
-        if not facts.lowers or id(node) in self._multiplied:
-            return True
-        return self.uses[id(node)] > 1 and (
-            facts.product or "heavy" in node.op.traits or id(node) in self._summed
-        )
 
     def _claim_regions(self, node: Node, users: set[Cluster]) -> bool:
         """Compute a sum of piecewise values region by region in the one kernel that uses it."""
@@ -490,7 +367,7 @@ class Clustering:
         """Return whether a reduction can be computed inside the loops of all its users."""
         operand, axes = node.inputs[0], self._facts[id(node)].axes
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
-        trailing = not self._leads(node)
+        trailing = not leading_axes(node, self._facts)
         for cluster in users:
             if (
                 cluster.product is not None
@@ -500,14 +377,14 @@ class Clustering:
                 return False
             root = cluster.widest
             if not outer:
-                if weight(operand) >= (_LARGE_ELEMENTS if numel(root) == 1 else _MIN_ELEMENTS):
+                if weight(operand) >= (LARGE_ELEMENTS if numel(root) == 1 else MIN_ELEMENTS):
                     return False
             elif numel(root) != numel(node) and not (
                 trailing and long_sizes(root.shape)[: len(outer)] == outer
             ):
                 return False
             if (
-                id(node) in self._inside and weight(operand) >= _MIN_ELEMENTS
+                id(node) in self._inside and weight(operand) >= MIN_ELEMENTS
                 and weight(root) >= weight(node)
             ):
                 return False  # it would be computed inside of another reduction and once more

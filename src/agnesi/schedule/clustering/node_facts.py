@@ -131,6 +131,13 @@ def facts_of(order: Iterable[Node], target: Target) -> dict[int, NodeFacts]:
     return found
 
 
+def leading_axes(node: Node, facts: Mapping[int, NodeFacts]) -> bool:
+    """Return whether a node is a reduction that keeps axes behind those that it reduces."""
+    axes = facts[id(node)].axes
+    rank = len(node.inputs[0].shape) if axes else 0
+    return any([a < rank - len(axes) for a in axes])
+
+
 def is_size_scalar(node: Node, steps: int = 4) -> bool:
     """Return whether a scalar is computed from dynamic sizes alone, which every kernel has."""
     if node.op is None:

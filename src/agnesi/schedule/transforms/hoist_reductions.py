@@ -49,13 +49,8 @@ _MIN_SAVED_INSTRUCTIONS_PER_READ = 3
 def materialize(program: Program) -> Program:
     """Give such values memory."""
     again = TemplateCache()
-    result: list[Kernel] = []
-    for kernel in program.kernels:
-        new = again(kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else [kernel]
-        if len(new) > 1:
-            program.split(kernel, new[:-1])
-        result += new
-    program.kernels = result
+    program.split_kernels(lambda kernel: again(
+        kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else ())
     return program
 
 

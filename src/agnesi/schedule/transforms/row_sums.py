@@ -41,30 +41,22 @@ KEPT = ("float32", "float64", "int32", "int64", "bool")
 def sum_rows(program: Program) -> Program:
     """Take totals by rows where the nest has its elements, or they something of their row."""
     again, least = TemplateCache(), program.request.target.costs.nest_operations
-    result: list[Kernel] = []
-    for kernel in program.kernels:
-        new = [kernel]
-        if _has_rows(kernel):
-            new = again(kernel, (), (), partial(_by_rows, kernel, least)) or new
-            program.split(kernel, new[:-1])
-        result += new
-    program.kernels = result
+    program.split_kernels(lambda kernel: again(
+        kernel, (), (), partial(_by_rows, kernel, least)) if _has_rows(kernel) else ())
     return program
 
 
 def has_totals(kernel: Kernel) -> TypeGuard[Nest]:
-    """Return whether a nest takes totals beside its elements."""
-    if type(kernel) is not Nest or kernel.ordered:
-        return False
-    return bool(kernel.answer(has_totals, lambda: len({_is_total(s) for s in kernel.body}) > 1))
+    """Return whether a nest without order stores both totals and elements."""
+    return type(kernel) is Nest and not kernel.ordered and bool(
+        kernel.answer(has_totals, lambda: len({_is_total(s) for s in kernel.body}) > 1))
 
 
 def _has_rows(kernel: Kernel) -> TypeGuard[Nest]:
-    """Return whether a nest takes totals beside elements, or of what these have from rows."""
-    if type(kernel) is not Nest or kernel.ordered:
-        return False
-    return has_totals(kernel) or bool(kernel.answer(_has_rows, lambda: not kernel.axes and any(
-        _has_nested(v) for v in _sums(kernel.body))))
+    """Return whether totals of a kernel may be taken by rows: it also stores the elements, or these
+    depend on a reduction along their row."""
+    return has_totals(kernel) or (type(kernel) is Nest and not kernel.axes and bool(
+        kernel.answer(_has_rows, lambda: any(_has_nested(v) for v in _sums(kernel.body)))))
 
 
 def _is_total(store: Store) -> bool:

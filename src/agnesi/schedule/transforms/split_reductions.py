@@ -25,27 +25,21 @@ _MAX_RESULTS = 128
 def split_reductions(program: Program) -> Program:
     """Cut large reductions in parts, which get memory."""
     again, least = TemplateCache(), program.request.target.costs.nest_operations
-    result: list[Kernel] = []
-    stack = [*reversed(program.kernels)]
-    while stack:
-        kernel = stack.pop()
-        if _has_little(kernel):
-            new = again(kernel, (), (), partial(_cut, kernel, least))
-            program.split(kernel, new[:-1])
-            result += new or [kernel]
-        elif has_totals(kernel):
-            new = again(kernel, (), (), partial(apart, kernel, least))
-            program.split(kernel, new[:-1])
-            stack += reversed(new)
-            result += [] if new else [kernel]
-        else:
-            result.append(kernel)
-    program.kernels = result
+
+    def split(kernel: Kernel) -> list[Any]:
+        if _has_few_elements(kernel):
+            return again(kernel, (), (), partial(_cut, kernel, least))
+        if not has_totals(kernel):
+            return []
+        new = again(kernel, (), (), partial(apart, kernel, least))
+        return [part for k in new for part in split(k) or [k]]
+
+    program.split_kernels(split)
     return program
 
 
-def _has_little(kernel: Kernel) -> TypeGuard[Nest]:
-    """Return whether a kernel has so few elements that threads cannot share them."""
+def _has_few_elements(kernel: Kernel) -> TypeGuard[Nest]:
+    """Return whether a nest without order has too few elements for threads to share them."""
     if type(kernel) is not Nest or kernel.ordered:
         return False
     sizes = [a.extent for a in kernel.axes]
