@@ -1,13 +1,16 @@
-"""Read from bytecode which names a function reads."""
+"""Read from bytecode which names a function reads, and what its instructions find on the stack."""
 
 from __future__ import annotations
 
+import builtins
 import dis
 import functools
+import re
 import sys
 from collections.abc import Iterator
 from opcode import opmap
 from types import CodeType
+from typing import Any, NamedTuple
 
 _EXTENDED, _GLOBAL, _NAME = map(opmap.get, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
 
@@ -211,3 +214,122 @@ def imports_of(code: CodeType) -> tuple[str, ...]:
     found = instructions(code)
     return tuple("." * found[n - 2].argval + i.argval for n, i in enumerate(found)
                  if i.opname == "IMPORT_NAME")
+
+
+# -- the operand stack ------------------------------------------------------------------------
+class Step(NamedTuple):
+    """An instruction, and how many values are on the stack before it (more or less a constant).
+
+    Two instructions in one are two steps, and calls are one: also where Python 3.11 has two
+    instructions for them, of which the first may do all.
+    """
+
+    offset: int
+    name: str
+    arg: int
+    argval: Any
+    depth: int
+
+
+#: How an expression leads to a value: ("constant", value), ("name", name, whether it is global),
+#: ("attribute", owner, name) or ("element", owner, key) with such expressions; None if unknown.
+Expression = tuple[Any, ...] | None
+_PAIRED = re.compile("LOAD_FAST|STORE_FAST")
+_SKIPPED = ("CACHE", "EXTENDED_ARG", "NOP")
+
+
+@functools.lru_cache(maxsize=4096)
+def steps_of(code: CodeType) -> tuple[Step, ...]:
+    """The instructions of code with the depth of the stack."""
+    found: list[Step] = []
+    depths: dict[int, int] = {}
+    depth, before = 0, ""
+    for i in instructions(code):
+        if i.opname in _SKIPPED:
+            continue
+        depth = depths.get(i.offset, depth)
+        arg = i.arg if i.opcode >= dis.HAVE_ARGUMENT else None
+        if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
+            depths.setdefault(i.argval, depth + dis.stack_effect(i.opcode, arg, jump=True))
+        locals_ = _PAIRED.findall(i.opname)
+        if len(locals_) == 2:
+            change = 1 if locals_[0] == "LOAD_FAST" else -1
+            for n, (name, variable) in enumerate(zip(locals_, i.argval, strict=True)):
+                found.append(Step(i.offset, name, 0, variable, depth + n * change))
+        elif not (i.opname == "CALL" and before == "PRECALL"):
+            name = "CALL" if i.opname == "PRECALL" else i.opname
+            argval = i.argrepr if name == "BINARY_OP" else i.argval
+            found.append(Step(i.offset, name, arg or 0, argval, depth))
+        depth += dis.stack_effect(i.opcode, arg, jump=False)
+        before = i.opname
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def step_at(code: CodeType, offset: int) -> int:
+    """The step at an offset, or the last before it: of what Python specializes, frames tell the
+    last of the cache entries."""
+    return max((n for n, step in enumerate(steps_of(code)) if step.offset <= offset), default=0)
+
+
+@functools.lru_cache(maxsize=4096)
+def callee(code: CodeType, n: int) -> Expression:
+    """The expression of what a step calls."""
+    slot = _callee_slot(steps_of(code)[n])
+    return None if slot is None else _value_at(code, n, slot)
+
+
+@functools.lru_cache(maxsize=4096)
+def first_argument(code: CodeType, n: int) -> Expression:
+    """The expression of the first argument of a call; None where there may be none."""
+    step = steps_of(code)[n]
+    slot = _callee_slot(step) if step.arg and step.name != "CALL_FUNCTION_EX" else None
+    return None if slot is None else _value_at(code, n, slot + 1)
+
+
+def keywords_of(code: CodeType, n: int) -> Any:
+    """The names of the keywords of a call."""
+    before = steps_of(code)[max(n - 1, 0)]
+    return code.co_consts[before.arg] if before.name in ("KW_NAMES", "LOAD_CONST") else ()
+
+
+def _callee_slot(step: Step) -> int | None:
+    """The place on the stack of what a step calls, or of the last that belongs to it."""
+    if step.name in ("CALL", "CALL_KW"):
+        return step.depth - step.arg - 1 - (step.name == "CALL_KW")
+    if step.name == "CALL_FUNCTION_EX":
+        return step.depth - 2 - ((step.arg & 1) or sys.version_info >= (3, 14))
+    return None
+
+
+def _value_at(code: CodeType, n: int, slot: int) -> Expression:
+    """The expression of what lies at a place on the stack before a step."""
+    steps = steps_of(code)
+    while n > 0:
+        behind, n = steps[n].depth, n - 1
+        step = steps[n]
+        if step.depth <= slot or (behind == slot + 1 and "JUMP" not in step.name
+                                  and step.name != "KW_NAMES"):
+            break
+    return _expression(steps, n)[0]
+
+
+def _expression(steps: tuple[Step, ...], n: int) -> tuple[Expression, int]:
+    """The expression of what a step puts on the stack, and the first step of that."""
+    step = steps[n]
+    if step.name == "PUSH_NULL":
+        return _expression(steps, n - 1)
+    if step.name in ("LOAD_CONST", "LOAD_SMALL_INT"):
+        return ("constant", step.argval), n
+    if step.name.startswith(("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")):
+        is_global = step.name == "LOAD_GLOBAL" or (
+            step.name == "LOAD_NAME" and step.argval in vars(builtins))
+        return ("name", step.argval, is_global), n
+    if step.name in ("LOAD_ATTR", "LOAD_METHOD"):
+        owner, first = _expression(steps, n - 1)
+        return (owner and ("attribute", owner, step.argval)), first
+    if step.name == "BINARY_SUBSCR" or (step.name == "BINARY_OP" and step.argval == "[]"):
+        key, first = _expression(steps, n - 1)
+        owner, first = _expression(steps, first - 1) if key else (None, n)
+        return (owner and ("element", owner, key)), first
+    return None, n

@@ -6,7 +6,6 @@ is not understood counts as a read of all that the way has led to.
 
 from __future__ import annotations
 
-import dis
 import functools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from enum import Enum
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from agnesi.compiler.tracing.bytecode import codes, instructions
+from agnesi.compiler.tracing.bytecode import Step, callee, codes, step_at, steps_of
 
 _METHODS = ("LOAD_METHOD", "LOAD_ATTR")
 _APPENDING = ("append", "extend")
@@ -27,15 +26,13 @@ _ENTRIES = ("items", "keys", "values")
 _LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
 #: Whether ``LOAD_ATTR`` is also how methods are loaded that are called, which its flag tells.
 _FLAGGED = sys.version_info >= (3, 12)
-_SKIPPED = ("PRECALL", "CACHE", "NOP", "EXTENDED_ARG", "KW_NAMES")
-#: How many values instructions without jumps take from the stack, and how many they put there; of
-#: those that take more with their argument, without that.
-_EFFECTS = {
-    **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT", "PUSH_NULL", *_LOADS), (0, 1)),
-    "LOAD_ATTR": (1, 1), "LOAD_METHOD": (1, 2), "BINARY_OP": (2, 1), "COMPARE_OP": (2, 1),
-    "BINARY_SUBSCR": (2, 1), "BINARY_SLICE": (3, 1), "UNARY_NEGATIVE": (1, 1),
-    "UNARY_NOT": (1, 1), "UNARY_INVERT": (1, 1),
-    "BUILD_SLICE": (0, 1), "BUILD_TUPLE": (0, 1), "BUILD_LIST": (0, 1), "CALL": (2, 1)}
+#: How many values instructions without jumps take from the stack; of those in ``_COUNTED``, which
+#: take more with their argument, without that.
+_TAKES = {
+    **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT", "PUSH_NULL", "KW_NAMES", "BUILD_SLICE",
+                     "BUILD_TUPLE", "BUILD_LIST", *_LOADS), 0),
+    **dict.fromkeys(("LOAD_ATTR", "LOAD_METHOD", "UNARY_NEGATIVE", "UNARY_NOT", "UNARY_INVERT"), 1),
+    **dict.fromkeys(("BINARY_OP", "COMPARE_OP", "BINARY_SUBSCR", "CALL"), 2), "BINARY_SLICE": 3}
 _COUNTED = ("BUILD_SLICE", "BUILD_TUPLE", "BUILD_LIST", "CALL")
 
 
@@ -126,49 +123,42 @@ def only(uses: Uses, what: What) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
-    return tuple(i for i in instructions(code) if i.opname not in _SKIPPED)
-
-
-@functools.lru_cache(maxsize=4096)
 def _loads(code: CodeType, offset: int, name: str) -> Uses:
-    found = _instructions(code)
-    # Python 3.12 tells of a specialized load the last of its cache entries.
-    here = next((n for n, i in reversed([*enumerate(found)]) if i.offset <= offset), None)
-    if here is None or not (found[here].opname in _METHODS or "getattr" in code.co_names):
+    found, here = steps_of(code), step_at(code, offset)
+    if not (found[here].name in _METHODS or "getattr" in code.co_names):
         return READ_WHOLE
-    loads = {here, *(n for n, i in enumerate(found) if i.opname in _METHODS and i.argval == name)}
+    loads = {here, *(n for n, i in enumerate(found) if i.name in _METHODS and i.argval == name)}
     return frozenset(use for n in loads for use in _chain(code, found, n + 1, ()))
 
 
 def _uses(code: CodeType, name: str) -> Iterator[Use]:
-    found = _instructions(code)
+    found = steps_of(code)
     for n, i in enumerate(found):
-        if i.argval == name and i.opname.endswith(("GLOBAL", "NAME", "DEREF", "CLOSURE")):
-            if i.opname.startswith("LOAD_") and i.opname != "LOAD_CLOSURE":
+        if i.argval == name and i.name.endswith(("GLOBAL", "NAME", "DEREF", "CLOSURE")):
+            if i.name.startswith("LOAD_") and i.name != "LOAD_CLOSURE":
                 yield from _chain(code, found, n + 1, ())
-            elif i.opname.startswith("DELETE_"):
+            elif i.name.startswith("DELETE_"):
                 yield Use((), What.READ)
 
 
-def _chain(code: CodeType, found: Sequence[dis.Instruction], n: int, keys: tuple[Any, ...]
+def _chain(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]
            ) -> Iterator[Use]:
     """The uses of what is on top of the stack before an instruction."""
     while n < len(found):
         first = found[n]
         entries = _gives_entries(found[n:n + 2])
         behind = n + 2 * entries
-        done = _called(found, behind)
+        done = _called(code, found, behind)
         if done is What.ITERATE or (done is not None and not entries):
             yield Use(keys, done)
             return
-        if first.opname in _METHODS and first.argval in _APPENDING:
+        if first.name in _METHODS and first.argval in _APPENDING:
             yield Use(keys, What.APPEND)
             return
-        if first.opname == "UNPACK_SEQUENCE" or found[behind].opname == "GET_ITER":
+        if first.name == "UNPACK_SEQUENCE" or found[behind].name == "GET_ITER":
             yield Use((*keys, ANY), What.READ)
             return
-        if first.opname == "STORE_FAST":
+        if first.name == "STORE_FAST":
             yield from _local(code, found, n, keys)
             return
         key, n, done = _step(found, n)
@@ -181,29 +171,28 @@ def _chain(code: CodeType, found: Sequence[dis.Instruction], n: int, keys: tuple
     yield Use(keys, What.READ)
 
 
-def _step(found: Sequence[dis.Instruction], n: int) -> tuple[Any, int, What | None]:
+def _step(found: Sequence[Step], n: int) -> tuple[Any, int, What | None]:
     """A step from a container to a part: its key, or None, the instruction behind it, and what is
     done with the part if the way ends there."""
     first = found[n]
     if _makes_lists(found[n:n + 4]):
         return found[n + 1].argval, n + 4, None
-    if first.opname in _METHODS and first.argval == "get" and found[n + 1].opname == "LOAD_CONST":
+    if first.name in _METHODS and first.argval == "get" and found[n + 1].name == "LOAD_CONST":
         return found[n + 1].argval, n + 2, What.READ
-    if first.opname == "LOAD_METHOD" or (_FLAGGED and first.opname == "LOAD_ATTR" and _flag(first)):
+    if first.name == "LOAD_METHOD" or (_FLAGGED and first.name == "LOAD_ATTR" and first.arg & 1):
         return Named(first.argval), n + 1, What.READ
-    if first.opname == "COPY" and first.arg == 1 and found[n + 1].opname == "LOAD_ATTR":
+    if first.name == "COPY" and first.arg == 1 and found[n + 1].name == "LOAD_ATTR":
         return Named(found[n + 1].argval), n + 2, What.CHANGE  # n.k += 1
-    if first.opname == "LOAD_ATTR":
+    if first.name == "LOAD_ATTR":
         return Named(first.argval), n + 1, None
-    if first.opname == "STORE_ATTR":
+    if first.name == "STORE_ATTR":
         return Named(first.argval), n + 1, What.PUT
-    key = first.argval if first.opname in ("LOAD_CONST", "LOAD_SMALL_INT") else ANY
-    above = 0
+    key = first.argval if first.name in ("LOAD_CONST", "LOAD_SMALL_INT") else ANY
     for k in range(n, len(found)):
-        name = found[k].opname
+        name, above = found[k].name, found[k].depth - first.depth
         if above == 1 or (above == 2 and name.endswith("_SLICE")):
             known = key if k == n + 1 and above == 1 else ANY
-            if above == 2 or found[k - 1].opname == "BUILD_SLICE" or type(known) is slice:
+            if above == 2 or found[k - 1].name == "BUILD_SLICE" or type(known) is slice:
                 known = SLICE
             if name in ("BINARY_SUBSCR", "BINARY_SLICE") or _is_subscript(found[k]):
                 return known, k + 1, None
@@ -211,78 +200,60 @@ def _step(found: Sequence[dis.Instruction], n: int) -> tuple[Any, int, What | No
                 return known, k + 1, What.PUT
             if name == "COPY" and found[k].arg == 2:
                 return known, k + 1, What.CHANGE
-        takes, gives = _effect(found[k])
-        if takes > above:
+        if _takes(found[k]) > above:
             break
-        above += gives - takes
     return None, n, None
 
 
-def _gives_entries(found: Sequence[dis.Instruction]) -> bool:
+def _gives_entries(found: Sequence[Step]) -> bool:
     """Return whether code calls ``items()``, ``keys()`` or ``values()``."""
-    return found[0].opname in _METHODS and found[0].argval in _ENTRIES and (
-        [(i.opname, i.arg) for i in found[1:]] == [("CALL", 0)])
+    return found[0].name in _METHODS and found[0].argval in _ENTRIES and (
+        [(i.name, i.arg) for i in found[1:]] == [("CALL", 0)])
 
 
-def _called(found: Sequence[dis.Instruction], n: int) -> What | None:
-    """What a builtin does that is given what is on top of the stack; None if that is no argument
-    of one."""
-    above = 0
+def _called(code: CodeType, found: Sequence[Step], n: int) -> What | None:
+    """What a builtin does that is given what is on top of the stack before an instruction; None if
+    that is no argument of one."""
     for k in range(n, len(found)):
-        takes, gives = _effect(found[k])
-        if takes > above:
+        above = found[k].depth - found[n].depth
+        if _takes(found[k]) > above:
             break
-        above += gives - takes
     else:
         return None
-    if found[k].opname != "CALL" or above >= (found[k].arg or 0):
+    if found[k].name != "CALL" or above >= found[k].arg:
         return None
-    wanted = (found[k].arg or 0) - above  # values from the first argument to this one
-    while n > 1 and wanted > 0:
-        n -= 1
-        takes, gives = _effect(found[n])
-        wanted += takes - gives
-    callee = found[n - 1]
-    if wanted or callee.opname != "LOAD_GLOBAL":
+    called = callee(code, k)
+    if called is None or called[0] != "name" or not called[2]:  # it is not a global name
         return None
-    return What.COUNT if callee.argval == "len" else (
-        What.ITERATE if callee.argval in _ITERATING else None)
+    return What.COUNT if called[1] == "len" else (
+        What.ITERATE if called[1] in _ITERATING else None)
 
 
-def _makes_lists(found: Sequence[dis.Instruction]) -> bool:
+def _makes_lists(found: Sequence[Step]) -> bool:
     """Return whether code calls ``setdefault(key, [])``."""
-    return [i.opname for i in found[1:]] == ["LOAD_CONST", "BUILD_LIST", "CALL"] and (
+    return [i.name for i in found[1:]] == ["LOAD_CONST", "BUILD_LIST", "CALL"] and (
         found[0].argval == "setdefault" and found[2].arg == 0 and found[3].arg == 2)
 
 
-def _is_subscript(i: dis.Instruction) -> bool:
-    return i.opname == "BINARY_OP" and i.argrepr == "[]"
+def _is_subscript(i: Step) -> bool:
+    return i.name == "BINARY_OP" and i.argval == "[]"
 
 
-def _flag(i: dis.Instruction) -> int:
-    return (i.arg or 0) & 1
+def _takes(i: Step) -> int:
+    """Return how many values an instruction takes from the stack."""
+    return _TAKES.get(i.name, 1 << 30) + (i.arg if i.name in _COUNTED else 0)
 
 
-def _effect(i: dis.Instruction) -> tuple[int, int]:
-    """Return how many values an instruction takes from the stack and puts there."""
-    takes, gives = _EFFECTS.get(i.opname, (1 << 30, 0))
-    if i.opname in _COUNTED:
-        takes += i.arg or 0
-    if i.opname == "LOAD_GLOBAL" or (_FLAGGED and i.opname == "LOAD_ATTR"):
-        gives += _flag(i)
-    return takes, gives
-
-
-def _local(code: CodeType, found: Sequence[dis.Instruction], n: int, keys: tuple[Any, ...]
+def _local(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]
            ) -> Iterator[Use]:
     """The uses of a local variable that a part is given to, and nothing else."""
     name = found[n].argval
-    named = [(k, i) for k, i in enumerate(found) if i.argval == name and "FAST" in i.opname]
-    fits = all(i.opname == "LOAD_FAST" or k == n for k, i in named) and name not in (
+    named = [(k, i) for k, i in enumerate(found) if i.argval == name and "FAST" in i.name]
+    fits = all(i.name == "LOAD_FAST" or k == n for k, i in named) and name not in (
         *code.co_cellvars, *code.co_varnames[:code.co_argcount])
     if not fits or any(k < n for k, _ in named):
         yield Use(keys, What.READ)
         return
     for k, i in named:
-        if i.opname == "LOAD_FAST":
+        if i.name == "LOAD_FAST":
             yield from _chain(code, found, k + 1, keys)
