@@ -82,7 +82,7 @@ class Done(Op):
 
 
 def _of_example(error: Exception, node: Node) -> Exception:
-    """The error of an operation on all examples as that of the line that the user wrote for one."""
+    """Return an error of a batched operation as the user's line raises it for a single example."""
     reason, where = getattr(error, "reason", None), node.where
     if where is None or not isinstance(reason, str) or in_user_code(error):
         return error
@@ -356,7 +356,7 @@ def _masked_while(batch: Batch, op: While, operands: list[Tensor],
 
 
 def _beside(flag: Tensor, x: Tensor) -> Tensor:
-    """One bool for each example, to choose between values of x's rank."""
+    """Reshape a flag for each example so that ``where`` can choose between batches of x's rank."""
     return reshape(flag, (*flag.shape, *(1,) * (len(x.shape) - 1)))
 
 

@@ -466,7 +466,7 @@ def _constant(capture: Capture) -> Node | None:
 
 
 def copied_leaf(node: Node) -> Node:
-    """A free variable of the same type."""
+    """Return a new leaf with the shape, dtype and name of a node, for a copy of a body."""
     return Node(None, (), node.shape, node.dtype, False, node.requires_grad, node.where,
                 name=node.name)
 

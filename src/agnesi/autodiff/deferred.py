@@ -158,7 +158,7 @@ class Many:
 
 
 def _called(call: Any) -> Call:
-    """The user's call that a call is, or is made of."""
+    """Return the user's call below any calls that wrap it."""
     while not isinstance(call, Call):
         call = call.call
     return call
@@ -430,7 +430,8 @@ def _sizes_of_call(call: Any, operands: Sequence[Any], names: Sequence[Dim],
 
 def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim],
           told: _Told) -> Any:
-    """Return the size that had these values: a number, one of the unknown sizes, or a new one."""
+    """Return the size whose values over the example calls are ``column``: the unknown size that had
+    the same values each time, a number if all are equal, else a new size that calls tell."""
     for name in names if len(column) > 1 else ():
         if all(k[name] == n for k, n in zip(known, column, strict=True)) and any(
                 list(k.values()).count(n) == 1 for k, n in zip(known, column, strict=True)):

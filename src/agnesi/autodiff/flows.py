@@ -72,7 +72,7 @@ def flowing_results(op: Scan, xs: Sequence[Tensor]) -> list[bool]:
 
 
 def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> list[int]:
-    """Carries that get a cotangent in some step."""
+    """Return which carries of a scan receive a cotangent in some step of the backward pass."""
     first = op.sequences
     active = {i for i in range(op.carries) if gs[i] is not None and flags[first + i]}
     rows = [body.outputs[i] for i in range(op.carries, len(gs)) if gs[i] is not None]

@@ -39,8 +39,8 @@ def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
 
 
 def _is_step(node: Node) -> bool:
-    """Return whether a node is a function of real numbers that has a derivative wherever it is
-    defined."""
+    """Return whether a node is an elementwise function of real scalars; ``where`` has jumps, and is
+    none."""
     return (
         isinstance(node.op, Elementwise) and node.op.name != "where"
         and node.shape == () and node.dtype.kind == "f"

@@ -80,7 +80,8 @@ def _recount() -> None:
 
 
 def _key(order: Sequence[Node], seeds: Mapping[Node, Any], wrt: Any) -> tuple[Any, ...]:
-    """What a pass is known by: operations, who reads whom, types, and where it begins and ends."""
+    """Return the key of a backward pass in the cache: its operations, their edges and types, the
+    seeds and the nodes whose gradients are asked for."""
     numbers: dict[Node, int] = {}
     key: list[Any] = []
     add, number_of = key.append, numbers.get

@@ -343,7 +343,8 @@ def _checked_types(op: Op, xs: Any) -> Any:
 
 
 def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> Node:
-    """A node whose type is known."""
+    """Make the node of an operation from its inferred ``types``: (shape, dtype), or a sequence of
+    such pairs for an operation with several results."""
     several = op.outputs > 1
     shape, dtype = types[0] if several else types
     flows, weak = False, bool(inputs)

@@ -137,7 +137,7 @@ class Interner:
         return (id(first), inputs, node.shape, node.dtype)
 
     def _first_equal(self, op: Any) -> Any:
-        """The first operation met that is equal to one that is new."""
+        """Return the representative of all operations equal to ``op``: the first that was seen."""
         try:
             first = self._first.setdefault(op, op)
         except TypeError:  # it has no hash

@@ -313,7 +313,7 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
 
 
 def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:
-    """That there are more arguments than places for them."""
+    """Return the message about more positional arguments than a function takes."""
     rest = known[len(places):]
     room = f"{len(places)} arguments ({', '.join(places)})" if places else "no arguments"
     if not rest:

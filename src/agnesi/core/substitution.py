@@ -51,7 +51,7 @@ def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
 
 
 def _replaced(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -> Size:
-    """A size of which the parts are replaced already."""
+    """Return a size with the known sizes put in; ``done`` maps its operands to their results."""
     if isinstance(size, Extent):
         return size.value(known)  # type: ignore[arg-type]
     if size in known:

@@ -49,10 +49,11 @@ def _pickled(name: str, key: Any) -> ValueDim:
 
 def size_of(x: Tensor, name: str = "a size", most: Any = None,
             given: Tensor | None = None) -> Any:
-    """The size that an integer scalar tells: a number where Python may know it.
+    """Return the size that the value of an integer scalar stands for: an int where the value is
+    known, a dimension in a trace.
 
-    ``most`` is the most that it may be, where data decides it; ``given`` the data, which what
-    comes behind needs, too.
+    ``most`` is an upper bound of a size that depends on data, such as the number of nonzeros, and
+    ``given`` that data: values behind the size are computed from it, too.
     """
     if x.shape != () or x.dtype.kind not in "iu":
         raise TypeError(f"{name} must be an integer scalar, not {typed(x)}")

@@ -391,7 +391,8 @@ class _Rewriting:
 
 def _through(graph: FunctionGraph, stage: Stage, report: Report, known: AbstractSet[Node],
              interner: Interner, expands: bool) -> FunctionGraph:
-    """A graph settled by a stage's rules; those that do not come to an end are left out."""
+    """Rewrite a graph by the rules of a stage to its fixed point; a rule that keeps firing is
+    reported, and the stage runs again without it."""
     before = len(graph)
     firings: Counter[str] = Counter()
     for rule in stage.on_graph(graph):

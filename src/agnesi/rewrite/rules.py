@@ -57,9 +57,10 @@ class Rule:
     ops: tuple[str, ...] = ()
 
     def exactly(self) -> Rule:
-        """The rule as it holds for all numbers, where real numbers have no such exceptions.
+        """The rule for ``algebra="exact"``: it fires only where NaN, infinities and signs of zero
+        are kept, too.
 
-        :returns: The rule itself where there is no difference.
+        :returns: The rule itself if that is always so.
         """
         return self
 

@@ -75,7 +75,7 @@ class Group(ctypes.Structure):
 
 @once
 def native() -> machine.Code:
-    """The loaded module."""
+    """Return the native module of collectives, loaded at the first call."""
     return machine.load(source())
 
 

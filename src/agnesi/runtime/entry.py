@@ -508,7 +508,8 @@ def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:
 
 def _fill_written(table: Context, spec: EntrySpec, states: Sequence[State], wrapper: Wrapper,
                   keep: list[Any]) -> None:
-    """Whose changes are numbered: those of states, and of wrappers among the arguments."""
+    """Fill in the tensors whose version counters a call increments: states and arguments that it
+    writes."""
     if not wrapper.counter:
         return
     records = [_Written(id(s.owner), 0) for s in states

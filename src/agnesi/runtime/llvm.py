@@ -191,7 +191,7 @@ class Team:
         self._errors: list[BaseException] = []
 
     def add(self, text: str) -> None:
-        """Let another thread begin with a module; what it meets is raised by :meth:`objects`."""
+        """Queue a module for a compiling thread; errors are raised by :meth:`objects`."""
         self._take([text])
         self._start(len(self._waiting))
 
@@ -228,7 +228,7 @@ class Team:
                     self._running -= 1
 
     def _help(self) -> None:
-        """Work until nothing waits."""
+        """Compile modules of the queue until it is empty."""
         generators: dict[int, Generator] = {}
         with _At(self._optimize):
             while (text := self._next()) is not None:

@@ -274,7 +274,8 @@ def _vector_bits(features: Mapping[str, bool]) -> int:
 
 @unforked()
 def _library_function(name: str) -> int:
-    """Address of a function of a library that the code names, of C's, or of the compiler's own."""
+    """Return the address of a function that compiled code calls: one of a library that the user has
+    linked, of the C library, or of the compiler's support library (libgcc)."""
     found = foreign.linked(name)
     if found is not None:
         return found

@@ -142,7 +142,7 @@ def loaded() -> bool:
 
 
 def ahead(optimize: int = 1) -> None:
-    """Begin to compile the module in another thread, while this one has other things to do.
+    """Start to compile the native runtime module in a thread of its own, ahead of its first use.
 
     At level 0 (see ``machine.load``) that takes a third of the time, and calls 3 % more.
     """
@@ -303,8 +303,9 @@ def _immortal(thing: object) -> None:
 
 
 def dozing() -> str:
-    """The functions that sleep until a word that processes share changes, a twentieth of a second
-    at most, and that wake who sleeps so; elsewhere than on Linux a short time is all that is known.
+    """Return LLVM text of two functions of a word in shared memory: ``doze`` sleeps until another
+    process changes it, 50 ms at most, ``rouse`` wakes those that sleep.  Where there is no futex,
+    ``doze`` sleeps for 0.1 ms.
     """
     known = _CALLS.get(host.ARCHITECTURE, {}) if host.SYSTEM == "linux" else {}
     if not known:

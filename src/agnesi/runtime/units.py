@@ -98,7 +98,7 @@ class Stream:
         return self._flushed(outside)
 
     def _flushed(self, outside: Callable[[], Sequence[str]]) -> list[Unit]:
-        """The units of what waits."""
+        """Return compile units of the functions that were collected and not yet put into one."""
         groups = self._small, self._marked
         self._small, self._marked = [], []
         return [u for g in (reversed(groups) if self._quickest else groups)
@@ -230,7 +230,7 @@ def unpack(data: bytes) -> list[tuple[str, bytes]]:
 
 
 def _functions(text: str) -> tuple[list[str], str]:
-    """The texts of the functions, and what is between them."""
+    """Split LLVM text into its functions and the text between them."""
     first, *pieces = ("\n" + text).split("\ndefine ")
     functions, outside = [], [first]
     for piece in pieces:

@@ -65,7 +65,7 @@ def _typical(strides: tuple[Any, Any]) -> tuple[int, int]:
 def emit_product(b: Builder, product: Product, cut: GemmPlan,
                  pointer: Callable[[Buffer], Value], begin: Value, end: Value,
                  left: Callable[[], Value] | None = None) -> None:
-    """Emit work units [begin, end) of a product, which ends where ``left`` tells so."""
+    """Emit work units [begin, end) of a product; ``left`` emits the test whether to stop early."""
     *batches, at_i, at_j = product.axes
     axes = set(product.axes)
     root = Scope(b, pointer, {})

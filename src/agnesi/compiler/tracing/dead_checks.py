@@ -51,7 +51,8 @@ def checked(token: Node | None, raising: Sequence[Node], results: Sequence[Node]
 
 
 def keep_body_checks(results: Iterable[Node]) -> None:
-    """Leave what the body that is traced checks of values that its results do not need."""
+    """Keep checks on values that no result of the traced loop body needs: make them a state of the
+    outermost trace, lest they are removed as dead code."""
     trace = around = current_trace()
     while getattr(around, "around", None) is not None:
         around = around.around

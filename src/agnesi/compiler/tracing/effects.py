@@ -370,7 +370,7 @@ def _taken(value: Any, found: Sequence[Any], given: Sequence[Any]) -> Any:
 
 
 def _is_simple(tree: Tree) -> bool:
-    """Return whether all containers are such that ``_put`` knows."""
+    """Return whether a nest consists of containers that ``_put`` can write results into."""
     return all(
         t.kind in (None, list, tuple, dict, type(None)) or t.has_fields or t.is_named_tuple
         for t in tree.walk())

@@ -35,7 +35,8 @@ def _is_repeated(code: CodeType, instruction: int, counts: Sequence[int]) -> boo
 
 
 def repetitions(graph: FunctionGraph) -> list[str]:
-    """A line for each stretch of Python that ran again and again on its own results."""
+    """Describe Python loops that tracing unrolled, a line of text for each: stretches of the graph
+    that repeat on their own results."""
     groups: dict[Group, list[Node]] = defaultdict(list)
     for node in graph.nodes:
         if node.op is None or node.where is None:

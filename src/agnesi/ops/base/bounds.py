@@ -51,7 +51,7 @@ def _together(op: Any, *nodes: Node) -> Any:
 
 
 def _known(bound: Any) -> Any:
-    """Something that can be compared with None, which sizes cannot."""
+    """Return None for a missing bound and 0 for any other: symbolic sizes refuse to be compared."""
     return None if bound is None else 0
 
 

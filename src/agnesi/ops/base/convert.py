@@ -100,7 +100,8 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def written(x: Tensor, dtype: np.dtype) -> Tensor:
-    """``x`` in the dtype of what it is written into; it is told where imaginary parts are lost."""
+    """Cast ``x`` to the dtype of the tensor it is written into; warn if that drops imaginary parts.
+    """
     if x.dtype.kind == "c" and dtype.kind != "c":
         warn(f"{typed(x)} is written into {dtype} and loses its imaginary part; write real(x), or "
              "into a complex tensor", np.exceptions.ComplexWarning)
@@ -277,7 +278,8 @@ def _converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _way_out(x: Any, array: np.ndarray) -> str:
-    """How to get numbers of what holds others, as the end of a message."""
+    """Return the end of an error message about an array of other things than numbers: what the user
+    may write instead."""
     kind = array.dtype.kind
     if type(x).__name__ == "Generator":
         return "; a generator of random numbers is given by name, generator="

@@ -118,7 +118,7 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
 
 
 def _is_followed(t: Tensor) -> bool:
-    """Return whether what is computed from it belongs to a record or a trace."""
+    """Return whether operations on a tensor are recorded for gradients or traced."""
     return is_tracing() or (MODE.get().recording and t._requires_grad)
 
 

@@ -64,7 +64,7 @@ def _names_element(key: Any) -> bool:
 
 
 def _selected(x: Tensor, key: Any) -> Tensor:
-    """What a key selects, as a view where that can be."""
+    """Return ``x[key]``: a view where NumPy would give one, a gather or a masked part elsewhere."""
     simple = plain(key, x.ndim)
     if simple is not None:
         return apply(Slice(simple), x)

@@ -75,7 +75,7 @@ class Part:
 
     @property
     def total(self) -> Tensor:
-        """How many elements there are side by side."""
+        """Return how many elements are present, an int64 scalar."""
         return cast(self.mask if self.weights is None else self.weights, dtypes.int64).sum()
 
     def is_like(self, other: Part) -> bool:

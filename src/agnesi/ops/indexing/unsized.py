@@ -90,7 +90,8 @@ def _made_of(x: Selection, part: Part) -> Selection:
 
 
 def _flat(x: Any, axis: int) -> tuple[Tensor, Tensor, Tensor | None]:
-    """An operand of a concatenation with one axis of elements, their mask, and their weights."""
+    """Return an operand of a concatenation as all elements along one axis, the mask of those that
+    are present, and their weights."""
     if not x._lazy:
         return x, filled((x.shape[axis],), True, dtypes.bool_), None
     part, shape = x.part, x.whole.shape

@@ -66,7 +66,7 @@ class Lookup(Op):
         return apply(Gather((0,), 0), counts, ids)
 
     def _rows(self, g: Tensor, weight: Tensor, ids: Tensor) -> COO:
-        """The gradient by rows in use."""
+        """Return the gradient as a sparse tensor of the rows that were looked up."""
         if self.padding is not None and not is_tracing():
             assert g.array is not None and ids.array is not None
             kept = ids.array != self.padding

@@ -139,7 +139,8 @@ def _quotient(node: Node, depth: int, term: bool) -> Tensor | None:
 
 
 def _scaled(factor: float, even: bool = False) -> Made:
-    """The rule of a power; what ``even`` ones are taken of may not be negative either."""
+    """Return the rule ``log(x**factor) = factor * log(x)``; for ``even`` powers ``x`` must be known
+    to be no less than 0."""
     def made(node: Node, depth: int, term: bool) -> Tensor | None:
         inner = log_of(node.inputs[0], depth, term or even)
         return None if inner is None else inner * factor if factor != 1 else inner

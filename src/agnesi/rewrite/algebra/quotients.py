@@ -233,9 +233,9 @@ def _quotient(side: Side) -> Tensor | None:
 
 # -- what goes away ---------------------------------------------------------------------------
 def cancel(product: Product, exact: bool = False) -> bool:
-    """Take out what is above and below the line; whether there was anything.
+    """Cancel factors that numerator and denominator share; return whether there were any.
 
-    ``exact`` asks that it is never zero, and NaN only if something that stays is.
+    ``exact`` cancels only what is never zero, and NaN only if a factor that stays is NaN.
     """
     changed = False
     below = set(product.below())
@@ -406,7 +406,8 @@ def _scale_of_square(x: Node, exponent: Node) -> float | None:
 
 
 def _power(exponent: Tensor, first: Iterable[Node]) -> Node:
-    """An exponential, which is zero where one of those is that come first."""
+    """Return the node of ``exp(exponent)``, but 0 where a value of ``first`` is -inf: ``exp`` of
+    that would have made the product 0, whatever the other exponents are."""
     for x in first:
         exponent = where(symbol(x) == -math.inf, -math.inf, exponent)
     return graph_node(exp(exponent))

@@ -139,10 +139,11 @@ def sum_of_product(node: Node) -> Tensor | None:
 
 
 def _product_summed(node: Node, exact: bool) -> Tensor | None:
-    """The sum without what does not vary; ``exact`` asks for factors that are finite and positive.
+    """Move a factor or divisor that does not vary along the summed axes out of a sum.
 
-    Where one is infinite, or a divisor 0, such a sum is NaN though only one of its terms is; and
-    a sum that is 0 has the sign of its terms if they all have the same one, else it is positive.
+    ``exact`` requires it to be finite and positive.  Otherwise the result may differ: an infinite
+    factor makes the whole sum NaN where it made one term NaN, and the sign of a sum of zeros
+    depends on the signs of its terms.
     """
     (source,) = node.inputs
     if source.op is None or node.dtype.kind not in "fc":

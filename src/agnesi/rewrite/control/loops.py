@@ -351,9 +351,11 @@ def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
 
 
 def _grows(node: Node, rows: Mapping[Node, Node]) -> bool:
-    """Return whether a value takes more room than the rows that it is computed from.
+    """Return whether storing a value for each step takes more memory than the rows it is computed
+    from.
 
-    Around a loop inside, which may be there to keep nothing, such values are not kept either.
+    Results of loops inside the body count as such: the user may have written the loop to save
+    memory.
     """
     return guess(bytes_of(node)) > sum(guess(bytes_of(n)) for n in node.inputs if n in rows)
 

@@ -179,7 +179,7 @@ class Model:
 
     # -- changing ---------------------------------------------------------------------------
     def keep(self, wanted: Callable[[Key], bool]) -> None:
-        """Drop results that are not wanted, and carries that nothing depends on then."""
+        """Remove unwanted results of a scan, and the carries on which nothing depends then."""
         self.rows = {k: n for k, n in self.rows.items() if wanted(k)}
         self.last = {k: c for k, c in self.last.items() if wanted(k)}
         inside = {c.inside: c for c in self.carries}

@@ -30,8 +30,8 @@ def is_convolution(node: Node) -> bool:
 
 
 def _is_plain(node: Node) -> bool:
-    """Return whether loop nests compute it: a filter for each of few channels, of images of dynamic
-    sizes.
+    """Return whether a convolution is left to loop nests: it is depthwise over few channels, and
+    the sizes of its images are dynamic.
     """
     _, sizes = sizes_of(node)
     return (

@@ -48,7 +48,7 @@ def waiting(order: Sequence[Node]) -> dict[int, list[Node]]:
 
 
 def _flags(order: Sequence[Node]) -> list[Node]:
-    """The conditions of decisions, in their order."""
+    """Return the nodes of conditions that Python branched on while tracing, in program order."""
     return [n.inputs[1] for n in order if n.op is not None and n.op.name == "decided"]
 
 

@@ -109,7 +109,7 @@ def _unite(group: Sequence[Cluster], stored: Callable[[Node], bool],
 
 
 def _next(places: list[int], place: int) -> list[int]:
-    """The places in a sorted list that are not far behind one of them."""
+    """Return the indices in a sorted list that follow ``place`` by _MAX_CANDIDATES at most."""
     begin = bisect_right(places, place)
     return places[begin:bisect_right(places, place + _MAX_CANDIDATES, begin)]
 

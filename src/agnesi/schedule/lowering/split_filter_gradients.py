@@ -66,7 +66,7 @@ def _parts(kernel: Convolution) -> int:
 
 
 def _dense(result: Buffer, total: Buffer) -> tuple[int, ...]:
-    """The strides of the result where it has no gaps, else of the sum."""
+    """Return the strides of the result if it is dense, else those of the sum."""
     last = sum((n - 1) * s for n, s in zip(result.shape, result.strides, strict=True))
     fits = result.shape == total.shape and last == total.size - 1 and min(result.strides) > 0
     return result.strides if fits else total.strides

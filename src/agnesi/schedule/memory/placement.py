@@ -51,7 +51,8 @@ def update_in_place(program: Program) -> Program:
 
 
 def copy_states(program: Program) -> Program:
-    """Bring kernels into their order; behind them, copy results to states that lie elsewhere."""
+    """Put kernels into the order of their dependences, then copy results into states that could not
+    be updated in place."""
     updates = [(state, program.outputs[place]) for state, place in program.request.updates]
     copied = [(s, result) for s, result in updates if program.shared.get(result) is not s]
     program.kernels = [program.kernels[k] for k in program.dependence.order]

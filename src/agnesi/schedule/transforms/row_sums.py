@@ -174,7 +174,8 @@ def parts_of(size: int, elements: int) -> int:
 
 def stored(nest: Nest, total: Expr, parts: tuple[Axis, ...], kind: str, taken: set[Axis],
            others: Sequence[Axis] = ()) -> Expr:
-    """Let a nest store the totals of parts; the total of these."""
+    """Add a store of partial totals, one for each point of ``parts``, to a nest; return the
+    expression that reduces them, for another kernel."""
     axes = (*parts, *others)
     buffer = Buffer(tuple([a.extent for a in axes]), np.dtype(total.dtype), "temporary")
     nest.body.append(Store(buffer, buffer.place([a.index for a in axes]), total))

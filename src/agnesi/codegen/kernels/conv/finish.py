@@ -56,9 +56,11 @@ def rows(b: Builder, type_: str, finish: Finish, along: int) -> FinishRow:
 
 def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
           room: Value) -> FinishLine:
-    """The epilogue for results whose neighbours in memory are places of a line, not columns.
+    """Return an epilogue for results that are contiguous along the pixels of a line, not along the
+    channels (columns), in which the sums lie.
 
-    Sums are transposed by squares of ``lanes``, in ``room`` for one; sums behind a line are read.
+    Sums are transposed in blocks of ``lanes`` by ``lanes``, through the workspace ``room``.  The
+    last block also reads sums behind the line.
     """
     count = b.size(dense.spans[2].count)
     rest = dense.spans[2].count % lanes
@@ -133,7 +135,7 @@ def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,
 
 
 def called(b: Builder, function: Value, places: Value, width: Value) -> FinishRow:
-    """The same through the address of such a function."""
+    """Return an epilogue that calls the function made by :func:`apart` through its address."""
     def finish_row(row: Value, place: tuple[Value, ...], pieces: tuple[Piece, ...]) -> None:
         b.call_pointer("void", function, places, row, width, *place)
 

@@ -159,8 +159,8 @@ def answers(module: Any, names: frozenset[str], local: bool = False
 
 
 def answers_of(value: Any, names: AbstractSet[str]) -> Iterator[tuple[Any, Callable[[], Place]]]:
-    """What code of some names asks through a thing: by a function's own, and those that its class
-    has; else as :func:`answers`."""
+    """Yield what code that uses such names learns about the process through a value: a function of
+    a module by its own name, other values by names that their class has; see :func:`answers`."""
     module = home(value)
     if getattr(module, "__name__", "") not in _QUESTIONS:  # of nearly all things, in each trace
         return iter(())

@@ -144,7 +144,7 @@ def _widths(t: Tensor) -> Tensor:
 
 
 def pushed(da: Tensor, t: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-    """Tangents of the triangle and of the basis."""
+    """Return the tangents of the Schur form ``t`` and of its basis ``z`` for the tangent ``da``."""
     m = times(adjoint(z), da, z)
     turn = skew(apply(Turn(False), t, m))
     left = arith.subtract(m, _commutator(turn, t))
