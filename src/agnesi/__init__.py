@@ -140,7 +140,7 @@ if TYPE_CHECKING:
     from agnesi.compiler.control import limit_memory as limit_memory
     from agnesi.compiler.control import memory_stats as memory_stats
     from agnesi.compiler.control import set_num_threads as set_num_threads
-    from agnesi.compiler.function import function as function
+    from agnesi.compiler.declaration import function as function
     from agnesi.compiler.inputs import In as In
     from agnesi.compiler.jit import jit as jit
     from agnesi.compiler.shared import shared as shared
@@ -194,7 +194,7 @@ _LATE = {
     "fftconvolve": "agnesi.ops.convolution.convolve:fftconvolve",
     "func": "agnesi.func",
     "Function": "agnesi.api.custom.forward_backward:Function",
-    "function": "agnesi.compiler.function:function",
+    "function": "agnesi.compiler.declaration:function",
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
     "distributed": "agnesi.distributed",
     "distributions": "agnesi.distributions",

@@ -1,6 +1,6 @@
 """The compiler: ``ag.jit``, ``ag.function``, and the stages from a graph to native code.
 
-In: a Python function (``jit.py``) or declared variables (``function.py``). Out: a callable that
+In: a Python function (``jit.py``) or declared variables (``declaration.py``). Out: a callable that
 runs native code and falls back to Python where its guards do not hold.
 
 1. ``tracing/``: the function runs once on symbols, and a closed graph remains.

@@ -1,8 +1,8 @@
-"""``ag.function``: a compiled function from declared (or recorded) tensors."""
+"""The compiled function that ``ag.function`` makes: calls, specializations, copies and pickles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from agnesi.autodiff.opgraph import OpFromGraph
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.binding.sized_call import sized_call
-from agnesi.compiler.cloning import replaced_by
 from agnesi.compiler.compilation.compiled import Compiled, Known, Settings, check_rules
 from agnesi.compiler.compilation.copies import (
     check_copy,
@@ -21,17 +20,11 @@ from agnesi.compiler.compilation.copies import (
     unpacked,
     with_other_state,
 )
-from agnesi.compiler.compilation.limits import byte_count
 from agnesi.compiler.inputs import In, Inputs, check_used
-from agnesi.compiler.objects import ObjectFunction, ObjectVariable, bare, has_objects
 from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.shared import (
-    Shared,
     SharedDim,
-    each_once,
-    fitting,
     storage_of,
-    with_default_updates,
 )
 from agnesi.compiler.specialization.data_dependent_sizes import (
     carried,
@@ -53,14 +46,12 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
 )
 from agnesi.compiler.specialization.untold_sizes import all_told, told_by_reshapes
-from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, is_static
-from agnesi.core.ir.node import Node, toposort
+from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
-from agnesi.core.public import higher, keyworded
 from agnesi.core.substitution import size_with, substituted, unify
 from agnesi.core.support.config import STATE, TRACES, WITNESSES, config
 from agnesi.core.support.dtypes import int64
@@ -98,7 +89,7 @@ class Function(Direct, Inspectable):
         self.settings = settings
         self._single = isinstance(outputs, (Tensor, Dim))
         self._keys = list(outputs) if isinstance(outputs, dict) else None
-        results = _results(outputs)
+        results = results_of(outputs)
         self._mutable = [i.mutable for i in inputs]
         targets = [storage_of(t) for t in updates]
         given = [graph_node(i.variable) for i in inputs]
@@ -514,119 +505,7 @@ def _rest(key: Any) -> Any:
     return tuple(map(len, key[0])), *key[1:]
 
 
-@higher
-@keyworded
-def function(
-    inputs: Sequence[Tensor | In] | Tensor,
-    outputs: Any = None,
-    *,
-    updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,
-    givens: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,
-    no_default_updates: bool | Sequence[Shared] = False,
-    on_unused_input: str = "ignore",
-    name: str = "function",
-    optimizer: str | None = None,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    memory_limit: float | str | None = None,
-    save_dtype: DTypeLike = None,
-    algebra: str = "real",
-    profile: bool = False,
-) -> Function:
-    """Compile a function from tensors that say what it computes.
-
-    :param inputs: What the caller gives.  Any tensor of the graph can be an input, intermediate
-        ones too; :class:`In` tells of default values and of what they become.
-    :type inputs: sequence of Tensor or In
-    :param outputs: What the function returns: one array, a tuple of arrays, or a dict of arrays.
-    :type outputs: Tensor, sequence or dict of Tensor, optional
-    :param updates: New values of shared variables (or of tensors with a value), computed from the
-        old values and assigned after the outputs.
-    :type updates: mapping or pairs, optional
-    :param givens: Replacements made in the graph first.
-    :type givens: mapping or pairs, optional
-    :param no_default_updates: True, or variables: leaves out their ``default_update``, as that of
-        random streams.
-    :type no_default_updates: bool or sequence of Shared
-    :param on_unused_input: What to do about inputs on which nothing depends, neither by value nor
-        by size.
-    :type on_unused_input: {"ignore", "warn", "raise"}
-    :param name: Name in messages and reports.
-    :param optimizer: Rewrite preset; ``config.optimizer`` by default.
-    :type optimizer: {"fast_run", "fast_compile", "None"}, optional
-    :param include, exclude: Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes
-        the names of the scheduler's passes, too, which ``plan()`` lists.
-    :param memory_limit: Bytes ("512MB") that arguments, state, results and temporaries may take
-        together; values are then computed again instead of being kept.
-    :type memory_limit: number or str, optional
-    :param save_dtype: How to keep large values that lie idle while memory is short;
-        ``config.save_dtype`` by default.
-    :param algebra: Whether NaN, infinities and signs of zero are kept, or numbers taken for real
-        ones ("real").
-    :type algebra: {"exact", "real"}, optional
-    :param profile: Whether the code counts how often and how long each kernel runs, for
-        ``profile()``; it takes some 10 ns a kernel.
-    :returns: A callable of the inputs, with ``plan()``, ``profile()`` and ``ir()``.
-    :rtype: Function
-    :raises MissingInputError: If the outputs depend on a variable that is neither an input nor has
-        a value.
-    :raises UnusedInputError: If nothing depends on an input and ``on_unused_input`` is "raise".
-    :raises TypeError: If an input is no tensor, or an update is of another type than its variable.
-    :raises ValueError: If an input is given twice, or there is no such preset or rule.
-    :see: jit, shared, In, grad, symbolic.variable
-
-    >>> import agnesi as ag
-    >>> from agnesi import symbolic as T
-    >>> a, b = T.vector("a"), T.vector("b")
-    >>> f = ag.function([a, b], a * b + 1)
-    >>> f([1.0, 2.0], [3.0, 4.0])
-    array([4., 9.])
-    >>> f(b=[1.0], a=[5.0])
-    array([6.])
-    """
-    given = [inputs] if isinstance(inputs, (Tensor, ObjectVariable)) else list(inputs)
-    if has_objects(given, outputs):
-        told: dict[str, Any] = {
-            "updates": updates, "no_default_updates": no_default_updates, "name": name,
-            "on_unused_input": on_unused_input, "optimizer": optimizer, "include": include,
-            "exclude": exclude, "memory_limit": memory_limit, "save_dtype": save_dtype,
-            "algebra": algebra, "profile": profile, "givens": bare(givens)}
-        made: Any = ObjectFunction(given, outputs, lambda i, o: function(i, o, **told))
-        return made
-    for i in given:
-        if not isinstance(i, (In, Tensor)):
-            raise TypeError(at("function: inputs must be symbolic variables, such as "
-                               f"ag.symbolic.vector('x'), not {typed(i)}"))
-    wanted = [i if isinstance(i, In) else In(i) for i in given]
-    for n, i in enumerate(wanted):
-        if any(i.variable is other.variable for other in wanted[:n]):
-            raise ValueError(at(f"function: {i.name or typed(i.variable)} is among the inputs "
-                                "twice"))
-    declared = Inputs(wanted)
-    changes = each_once({} if updates is None else updates)
-    replaced = replaced_by(givens)
-    for i in wanted:
-        value = replaced.get(i.variable)
-        if value is not None and graph_node(i.variable) not in toposort([graph_node(value)]):
-            raise ValueError(at(f"function: givens replaces {i.name or typed(i.variable)}, which is"
-                                " among the inputs, too: take it out of one of them"))
-    for k, state in declared.states.items():
-        changes[state] = wanted[k].update
-        replaced[wanted[k].variable] = state
-    new = {target: fitting(target, value) for target, value in changes.items()}
-    with_default_updates(
-        _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
-        no_default_updates,
-    )
-    limit = byte_count(memory_limit)
-    settings = Settings(optimizer, include, exclude, limit, save_dtype, algebra=algebra,
-                        profile=profile)
-    found = Function(declared, outputs, new, replaced, name, settings, on_unused_input)
-    found.compile_known()
-    return found
-
-
-def _results(outputs: Any) -> list[Any]:
+def results_of(outputs: Any) -> list[Any]:
     """Return the results of a function as a list."""
     if isinstance(outputs, (Tensor, Dim)):
         return [outputs]

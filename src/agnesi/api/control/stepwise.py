@@ -69,7 +69,7 @@ class _Step:
     @cached_property
     def run(self) -> Callable[..., Any]:
         """The compiled step: the next carries, rows of results, and whether to stop."""
-        from agnesi.compiler.function import function  # late: it loads the compiler
+        from agnesi.compiler.declaration import function  # late: it loads the compiler
 
         return function([*map(symbol, self.inputs)], [*map(symbol, self.outputs)],
                         name="step of a loop")

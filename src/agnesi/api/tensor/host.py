@@ -148,7 +148,7 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     """
     if is_known(self) and not inputs:
         return self
-    from agnesi.compiler.function import function  # late: it loads the compiler
+    from agnesi.compiler.declaration import function  # late: it loads the compiler
 
     given = dict(inputs or {})
     for variable in given:

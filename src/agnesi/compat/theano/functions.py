@@ -25,7 +25,7 @@ from agnesi.compat.theano.sparse_variable import (
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import SharedVariable, Sizes, Variable, bare, wrapped
 from agnesi.compiler.cloning import clone as our_clone
-from agnesi.compiler.function import function as compiled
+from agnesi.compiler.declaration import function as compiled
 from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import shared as our_shared

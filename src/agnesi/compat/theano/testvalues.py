@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.compat.theano.types import TensorType
 from agnesi.compat.theano.variable import MADE, VARIABLES, Constant, SharedVariable, Variable
-from agnesi.compiler.function import function
+from agnesi.compiler.declaration import function
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.ir.node import Node, toposort

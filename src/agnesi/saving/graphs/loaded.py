@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agnesi.compiler.function import function
+from agnesi.compiler.declaration import function
 from agnesi.compiler.shared import Shared
 from agnesi.core.op import typed
 from agnesi.core.support.errors import MissingKeyError, at

@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.api.symbolic import variable
 from agnesi.compat.autograd.values import Parts, mapped, plain, traced
-from agnesi.compiler.function import function
+from agnesi.compiler.declaration import function
 
 Function = Callable[..., Any]
 
