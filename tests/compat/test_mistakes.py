@@ -330,6 +330,21 @@ CASES: list[Any] = [
     (lambda: anp.concatenate(np.ones(3), np.ones(3)), TypeError, "concatenate(float64[3], float64[3"
      "]): only integer scalar arrays can be converted to a scalar index; arrays to join are one "
      "list or tuple: concatenate((a, b), axis)"),
+    (lambda: chainer.links.EmbedID(0, 2), ValueError, "EmbedID: in_size must be at least 1, not 0"),
+    (lambda: torch.symeig(ones(3, 4)), ValueError,
+     "symeig(DoubleTensor of 3x4): the matrix must be square, not 3x4"),
+    (lambda: torch.chunk(ones(3, 4), 0), ValueError, "chunk(DoubleTensor of 3x4, 0): the number of "
+     "stretches must be at least 1, not 0"),
+    (lambda: ones(3, 4).permute(1, 1), ValueError, "permute(DoubleTensor of 3x4, 1, 1): each of "
+     "the 2 dimensions must be named once, not (1, 1)"),
+    (lambda: ones(3).storage()[0], IndexError, "storage[0]: its 3 elements count from 1"),
+    (lambda: optim.cg(lambda x: (0.0, x), [1, 2]), TypeError, "cg: x must be a tensor, not [1, 2]"),
+    (lambda: theano.function([x], x, givens={"x": 1}), TypeError, "function: givens are values by "
+     "variables, as in givens={x: value}, not by 'x'"),
+    (lambda: theano.function([x], "a"), TypeError,
+     "function: outputs are variables, a list or a dict of them, not 'a'"),
+    (lambda: theano.gradient.verify_grad(3, [np.ones(3)]), TypeError,
+     "verify_grad: fun must be a function of variables, not 3"),
     (lambda: grad(lambda x: [x])(1.0), TypeError, "Grad only applies to real scalar-output "
      "functions. Try jacobian, elementwise_grad or holomorphic_grad. This one returned "
      "[float64[]]"),

@@ -391,7 +391,7 @@ def test_files_and_drawings(tmp_path):
     (lambda x: x.max(3), "max: dimension 3 is out of range: there are 2, counted from 1"),
     (lambda x: torch.sum(x, 3), "sum: dimension 3 is out of range"),
     (lambda x: x.index(1, torch.LongTensor([5])), "index: 5 is out of range for dimension 1"),
-    (lambda x: x.dot(torch.Tensor(4)), r"dot\(DoubleTensor of 3x4, DoubleTensor of 4\): the sizes"),
+    (lambda x: x.dot(torch.Tensor(4)), r"dot\(DoubleTensor of 3x4, DoubleTensor of 4\): they must"),
     (lambda x: torch.mv(x, torch.Tensor(3)), r"mv\(DoubleTensor of 3x4, DoubleTensor of 3\)"),
     (lambda x: nn.Select(1, 9).forward(x),
      r"Select.forward\(DoubleTensor of 3x4\): 9 is out of range for dimension 1"),

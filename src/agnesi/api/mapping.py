@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.autodiff.vmap import vmap
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.ir.dims import product
 from agnesi.core.keywords import strict
 from agnesi.core.public import public
@@ -67,7 +67,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: TensorLike, *args
 
 
 @public
-def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Any, *,
+def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Axis, *,
                     out: Tensor | None = None) -> Tensor:
     """A reduction over one axis after another; the axes stay, with size 1.
 

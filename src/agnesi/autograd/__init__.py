@@ -16,6 +16,7 @@ from agnesi.autograd import function as function
 from agnesi.autograd import functional as functional
 from agnesi.autograd.gradcheck import gradcheck as gradcheck
 from agnesi.autograd.gradcheck import gradgradcheck as gradgradcheck
+from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import GradientError as _GradientError
 from agnesi.core.support.errors import at as _at
@@ -30,7 +31,8 @@ def _listed(given: Any) -> list[Any]:
 
 
 def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
-         grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+         grad_outputs: TensorLike | None = None, retain_graph: bool | None = None,
+         create_graph: bool = False,
          allow_unused: bool = False, only_inputs: bool = True) -> tuple[Any, ...]:
     """Gradients of results with respect to tensors, as PyTorch's function of this name.
 
@@ -70,7 +72,7 @@ def grad(outputs: Tensor | Iterable[Tensor], inputs: Tensor | Iterable[Tensor],
         raise _GradientError(text) from error.__cause__
 
 
-def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: Any = None,
+def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: TensorLike | None = None,
              retain_graph: bool | None = None, create_graph: bool = False) -> None:
     """Add the gradients of results to those of all leaves, as :meth:`Tensor.backward` of each.
 
@@ -97,7 +99,7 @@ def backward(tensors: Tensor | Iterable[Tensor], grad_tensors: Any = None,
         y.backward(g, create_graph=create_graph)
 
 
-def Variable(data: Any, requires_grad: bool = False, volatile: bool = False  # noqa: N802
+def Variable(data: TensorLike, requires_grad: bool = False, volatile: bool = False  # noqa: N802
              ) -> Tensor:
     """A tensor: what PyTorch called a variable before tensors had gradients.
 

@@ -18,5 +18,7 @@ TensorLike: TypeAlias = (
 ShapeLike: TypeAlias = int | Dim | Sequence[Any]
 #: One number for all axes of an image, or one for each.
 PerAxis: TypeAlias = int | Sequence[Any]
+#: An axis, several, or all of them.
+Axis: TypeAlias = int | tuple[int, ...] | None
 #: Whatever names a dtype: ``ag.float32``, "float32", ``numpy.float32``, ``float``; None by default.
 DTypeLike: TypeAlias = str | np.dtype | type | None

@@ -214,8 +214,10 @@ def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     elif not _of_library(error, "sklearn") and (
             reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
         lacks = error.name if isinstance(error, AttributeError) else ""
-        found = TypeError(at(f"{name}: {reason}" + (
-            f", which has no {lacks!r}" if lacks else f": {error}")))
+        told = f"{reason}, which has no {lacks!r}" if lacks else f"{reason}: {error}"
+        if lacks == "array":  # what tensors have, here and in the compat modules
+            told = reason.replace(" cannot be ", " must be a tensor, not ", 1)
+        found = TypeError(at(f"{name}: {told}"))
     elif _of_library(error) or re.match(r"\S+\(\) (takes|missing|got) ", str(error)):
         found = retold(error, at(f"{name}: {error}"))
     elif not ours(_caller()) and type(error).__module__ in ("builtins", "numpy.exceptions"):

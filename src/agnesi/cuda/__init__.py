@@ -50,7 +50,7 @@ def empty_cache() -> None:
     """
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: object = None) -> None:
     """Wait for GPUs: results are there when a call returns.
 
     :param device: Which one.
@@ -72,7 +72,7 @@ def manual_seed_all(seed: int) -> None:
     manual_seed(seed)
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: object = None) -> int:
     """Bytes that tensors on a GPU take.
 
     :param device: Which one.
@@ -89,7 +89,7 @@ def memory_allocated(device: Any = None) -> int:
 max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
+def reset_peak_memory_stats(device: object = None) -> None:
     """Forget the most that tensors on a GPU have taken: there are none.
 
     :param device: Which one.

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Rule
 from agnesi.core.support import dtypes
@@ -150,7 +151,7 @@ class TensorDataset(Dataset):
                                 f"{index}"))
         return self._shaped([as_tensor(_locked(a[index, ...])) for a in self.arrays])
 
-    def take(self, indices: Any) -> Any:
+    def take(self, indices: TensorLike) -> Any:
         """A batch of samples.
 
         :param indices: Which ones.

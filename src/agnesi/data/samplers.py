@@ -230,7 +230,7 @@ class BucketBatchSampler(Sampler):
     [[1, 3], [2, 0]]
     """
 
-    def __init__(self, lengths: Any, batch_size: Count, shuffle: bool = True,
+    def __init__(self, lengths: TensorLike, batch_size: Count, shuffle: bool = True,
                  drop_last: bool = False, batches_per_bucket: Count = 50) -> None:
         if batch_size < 1 or batches_per_bucket < 1:
             raise ValueError(at("BucketBatchSampler: batch_size and batches_per_bucket must be at "

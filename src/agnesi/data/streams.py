@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.support.errors import at, typed
 from agnesi.data.draws import accepts_generator, batch_generator
 
@@ -62,7 +63,7 @@ class MappedStream(IterableDataset):
     def __iter__(self) -> Iterator[Any]:
         return map(self.changed, self.dataset)
 
-    def changed(self, sample: Any) -> Any:
+    def changed(self, sample: TensorLike) -> Any:
         """A sample after the function.
 
         :param sample: What the function takes; a tuple holds several arguments.

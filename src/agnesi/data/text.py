@@ -232,7 +232,7 @@ class TokenWindows(Dataset):
         x, y = self.take([index % len(self)])
         return x[0], y[0]
 
-    def take(self, indices: Any) -> Any:
+    def take(self, indices: TensorLike) -> Any:
         """A batch of windows, and of the same one token later.
 
         :param indices: Which ones.

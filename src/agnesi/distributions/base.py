@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
 from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import Explained, at
@@ -203,7 +204,7 @@ class Distribution(Explained):
         """
         raise self._absent("rsample: its draws are no smooth functions of the parameters")
 
-    def log_prob(self, value: Any) -> Tensor:
+    def log_prob(self, value: TensorLike) -> Tensor:
         """The logarithm of the density, or of the probability, of values.
 
         :param value: It broadcasts with the batch.
@@ -214,7 +215,7 @@ class Distribution(Explained):
         """
         raise self._absent("log_prob")
 
-    def cdf(self, value: Any) -> Tensor:
+    def cdf(self, value: TensorLike) -> Tensor:
         """The probability of what is not greater.
 
         :param value: It broadcasts with the batch.
@@ -224,7 +225,7 @@ class Distribution(Explained):
         """
         raise self._absent("cdf")
 
-    def icdf(self, value: Any) -> Tensor:
+    def icdf(self, value: TensorLike) -> Tensor:
         """The value of which a probability is not greater.
 
         :param value: Probabilities; they broadcast with the batch.

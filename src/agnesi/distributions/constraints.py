@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.options import Size
 from agnesi.core.tensor import Tensor
@@ -91,7 +92,7 @@ corr_cholesky = Constraint(
     lambda x: lower_cholesky.check(x) & (F.abs((x * x).sum(-1) - 1) < 1e-5).all(-1), 2)
 
 
-def interval(low: Any, high: Any) -> Constraint:
+def interval(low: TensorLike, high: TensorLike) -> Constraint:
     """Numbers between two bounds, both included.
 
     :param low, high: The bounds.
@@ -106,7 +107,7 @@ def interval(low: Any, high: Any) -> Constraint:
                     lambda x: (x >= low) & (x <= high), low, high)
 
 
-def half_open_interval(low: Any, high: Any) -> Constraint:
+def half_open_interval(low: TensorLike, high: TensorLike) -> Constraint:
     """Numbers between two bounds, of which the first is included.
 
     :param low, high: The bounds.
@@ -120,7 +121,7 @@ def half_open_interval(low: Any, high: Any) -> Constraint:
     return _between("within its bounds", lambda x: (x >= low) & (x < high), low, high)
 
 
-def integer_interval(low: Any, high: Any) -> Constraint:
+def integer_interval(low: TensorLike, high: TensorLike) -> Constraint:
     """Whole numbers between two bounds, both included.
 
     :param low, high: The bounds.
@@ -136,7 +137,7 @@ def integer_interval(low: Any, high: Any) -> Constraint:
                       else (x >= low) & (x <= high))
 
 
-def greater_than(low: Any) -> Constraint:
+def greater_than(low: TensorLike) -> Constraint:
     """Numbers above a bound.
 
     :param low: The bound.
@@ -150,7 +151,7 @@ def greater_than(low: Any) -> Constraint:
     return _between("above its bound", lambda x: x > low, low, None)
 
 
-def greater_than_eq(low: Any) -> Constraint:
+def greater_than_eq(low: TensorLike) -> Constraint:
     """Numbers that are not below a bound.
 
     :param low: The bound.
@@ -164,7 +165,7 @@ def greater_than_eq(low: Any) -> Constraint:
     return _between("not below its bound", lambda x: x >= low, low, None)
 
 
-def less_than(high: Any) -> Constraint:
+def less_than(high: TensorLike) -> Constraint:
     """Numbers below a bound.
 
     :param high: The bound.

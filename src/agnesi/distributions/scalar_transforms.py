@@ -49,7 +49,7 @@ class Transform:
         """The inverse transform."""
         return _Inverse(self)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Tensor:
+    def log_abs_det_jacobian(self, x: TensorLike, y: TensorLike) -> Tensor:
         """The logarithm of the absolute slope.
 
         :param x, y: A value, and what it is taken to.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count
 from agnesi.core.support.errors import DTypeError, ShapeError, at
@@ -59,7 +60,7 @@ class Mean(Metric):
         self.add_state("weight", 0.0)
 
     @no_grad()
-    def update(self, value: Any, weight: Any = 1) -> None:
+    def update(self, value: TensorLike, weight: Any = 1) -> None:
         """Add values.
 
         :param value: Of any shape.

@@ -6,8 +6,6 @@ both in float64.
 
 from __future__ import annotations
 
-from typing import Any
-
 from agnesi.api.draws.common import Draw
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
@@ -42,7 +40,8 @@ def poisson_of(d: Draw, lam: Tensor) -> Tensor:
 
 
 @public
-def poisson(lam: Any = 1.0, size: ShapeLike | None = None, *, generator: Generator | None = None,
+def poisson(lam: TensorLike = 1.0, size: ShapeLike | None = None, *,
+            generator: Generator | None = None,
             out: Tensor | None = None) -> Tensor:
     """Numbers of events where ``lam`` are expected: int64.
 

@@ -82,7 +82,7 @@ def standard_gamma(shape: ShapeLike, size: ShapeLike | None = None, *, dtype: DT
 
 
 @public
-def gamma(shape: ShapeLike, scale: Any = 1.0, size: ShapeLike | None = None, *,
+def gamma(shape: ShapeLike, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
           dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
           ) -> Tensor:
     """Gamma numbers of a shape (alpha) and a scale; gradients flow to both.

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.api.sparse import layout
 from agnesi.api.tensor import methods
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import renamed_error, typed
@@ -242,7 +242,7 @@ class SparseTensor(Words):
         parts = tuple(p.numpy() for p in (self.data.detach(), self.indices, self.indptr))
         return kind(parts, shape=self.shape)
 
-    def astype(self, dtype: Any) -> Any:
+    def astype(self, dtype: DTypeLike) -> Any:
         """The same matrix with entries of another dtype.
 
         :param dtype: Their type.
@@ -376,7 +376,7 @@ class SparseTensor(Words):
 
     # -- products -------------------------------------------------------------------------
     @explain_errors
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: TensorLike) -> Any:
         """The product with a dense vector or matrix (dense), or a sparse one (sparse).
 
         :param other: A vector or matrix.
@@ -409,7 +409,7 @@ class SparseTensor(Words):
         return found if x.ndim == 2 else reshape(found, found.shape[:1])
 
     @explain_errors
-    def matmul(self, other: Any) -> Any:
+    def matmul(self, other: TensorLike) -> Any:
         """The product, as :meth:`dot` gives it.
 
         :param other: A vector or matrix.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.keywords import of_the_outer, refuse
 from agnesi.core.support.errors import at, typed
 
@@ -73,7 +74,7 @@ def method(name: str, params: dict[str, Any]) -> Any:
     """A method for a distribution of NumPy's: ``self._distributed(name, size, params, dtype)``."""
     names, defaults = tuple(params), tuple(params.values())
 
-    def draw(self: Any, size: Any = None, *args: Any, dtype: Any = None,
+    def draw(self: Any, size: ShapeLike | None = None, *args: Any, dtype: DTypeLike = None,
              **keywords: Any) -> Any:
         if not keywords.keys() <= set(names):
             refuse(name, [k for k in keywords if k not in names], ("size", *names, "dtype"))

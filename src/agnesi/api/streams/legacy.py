@@ -16,7 +16,9 @@ from agnesi.api.streams.distributions import FLOATS, INTEGERS, KINDS, method
 from agnesi.api.streams.numpy_generators import drawn, one_trial, packed, unpacked
 from agnesi.api.streams.simple import Simple
 from agnesi.core import shapes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply_many
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import STATE
@@ -135,8 +137,8 @@ class RandomStreams(Simple):
     def _packed(self) -> np.ndarray:
         return packed(np.random.RandomState(int(self._seeds.randint(2**30))))
 
-    def gen(self, method: str, size: Any, params: tuple[Any, ...] = (), *, each: Any = (),
-            dtype: Any = None) -> RandomVariable:
+    def gen(self, method: str, size: ShapeLike, params: tuple[Any, ...] = (), *, each: Any = (),
+            dtype: DTypeLike = None) -> RandomVariable:
         """A variable that a method of ``RandomState`` draws.
 
         :param method: Its name.
@@ -197,8 +199,8 @@ class RandomStreams(Simple):
         (found,) = STATE.examples.drawing(draw, params)
         return self.seen(found, made[0])
 
-    def moved(self, affine: tuple[str, Callable[..., Tensor]], size: Any,
-              params: tuple[Tensor, ...], dtype: Any) -> RandomVariable:
+    def moved(self, affine: tuple[str, Callable[..., Tensor]], size: ShapeLike,
+              params: tuple[Tensor, ...], dtype: DTypeLike) -> RandomVariable:
         """A draw of a method by name, moved by parameters to which gradients flow.
 
         :param affine: The name of a method, and ``move(draw, *params)``.
@@ -215,8 +217,8 @@ class RandomStreams(Simple):
         z = self.gen(method, sizes, dtype=dtype)
         return self.seen(move(z, *(cast(p, z.dtype) for p in params)), z)
 
-    def multinomial(self, size: Any = None, n: int = 1, pvals: Any = (0.5, 0.5),
-                    dtype: Any = None) -> RandomVariable:
+    def multinomial(self, size: ShapeLike | None = None, n: int = 1, pvals: TensorLike = (0.5, 0.5),
+                    dtype: DTypeLike = None) -> RandomVariable:
         """How often each thing comes up in ``n`` trials of chances ``pvals``.
 
         :param size: Shape of the draw.
@@ -235,8 +237,8 @@ class RandomStreams(Simple):
         each = as_tensor(like).shape[-1:]
         return self.gen(method, () if size is None else size, params, each=each, **how)
 
-    def choice(self, size: Any = None, a: Any = 2, replace: bool = True,
-               p: Any = None, dtype: Any = None) -> RandomVariable:
+    def choice(self, size: ShapeLike | None = None, a: TensorLike = 2, replace: bool = True,
+               p: TensorLike | None = None, dtype: DTypeLike = None) -> RandomVariable:
         """Numbers below ``a``, or elements of a vector.
 
         :param size: Shape of the draw.
@@ -255,7 +257,8 @@ class RandomStreams(Simple):
         return self.gen("choice", () if size is None else size, params,
                         dtype=a.dtype if dtype is None else dtype)
 
-    def permutation(self, size: Any = None, n: Any = 1, dtype: Any = None) -> RandomVariable:
+    def permutation(self, size: ShapeLike | None = None, n: int | Dim = 1,
+                    dtype: DTypeLike = None) -> RandomVariable:
         """The numbers below ``n`` in random order, once for each place of ``size``.
 
         :param size: Shape of the draw.

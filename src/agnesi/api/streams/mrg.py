@@ -20,6 +20,7 @@ from agnesi.api.streams.common import RandomVariable, sizes_in
 from agnesi.api.streams.distributions import FLOATS, INTEGERS, KINDS, method
 from agnesi.api.streams.seeded import KEY_NUMBERS, draw
 from agnesi.api.streams.simple import Simple
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size, is_static, product
 from agnesi.core.support import dtypes
@@ -190,8 +191,8 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         found = draw(n) if STATE.examples is None else STATE.examples.drawn(draw, n)
         return self.seen(found, made[0])
 
-    def uniform(self, size: Any = (), low: Any = 0.0, high: Any = 1.0, dtype: Any = None,
-                nstreams: int | None = None) -> RandomVariable:
+    def uniform(self, size: ShapeLike = (), low: Any = 0.0, high: Any = 1.0,
+                dtype: DTypeLike = None, nstreams: int | None = None) -> RandomVariable:
         """Uniform numbers between ``low`` and ``high``, both excluded.
 
         :param size: Shape of the draw.
@@ -208,7 +209,8 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         u = reshape(_uniform(found, kind), sizes)
         return self.seen(_moved(u, high - low, low, kind), found)
 
-    def normal(self, size: Any = (), avg: Any = 0.0, std: Any = 1.0, dtype: Any = None,
+    def normal(self, size: ShapeLike = (), avg: Any = 0.0, std: TensorLike = 1.0,
+               dtype: DTypeLike = None,
                nstreams: int | None = None) -> RandomVariable:
         """Normal numbers, by the transformation of Box and Muller: cosines, then sines.
 
@@ -231,7 +233,8 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         x = reshape(apply(Slice(((0, n, 1),)), both), sizes)
         return self.seen(_moved(x, std, avg, kind), found)
 
-    def binomial(self, size: Any = (), n: int = 1, p: Any = 0.5, dtype: Any = "int64",
+    def binomial(self, size: ShapeLike = (), n: int = 1, p: TensorLike = 0.5,
+                 dtype: DTypeLike = "int64",
                  nstreams: int | None = None) -> RandomVariable:
         """Numbers of successes in ``n`` trials of chance ``p``.
 
@@ -252,7 +255,8 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         below = u < (reshape(p, (*p.shape, 1)) if p.ndim else p)
         return self.seen(cast(sum_(below, -1), dtypes.as_dtype(dtype)), found)
 
-    def multinomial(self, size: Any = None, n: int = 1, pvals: Any = None, dtype: Any = "int64",
+    def multinomial(self, size: ShapeLike | None = None, n: int = 1,
+                    pvals: TensorLike | None = None, dtype: DTypeLike = "int64",
                     nstreams: int | None = None) -> RandomVariable:
         """How often each thing comes up in ``n`` trials: a row for each row of ``pvals``.
 
@@ -280,7 +284,8 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         hits = (u >= before) & past
         return self.seen(cast(sum_(hits, 0), dtypes.as_dtype(dtype)), found)
 
-    def choice(self, size: int = 1, a: Any = None, replace: bool = False, p: Any = None,
+    def choice(self, size: int = 1, a: TensorLike | None = None, replace: bool = False,
+               p: TensorLike | None = None,
                nstreams: int | None = None) -> RandomVariable:
         """``size`` different numbers for each row of chances ``p``, or elements of ``a``.
 
@@ -304,7 +309,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         chosen = topk(log(cast(p, dtypes.float64)) - log(-log(u)), size).indices
         return self.seen(chosen if a is None else take(as_tensor(a), chosen, 0), found)
 
-    def permutation(self, size: Any = (), n: Size = 1, nstreams: int | None = None
+    def permutation(self, size: ShapeLike = (), n: Size = 1, nstreams: int | None = None
                     ) -> RandomVariable:
         """The numbers below ``n`` in random order, once for each place of ``size``.
 
@@ -319,7 +324,7 @@ class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
         found = self._draw(sizes, nstreams)
         return self.seen(argsort(reshape(found, sizes), -1), found)
 
-    def tomaxint(self, size: Any = (), dtype: Any = "int64", nstreams: int | None = None
+    def tomaxint(self, size: ShapeLike = (), dtype: DTypeLike = "int64", nstreams: int | None = None
                  ) -> RandomVariable:
         """Integers from 0 to the greatest of int64.
 

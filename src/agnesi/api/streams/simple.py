@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api.streams.common import RandomVariable, Streams
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.ops.base.convert import as_tensor
@@ -25,7 +25,7 @@ class Simple(Streams):
     _distributed: Any
     _vectors: Any
 
-    def random(self, size: Any = (), dtype: Any = None) -> RandomVariable:
+    def random(self, size: ShapeLike = (), dtype: DTypeLike = None) -> RandomVariable:
         """Uniform numbers between 0 and 1.
 
         :param size: Shape of the draw.
@@ -42,7 +42,7 @@ class Simple(Streams):
         found: RandomVariable = self.uniform(size, dtype=dtype)
         return found
 
-    def rand(self, *sizes: Any, dtype: Any = None) -> RandomVariable:
+    def rand(self, *sizes: Any, dtype: DTypeLike = None) -> RandomVariable:
         """The same, with the sizes one by one.
 
         :param *sizes: Shape of the draw.
@@ -53,7 +53,7 @@ class Simple(Streams):
         """
         return self.random(sizes, dtype)
 
-    def randn(self, *sizes: Any, dtype: Any = None) -> RandomVariable:
+    def randn(self, *sizes: Any, dtype: DTypeLike = None) -> RandomVariable:
         """Numbers of the standard normal distribution, with the sizes one by one.
 
         :param *sizes: Shape of the draw.
@@ -85,8 +85,8 @@ class Simple(Streams):
         order = self.permutation((), x.shape[0])
         return self.seen(take(x, order, 0), order)
 
-    def dirichlet(self, size: Any = None, alpha: Any = (1.0, 1.0),
-                  dtype: Any = None) -> RandomVariable:
+    def dirichlet(self, size: ShapeLike | None = None, alpha: TensorLike = (1.0, 1.0),
+                  dtype: DTypeLike = None) -> RandomVariable:
         """Shares that sum to 1.
 
         :param size: Shape of the draw.
@@ -100,8 +100,9 @@ class Simple(Streams):
         found: RandomVariable = self._vectors("dirichlet", size, (alpha,), alpha, dtype=dtype)
         return found
 
-    def multivariate_normal(self, size: Any = None, mean: Any = (0.0,), cov: Any = ((1.0,),),
-                            dtype: Any = None) -> RandomVariable:
+    def multivariate_normal(self, size: ShapeLike | None = None, mean: TensorLike = (0.0,),
+                            cov: TensorLike = ((1.0,),),
+                            dtype: DTypeLike = None) -> RandomVariable:
         """Normal vectors.
 
         :param size: Shape of the draw.
@@ -118,8 +119,9 @@ class Simple(Streams):
             "multivariate_normal", size, (mean, cov), mean, dtype=dtype)
         return found
 
-    def random_integers(self, size: Any = None, low: Any = 0, high: Any = 1,
-                        dtype: Any = None) -> RandomVariable:
+    def random_integers(self, size: ShapeLike | None = None, low: TensorLike = 0,
+                        high: TensorLike = 1,
+                        dtype: DTypeLike = None) -> RandomVariable:
         """Integers in [low, high], both included.
 
         :param size: Shape of the draw.
@@ -132,8 +134,9 @@ class Simple(Streams):
         """
         return self.randint(size, low, as_tensor(high) + 1, dtype)
 
-    def randint(self, size: Any = None, low: Any = 0, high: Any = None,
-                dtype: Any = None) -> RandomVariable:
+    def randint(self, size: ShapeLike | None = None, low: TensorLike = 0,
+                high: TensorLike | None = None,
+                dtype: DTypeLike = None) -> RandomVariable:
         """Integers in [low, high), or in [0, low).
 
         :param size: Shape of the draw.

@@ -113,7 +113,7 @@ def is_cpu(self: Tensor) -> bool:
 
 
 @explain_errors
-def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+def to_device(self: Tensor, device: object, /, *, stream: object = None) -> Tensor:
     """The tensor itself: there is one device, "cpu".
 
     :param device: "cpu".

@@ -372,7 +372,7 @@ def is_contiguous(self: Tensor, *, memory_format: object = None) -> bool:
     return is_row_major(self)
 
 
-def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
+def contiguous(self: Tensor, *, memory_format: object = None) -> Tensor:
     """The tensor itself if its elements lie in C order, else a copy that does.
 
     :param memory_format: Taken from PyTorch's calls, and not needed.
@@ -382,7 +382,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     return movement.contiguous(self)
 
 
-def clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
+def clone(self: Tensor, *, memory_format: object = None) -> Tensor:
     """A copy in memory of its own; gradients flow through it.
 
     :param memory_format: Taken from PyTorch's calls, and not needed.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api.tensor.matrices import Late
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.programs import is_declaring
@@ -125,7 +126,7 @@ def _fitted(target: Tensor, result: Tensor) -> Tensor:
 
 
 @explain_errors
-def fill_(self: Tensor, value: Any) -> Tensor:
+def fill_(self: Tensor, value: TensorLike) -> Tensor:
     """Set every element to a number.
 
     :param value: Converted to the tensor's dtype.
@@ -148,7 +149,7 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @public
-def copy_(self: Tensor, other: Any) -> Tensor:
+def copy_(self: Tensor, other: TensorLike) -> Tensor:
     """Take the values of another array, converted and broadcast to this tensor's type.
 
     :param other: It broadcasts to the tensor's shape.

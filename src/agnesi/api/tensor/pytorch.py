@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.core import shapes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.public import on_host, public
 from agnesi.core.spellings import in_our_words, warn_of
@@ -384,7 +385,7 @@ def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) 
 
 
 @public
-def equal(self: Tensor, other: Any) -> Tensor:
+def equal(self: Tensor, other: TensorLike) -> Tensor:
     """Return whether both have the same shape and elements; ``x == y`` compares each.
 
     :param other: Of any shape.
@@ -460,7 +461,7 @@ def _is_axis(axis: Any, ndim: int) -> bool:
 
 
 @public
-def where(self: Tensor, condition: Any, other: Any) -> Tensor:
+def where(self: Tensor, condition: TensorLike, other: TensorLike) -> Tensor:
     """The tensor's elements where a condition holds, else those of another one.
 
     :param condition: What decides; it broadcasts.
@@ -474,7 +475,7 @@ def where(self: Tensor, condition: Any, other: Any) -> Tensor:
 
 
 @public
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None,
+def new_tensor(self: Tensor, data: TensorLike, *, dtype: DTypeLike = None, device: object = None,
                requires_grad: bool = False) -> Tensor:
     """A tensor of the data, of this tensor's dtype.
 
@@ -492,7 +493,8 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
 
 
 @public
-def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
+def new_full(self: Tensor, size: ShapeLike, fill_value: TensorLike, *, dtype: DTypeLike = None,
+             device: object = None,
              requires_grad: bool = False) -> Tensor:
     """A shape filled with one number, of this tensor's dtype.
 
@@ -536,7 +538,7 @@ _NEW = """``{name}`` of a shape, of this tensor's dtype.
 def _maker(name: str) -> Form:
     make = getattr(creation, name)
 
-    def new(self: Tensor, *size: Any, dtype: Any = None, device: Any = None,
+    def new(self: Tensor, *size: Any, dtype: DTypeLike = None, device: object = None,
             requires_grad: bool = False) -> Tensor:
         on_host(device)
         shape = size[0] if len(size) == 1 else size

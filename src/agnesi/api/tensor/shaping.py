@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
@@ -209,8 +210,9 @@ def tile(self: Tensor, *reps: Any) -> Tensor:
 
 
 # -- dtypes ---------------------------------------------------------------------------------
-def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: bool = False,
-       non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+def to(self: Tensor, *target: Any, dtype: DTypeLike = None, device: object = None,
+       copy: bool = False,
+       non_blocking: bool = False, memory_format: object = None) -> Tensor:
     """The values as another dtype, as that of another tensor, or on another device; the tensor
     itself if it is so.
 

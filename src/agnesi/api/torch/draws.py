@@ -54,7 +54,8 @@ def randn_like(x: TensorLike, *, dtype: DTypeLike = None, generator: Generator |
        "ValueError | If there is no integer in the range.", x="array_like | Gives shape and dtype.",
        low="int | The smallest number; alone it is ``high``, and 0 the smallest.",
        high="int, optional | Above the largest number.")
-def randint_like(x: TensorLike, low: Any = 0, high: Any = None, *, dtype: DTypeLike = None,
+def randint_like(x: TensorLike, low: TensorLike = 0, high: TensorLike | None = None, *,
+                 dtype: DTypeLike = None,
                  generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Whole numbers in [low, high), of the shape and dtype of a tensor."""
     x = as_tensor(x)
@@ -79,7 +80,7 @@ def randperm(n: int, *, dtype: DTypeLike = "int64", generator: Generator | None 
        "ValueError | If a probability is not in [0, 1], in compiled code too.",
        x="array_like | Probabilities.", p="float, optional | The probability of all; then ``x`` "
        "gives the shape only.")
-def bernoulli(x: TensorLike, p: Any = None, *, generator: Generator | None = None,
+def bernoulli(x: TensorLike, p: TensorLike | None = None, *, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:
     """Ones with the probabilities that a tensor holds, else zeros."""
     x = as_tensor(x)

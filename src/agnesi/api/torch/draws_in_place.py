@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api.draws import basic, choices, plain
 from agnesi.api.tensor.inplace import copy_
 from agnesi.api.torch.texts import docstring
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import explain_errors
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
@@ -60,8 +61,8 @@ _OURS = {"from": "low", "to": "high", "a": "low", "b": "high"}
 
 
 @_method("mean std")
-def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Generator | None = None
-            ) -> Tensor:
+def normal_(self: Tensor, mean: TensorLike = 0.0, std: TensorLike = 1.0, *,
+            generator: Generator | None = None) -> Tensor:
     """Fill the tensor with normal numbers; complex ones have parts of half the variance."""
     if self.dtype.kind == "c":
         return random.standard(self.shape, self.dtype, generator) * std + mean
@@ -69,14 +70,14 @@ def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Generat
 
 
 @_method("low high")
-def uniform_(self: Tensor, low: Any = 0.0, high: Any = 1.0, *, generator: Generator | None = None
-             ) -> Tensor:
+def uniform_(self: Tensor, low: TensorLike = 0.0, high: TensorLike = 1.0, *,
+             generator: Generator | None = None) -> Tensor:
     """Fill the tensor with uniform numbers in [low, high)."""
     return basic.uniform(low, high, self.shape, dtype=_wide(self), generator=generator)
 
 
 @_method("p")
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+def bernoulli_(self: Tensor, p: TensorLike = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill the tensor with ones of a probability, else zeros."""
     return random.bernoulli(p, self.shape, dtype=self.dtype, generator=generator)
 
@@ -88,28 +89,28 @@ def exponential_(self: Tensor, lambd: Any = 1.0, *, generator: Generator | None 
 
 
 @_method("median sigma")
-def cauchy_(self: Tensor, median: Any = 0.0, sigma: Any = 1.0, *,
+def cauchy_(self: Tensor, median: TensorLike = 0.0, sigma: TensorLike = 1.0, *,
             generator: Generator | None = None) -> Tensor:
     """Fill the tensor with numbers of Cauchy's distribution."""
     return plain.cauchy(median, sigma, self.shape, dtype=_wide(self), generator=generator)
 
 
 @_method("p")
-def geometric_(self: Tensor, p: Any, *, generator: Generator | None = None) -> Tensor:
+def geometric_(self: Tensor, p: TensorLike, *, generator: Generator | None = None) -> Tensor:
     """Fill the tensor with numbers of trials up to the first success, 1 at least."""
     return plain.geometric(p, self.shape, generator=generator)
 
 
 @_method("mean std")
-def log_normal_(self: Tensor, mean: Any = 1.0, std: Any = 2.0, *,
+def log_normal_(self: Tensor, mean: TensorLike = 1.0, std: TensorLike = 2.0, *,
                 generator: Generator | None = None) -> Tensor:
     """Fill the tensor with numbers whose logarithms are normal."""
     return plain.lognormal(mean, std, self.shape, dtype=_wide(self), generator=generator)
 
 
 @_method("low high", "ValueError | If there is no integer in the range.")
-def random_(self: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None
-            ) -> Tensor:
+def random_(self: Tensor, low: TensorLike = 0, high: TensorLike | None = None, *,
+            generator: Generator | None = None) -> Tensor:
     """Fill the tensor with whole numbers in [low, high); alone, ``low`` is ``high``.
 
     Without bounds they are all that the dtype holds from 0 on, of floats all up to the first gap.

@@ -82,7 +82,7 @@ class Kind(type):
 
 
 def _made(name: str, dtype: str) -> type:
-    def __init__(self: Any, *data: Any, device: Any = None) -> None:  # noqa: N807
+    def __init__(self: Any, *data: Any, device: object = None) -> None:  # noqa: N807
         """It is there for its signature."""
 
     found = Kind(name, (), {"__doc__": _DOC.format(name=name, dtype=dtype), "__init__": __init__,

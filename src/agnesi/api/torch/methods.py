@@ -29,7 +29,7 @@ from agnesi.ops.sparse.coordinates import COO
 
 # -- devices ----------------------------------------------------------------------------------
 @strict
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, memory_format: object = None) -> Tensor:
     """The tensor in the computer's memory: itself, or a copy from a device.
 
     :param memory_format: Taken from PyTorch's calls, and not needed.
@@ -40,7 +40,8 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 
 @strict
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+def cuda(self: Tensor, device: object = None, non_blocking: bool = False,
+         memory_format: object = None
          ) -> NoReturn:
     """Refused: there is one device, the CPU.
 
@@ -88,7 +89,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 
 @explain_errors
-def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type(self: Tensor, dtype: DTypeLike = None, non_blocking: bool = False) -> Any:
     """The name of the type as PyTorch writes it; or the values as another dtype.
 
     :param dtype: Such as ``ag.int64``, ``ag.LongTensor`` or "torch.LongTensor".
@@ -229,7 +230,7 @@ def detach_(self: Tensor) -> Tensor:
 
 
 @explain_errors
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+def fill_diagonal_(self: Tensor, fill_value: TensorLike, wrap: bool = False) -> Tensor:
     """Set the elements of the main diagonal.
 
     :param fill_value: What they become.

@@ -10,7 +10,7 @@ from agnesi.api import functions as F
 from agnesi.api.tensor import folds
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
@@ -29,7 +29,6 @@ __all__ = ["aminmax", "bucketize", "clamp_max", "clamp_min", "fill", "frac", "hi
            "is_tensor", "logcumsumexp", "logit", "msort", "mvlgamma", "numel", "renorm", "sgn",
            "std_mean", "var_mean"]
 
-Axis = int | tuple[int, ...] | None
 _LIKE = "Tensor | Of the shape of ``x``."
 _BROADCAST = "ShapeError | If the shapes do not broadcast."
 
@@ -113,7 +112,7 @@ def igammac(x: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> T
 @torch(_LIKE,
        "full_like, Tensor.fill_", ">>> ag.fill(ag.ones(2), 5)\ntensor([5., 5.])",
        value="number or Tensor | What each element is.")
-def fill(x: TensorLike, value: Any, *, out: Tensor | None = None) -> Tensor:
+def fill(x: TensorLike, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A tensor of the same shape and dtype, filled with one number."""
     x = as_tensor(x)
     return F.broadcast_to(cast(as_tensor(value), x.dtype), x.shape).clone()

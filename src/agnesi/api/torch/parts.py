@@ -106,7 +106,7 @@ def narrow_copy(x: TensorLike, axis: int, start: int, length: int, *, out: Tenso
        "ValueError | If the counts do not fit.", axis="int, optional | An axis; without one, of "
        "the flat elements.", repeats="int or sequence of int | How often each element comes.",
        output_size="int, optional | How many there will be; not needed.")
-def repeat_interleave(x: TensorLike, repeats: Any, axis: int | None = None, *,
+def repeat_interleave(x: TensorLike, repeats: TensorLike, axis: int | None = None, *,
                       output_size: int | None = None, out: Tensor | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flat elements."""
     found = repeat(x, repeats, axis)
@@ -168,7 +168,7 @@ def unique_consecutive(x: TensorLike, return_inverse: bool = False, return_count
 @torch(_NEW, "index_copy, index_put, masked_fill",
        ">>> ag.index_fill(ag.ones(3), 0, ag.tensor([0, 2]), 5)\ntensor([5., 1., 5.])", _FITS,
        value="number or Tensor | What they become.")
-def index_fill(x: TensorLike, axis: int, index: TensorLike, value: Any, *,
+def index_fill(x: TensorLike, axis: int, index: TensorLike, value: TensorLike, *,
                out: Tensor | None = None) -> Tensor:
     """Slices of an axis filled with one number."""
     x = as_tensor(x)

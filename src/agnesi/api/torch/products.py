@@ -63,7 +63,8 @@ def mv(x: TensorLike, vec: TensorLike, *, out: Tensor | None = None) -> Tensor:
 @torch("Tensor | A vector.", "addmm, mv",
        ">>> ag.addmv(ag.ones(2), ag.eye(2), ag.ones(2))\ntensor([2., 2.])", _SHAPES,
        mat="array_like | The matrix.", vec="array_like | The vector.")
-def addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: Any = 1, alpha: Any = 1,
+def addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: TensorLike = 1,
+          alpha: TensorLike = 1,
           out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``."""
     return _added(input, matmul(*_operands("mat vec", (2, 1), mat, vec)), beta, alpha)
@@ -73,7 +74,8 @@ def addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: Any = 1,
        ">>> ag.addr(ag.zeros(2, 2), ag.ones(2), ag.tensor([1.0, 2.0]))\n"
        "tensor([[1., 2.],\n        [1., 2.]])", _SHAPES,
        vec1="array_like | A vector.", vec2="array_like | Another one.")
-def addr(input: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: Any = 1, alpha: Any = 1,
+def addr(input: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: TensorLike = 1,
+         alpha: TensorLike = 1,
          out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
     a, b = _operands("vec1 vec2", (1, 1), vec1, vec2)
@@ -84,8 +86,8 @@ def addr(input: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: Any = 1
        ">>> ag.baddbmm(ag.ones(1, 1, 1), ag.ones(1, 1, 2), ag.ones(1, 2, 1))\ntensor([[[3.]]])",
        _SHAPES, batch1="array_like | Of shape (b, n, k).",
        batch2="array_like | Of shape (b, k, m).")
-def baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Any = 1,
-            alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: TensorLike = 1,
+            alpha: TensorLike = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` of stacks of matrices."""
     return _added(input, matmul(*_operands("batch1 batch2", (3, 3), batch1, batch2)), beta, alpha)
 
@@ -94,8 +96,8 @@ def baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: 
        ">>> ag.addbmm(ag.zeros(1, 1), ag.ones(3, 1, 2), ag.ones(3, 2, 1))\ntensor([[6.]])",
        _SHAPES, batch1="array_like | Of shape (b, n, k).",
        batch2="array_like | Of shape (b, k, m).")
-def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Any = 1,
-           alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: TensorLike = 1,
+           alpha: TensorLike = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input`` and ``alpha`` times the sum of the products of a stack of matrices."""
     a, b = _operands("batch1 batch2", (3, 3), batch1, batch2)
     product = matmul(a, b)

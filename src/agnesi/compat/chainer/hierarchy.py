@@ -11,6 +11,8 @@ import agnesi as ag
 from agnesi.compat.chainer.formula import applied
 from agnesi.compat.chainer.link import Link
 from agnesi.compat.chainer.variable import Variable
+from agnesi.core.options import Count
+from agnesi.core.support.errors import at, typed
 
 
 def create_huffman_tree(word_counts: Mapping[int, int]) -> Any:
@@ -61,7 +63,10 @@ class BinaryHierarchicalSoftmax(Link):
     W: Variable
     create_huffman_tree = staticmethod(create_huffman_tree)
 
-    def __init__(self, in_size: int, tree: Any) -> None:
+    def __init__(self, in_size: Count, tree: Any) -> None:
+        if not isinstance(tree, tuple):
+            raise TypeError(at(f"BinaryHierarchicalSoftmax: tree must be a nest of pairs of words, "
+                               f"as ((0, 1), 2), not {typed(tree)}"))
         self.paths, self.codes = _leaves(tree)
         nodes = 1 + max((int(p.max()) for p in self.paths.values() if len(p)), default=0)
         super().__init__(W=(nodes, in_size))

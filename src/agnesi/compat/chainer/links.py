@@ -15,6 +15,7 @@ from agnesi.compat.chainer.link import Chain, ChainList, Link
 from agnesi.compat.chainer.utils import WalkerAlias
 from agnesi.compat.chainer.variable import Variable, as_variable
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at, call_user, no_attribute, typed
 
 
@@ -46,7 +47,7 @@ class Linear(Link):
     initialW, initial_bias : array_like, optional
     """
 
-    def __init__(self, in_size: int, out_size: int, wscale: float = 1, bias: float = 0,
+    def __init__(self, in_size: Count, out_size: Count, wscale: float = 1, bias: float = 0,
                  nobias: bool = False, initialW: Any = None, initial_bias: Any = None) -> None:
         _check_positive(in_size=in_size, out_size=out_size)
         super().__init__(W=(out_size, in_size))
@@ -105,7 +106,7 @@ class Convolution2D(_Convolution):
     initialW, initial_bias : array_like, optional
     """
 
-    def __init__(self, in_channels: int, out_channels: int, ksize: Any, stride: Any = 1,
+    def __init__(self, in_channels: Count, out_channels: Count, ksize: Any, stride: Any = 1,
                  pad: Any = 0, wscale: float = 1, bias: float = 0, nobias: bool = False,
                  use_cudnn: bool = True, initialW: Any = None, initial_bias: Any = None) -> None:
         h, w = _pair(ksize)
@@ -127,7 +128,7 @@ class Deconvolution2D(_Convolution):
         Sizes of results, where several are possible.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, ksize: Any, stride: Any = 1,
+    def __init__(self, in_channels: Count, out_channels: Count, ksize: Any, stride: Any = 1,
                  pad: Any = 0, wscale: float = 1, bias: float = 0, nobias: bool = False,
                  outsize: Any = None, use_cudnn: bool = True, initialW: Any = None,
                  initial_bias: Any = None) -> None:
@@ -154,7 +155,7 @@ class EmbedID(Link):
 
     W: Variable
 
-    def __init__(self, in_size: int, out_size: int, initialW: Any = None,
+    def __init__(self, in_size: Count, out_size: Count, initialW: Any = None,
                  ignore_label: int | None = None) -> None:
         super().__init__(W=(in_size, out_size))
         _set(self.W, initialW, _normal((in_size, out_size), 1.0))
@@ -169,7 +170,7 @@ class Bilinear(Link):
 
     W: Variable
 
-    def __init__(self, left_size: int, right_size: int, out_size: int, nobias: bool = False,
+    def __init__(self, left_size: Count, right_size: Count, out_size: Count, nobias: bool = False,
                  initialW: Any = None, initial_bias: Any = None) -> None:
         super().__init__(W=(left_size, right_size, out_size))
         _set(self.W, initialW, _normal((left_size, right_size, out_size),
@@ -267,7 +268,7 @@ class Inception(Chain):
     in_channels, out1, proj3, out3, proj5, out5, proj_pool : int
     """
 
-    def __init__(self, in_channels: int, out1: int, proj3: int, out3: int, proj5: int, out5: int,
+    def __init__(self, in_channels: Count, out1: int, proj3: int, out3: int, proj5: int, out5: int,
                  proj_pool: int, conv_init: Any = None, bias_init: Any = None) -> None:
         super().__init__(
             conv1=Convolution2D(in_channels, out1, 1),
@@ -295,8 +296,8 @@ class InceptionBN(Chain):
     stride : int
     """
 
-    def __init__(self, in_channels: int, out1: int, proj3: int, out3: int, proj33: int, out33: int,
-                 pooltype: str, proj_pool: int | None = None, stride: int = 1,
+    def __init__(self, in_channels: Count, out1: int, proj3: int, out3: int, proj33: int,
+                 out33: int, pooltype: str, proj_pool: int | None = None, stride: int = 1,
                  conv_init: Any = None, dtype: Any = np.float32) -> None:
         super().__init__()
         self.pooltype, self.stride, self.proj_pool, self.out1 = pooltype, stride, proj_pool, out1
@@ -331,7 +332,7 @@ class InceptionBN(Chain):
 class MLPConvolution2D(ChainList):
     """A convolution, and further ones of one pixel, with an activation between."""
 
-    def __init__(self, in_channels: int, out_channels: Sequence[int], ksize: Any, stride: Any = 1,
+    def __init__(self, in_channels: Count, out_channels: Sequence[int], ksize: Any, stride: Any = 1,
                  pad: Any = 0, wscale: float = 1, activation: Any = activation.relu,
                  use_cudnn: bool = True) -> None:
         first = Convolution2D(in_channels, out_channels[0], ksize, stride, pad, wscale)
@@ -348,7 +349,7 @@ class MLPConvolution2D(ChainList):
 class Maxout(Chain):
     """The largest of several linear maps."""
 
-    def __init__(self, in_size: int, out_size: int, pool_size: int, **options: Any) -> None:
+    def __init__(self, in_size: Count, out_size: Count, pool_size: Count, **options: Any) -> None:
         super().__init__(linear=Linear(in_size, out_size * pool_size, **options))
         self.pool_size = pool_size
 
@@ -372,7 +373,7 @@ class LSTM(Chain):
     in_size, out_size : int
     """
 
-    def __init__(self, in_size: int, out_size: int) -> None:
+    def __init__(self, in_size: Count, out_size: Count) -> None:
         super().__init__(upward=Linear(in_size, 4 * out_size),
                          lateral=Linear(out_size, 4 * out_size, nobias=True))
         self.state_size = out_size
@@ -403,7 +404,7 @@ class LSTM(Chain):
 class StatelessLSTM(Chain):
     """LSTM units whose state is given and returned: ``c, h = link(c, h, x)``."""
 
-    def __init__(self, in_size: int, out_size: int) -> None:
+    def __init__(self, in_size: Count, out_size: Count) -> None:
         super().__init__(upward=Linear(in_size, 4 * out_size),
                          lateral=Linear(out_size, 4 * out_size, nobias=True))
         self.state_size = out_size
@@ -434,7 +435,7 @@ class GRU(Chain):
 class StatefulGRU(GRU):
     """Gated recurrent units that remember their state from call to call."""
 
-    def __init__(self, in_size: int, out_size: int) -> None:
+    def __init__(self, in_size: Count, out_size: Count) -> None:
         super().__init__(out_size, in_size)
         self.state_size = out_size
         self.reset_state()
@@ -459,7 +460,7 @@ class NegativeSampling(Link):
 
     W: Variable
 
-    def __init__(self, in_size: int, counts: Sequence[int], sample_size: int,
+    def __init__(self, in_size: Count, counts: Sequence[int], sample_size: Count,
                  power: float = 0.75) -> None:
         super().__init__(W=(len(counts), in_size))
         self.W.data[...] = 0

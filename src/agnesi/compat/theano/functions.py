@@ -351,6 +351,9 @@ class _Outputs:
             self._leaves = list(given.values())
         else:
             self._leaves = list(given) if isinstance(given, (list, tuple)) else [given]
+        for v in self._leaves:
+            if isinstance(v, str):
+                raise TypeError(f"outputs are variables, a list or a dict of them, not {v!r}")
         parts = [[] if given is None else _parts(v) for v in self._leaves]
         #: Whether the user gets what our function returns, in a list or alone.
         self._same = given is not None and not isinstance(given, Mapping) and not any(
@@ -428,6 +431,9 @@ def _pairs(x: Pairs, who: str = "function: updates") -> list[tuple[Any, Any]]:
 
 
 def _target(x: Any) -> Any:
+    if not isinstance(x, (Variable, ObjectVariable)):
+        raise TypeError(f"givens are values by variables, as in givens={{x: value}}, not by "
+                        f"{typed(x)}")
     return bare(_input(x))
 
 

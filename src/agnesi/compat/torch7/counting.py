@@ -120,7 +120,10 @@ def _given(name: str, args: tuple[Any, ...]) -> str:
 
 
 #: Products, in which the last dimension of the first meets the one before the second's last.
-_PRODUCTS = frozenset("mm mv bmm dot addmm addmv baddbmm addbmm".split())
+_PRODUCTS = frozenset("mm mv bmm addmm addmv baddbmm addbmm".split())
+
+#: Functions of square matrices.
+_SQUARE = frozenset("symeig eig potrf pstrf potri inverse trtrs gesv".split())
 
 
 def _sizes(name: str, args: tuple[Any, ...]) -> str:
@@ -131,6 +134,11 @@ def _sizes(name: str, args: tuple[Any, ...]) -> str:
         if a and b and a[-1] != b[max(len(b) - 2, 0)]:
             return (f"{a[-1]}, dimension {len(a)} of the first, and {b[max(len(b) - 2, 0)]}, "
                     f"dimension {max(len(b) - 1, 1)} of the second, must be equal")
+    if name == "dot" and len(views) == 2:
+        return f"they must have as many elements, not {views[0].array.size} and " + str(
+            views[1].array.size)
+    if name in _SQUARE and views and views[0].array.ndim == 2:
+        return f"the matrix must be square, not {'x'.join(map(str, views[0].array.shape))}"
     if name == "cat":
         return "sizes must be equal in all dimensions but the one along which tensors are joined"
     counts = [a for a in args if isinstance(a, int)]

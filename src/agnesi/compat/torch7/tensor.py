@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from agnesi.core.support.errors import no_attribute, typed
+from agnesi.core.support.errors import at, no_attribute, typed
 
 #: Torch7's types, by the dtypes of elements.
 NAMES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
@@ -75,10 +75,15 @@ class Storage:
         return iter(self.data.tolist())
 
     def __getitem__(self, i: int) -> Any:
-        return self.data[i - 1].item()
+        return self.data[self._place(i)].item()
 
     def __setitem__(self, i: int, value: Any) -> None:
-        self.data[i - 1] = value
+        self.data[self._place(i)] = value
+
+    def _place(self, i: int) -> int:
+        if not 1 <= i <= len(self.data):
+            raise IndexError(at(f"storage[{i}]: its {len(self.data)} elements count from 1"))
+        return i - 1
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, (Storage, list, tuple)) else False
@@ -95,6 +100,9 @@ def sizes_of(args: Any) -> tuple[int, ...]:
     """Sizes that are given one by one, or as a storage or sequence."""
     if len(args) == 1 and isinstance(args[0], (Storage, Sequence)):
         args = tuple(args[0])
+    for n in args:
+        if isinstance(n, (str, bytes)):
+            raise TypeError(f"sizes are numbers, not {n!r}")
     return tuple(int(n) for n in args)
 
 
@@ -361,15 +369,22 @@ class View:
 
     def permute(self, *dims: int) -> Any:
         """Axes in another order, on the same memory."""
+        if sorted(dims) != list(range(1, len(self._sizes) + 1)):
+            raise ValueError(f"each of the {len(self._sizes)} dimensions must be named once, not "
+                             f"{dims}")
         return self._of(self.array.transpose([d - 1 for d in dims]))
 
     def split(self, size: int, dim: int = 1) -> list[Any]:
         """Stretches of an axis of a size, the last of which may be smaller."""
         total = self._sizes[self._axis(dim)]
+        if size < 1:
+            raise ValueError(f"the size of the stretches must be at least 1, not {size}")
         return [self.narrow(dim, at + 1, min(size, total - at)) for at in range(0, total, size)]
 
     def chunk(self, count: int, dim: int = 1) -> list[Any]:
         """As many stretches of an axis, of equal sizes if that is possible."""
+        if count < 1:
+            raise ValueError(f"the number of stretches must be at least 1, not {count}")
         return self.split(-(-self._sizes[self._axis(dim)] // count), dim)
 
     def t(self) -> Any:

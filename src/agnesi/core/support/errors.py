@@ -328,7 +328,7 @@ def no_attribute(owner: str, name: str, instance: object = None) -> AttributeErr
 def _alike(instance: object, name: str) -> str:
     """The public name of an object that is spelt alike, as the end of a message."""
     near = "" if name.startswith("_") else nearest(
-        name, [n for n in dir(instance) if not n.startswith("_")], 0.7)
+        name, [n for n in dir(instance) if not n.startswith("_")], 0.8)
     return f"; did you mean `{near}`?" if near else ""
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.support.dtypes import is_inexact
@@ -59,7 +60,7 @@ class Parameter(metaclass=_OfParameters):
 
     __signature__ = inspect.signature(_made)
 
-    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+    def __init__(self, data: TensorLike, requires_grad: bool = True) -> None:
         """It is there for type checkers."""
 
 

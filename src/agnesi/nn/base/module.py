@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, Protocol, 
 
 import numpy as np
 
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
 from agnesi.core.options import set_or_tell
@@ -466,8 +467,8 @@ class Module(Stated, Lookups):
             function(module)
         return self
 
-    def to(self, dtype: Any = None, *, device: Any = None, non_blocking: bool = False,
-           memory_format: Any = None) -> Self:
+    def to(self, dtype: DTypeLike = None, *, device: object = None, non_blocking: bool = False,
+           memory_format: object = None) -> Self:
         """Convert all float parameters and buffers to another float dtype; gradients are dropped.
 
         The only device, "cpu", is accepted, and changes nothing.

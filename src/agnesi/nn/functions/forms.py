@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
@@ -49,7 +49,7 @@ def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Ten
 
 
 @public
-def softplus(input: TensorLike, beta: Any = 1.0, threshold: float = 20.0, *,
+def softplus(input: TensorLike, beta: TensorLike = 1.0, threshold: float = 20.0, *,
              out: Tensor | None = None) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, without overflow.
 
@@ -85,7 +85,7 @@ def scores_axis(name: str, x: Any, axis: Any) -> tuple[Tensor, Any]:
 
 
 @public
-def softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None, out: Tensor | None = None
+def softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None, out: Tensor | None = None
             ) -> Tensor:
     """Exponentials along an axis, divided by their sum.
 
@@ -105,7 +105,7 @@ def softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None, out: Te
 
 
 @public
-def log_softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None,
+def log_softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None,
                 out: Tensor | None = None) -> Tensor:
     """Logarithms of :func:`softmax`.
 
@@ -230,7 +230,8 @@ def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any 
 
 
 @public
-def pad(input: TensorLike, pad: Sequence[int], mode: str = "constant", value: Any = None, *,
+def pad(input: TensorLike, pad: Sequence[int], mode: str = "constant",
+        value: TensorLike | None = None, *,
         out: Tensor | None = None) -> Tensor:
     """With a border, whose widths are given from the last axis on; negative ones cut off.
 

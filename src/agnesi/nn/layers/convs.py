@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, TypeVar
 
-from agnesi.core.accepted import DTypeLike
+from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Counts, Sizes
 from agnesi.core.support.errors import at
@@ -290,7 +290,7 @@ class _ConvTranspose(_Conv):
     def _channels(self, before: int, after: int) -> tuple[int, int]:
         return before, after // self.groups
 
-    def forward(self, x: Tensor, output_size: Any = None) -> Tensor:
+    def forward(self, x: Tensor, output_size: ShapeLike | None = None) -> Tensor:
         """The larger images, of ``output_size`` or with it as shape where it is given.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import product
@@ -20,7 +20,7 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.neural.losses import cross_entropy
 
 
-def Buffer(data: Any, persistent: bool = True) -> Tensor:  # noqa: N802 - a class in PyTorch
+def Buffer(data: TensorLike, persistent: bool = True) -> Tensor:  # noqa: N802 - a class in PyTorch
     """A tensor that a module owns and that training does not change.
 
     Every tensor without a gradient that is made in a module's ``__init__`` is one; this is

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from agnesi.api.control.loops import scan
-from agnesi.core.accepted import DTypeLike
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Share, Size
@@ -106,7 +106,8 @@ class RNNBase(Renewed, Module):
     def flatten_parameters(self) -> None:
         """Do nothing: weights need no special layout in memory here."""
 
-    def forward(self, x: Tensor | PackedSequence, state: Any = None, lengths: Any = None) -> Any:
+    def forward(self, x: Tensor | PackedSequence, state: Any = None,
+                lengths: TensorLike | None = None) -> Any:
         """Outputs of all steps, and the last states of all layers and directions.
 
         ``lengths`` are those of sequences which differ in length and are filled up to one: what

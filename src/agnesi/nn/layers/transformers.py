@@ -375,7 +375,7 @@ class Transformer(Module):
         return found
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: DTypeLike = "float32"
+    def generate_square_subsequent_mask(sz: int, device: object = None, dtype: DTypeLike = "float32"
                                         ) -> Tensor:
         """The mask of attention to the steps before, as numbers that are added to the scores.
 

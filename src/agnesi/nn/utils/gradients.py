@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegativeBound, Order
 from agnesi.core.public import explain_errors
@@ -134,7 +135,7 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: NotNegat
                 p.grad = _clipped(p.grad, clip_value)
 
 
-def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: Any, *,
+def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: TensorLike, *,
                     generator: Generator | None = None) -> None:
     """Add Gaussian noise to all gradients; also inside of a compiled step.
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, ShapeLike
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.ir.dims import product
 from agnesi.core.op import called, typed
 from agnesi.core.public import public
@@ -259,7 +259,8 @@ def identity(n: int, dtype: DTypeLike = None, *, out: Tensor | None = None) -> T
 
 
 @public
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
+def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool = True,
+              dtype: DTypeLike = None,
               *, axis: int = 0, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``start`` to ``stop`` with a constant ratio.
 

@@ -32,7 +32,7 @@ def first_places(chosen: Tensor, size: int, fill_value: Any = 0) -> Tensor:
 
 
 @public
-def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
+def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: TensorLike = 0
             ) -> tuple[Tensor, ...]:
     """Indices of the elements that are not zero, a tensor for each axis.
 

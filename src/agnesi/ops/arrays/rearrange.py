@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -389,7 +389,7 @@ def _places(index: Tensor, n: int) -> Tensor:
 
 
 @public
-def resize(x: Any, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
+def resize(x: TensorLike, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
     """Another shape, filled with the elements again and again.
 
     :param x: Of any shape.
@@ -415,7 +415,7 @@ def resize(x: Any, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor | None = None
+def trim_zeros(x: TensorLike, trim: str = "fb", axis: Axis = None, *, out: Tensor | None = None
                ) -> Tensor:
     """Without the zeros in front ("f") and behind ("b") along axes (all by default).
 
@@ -445,7 +445,7 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor
 
 
 @public
-def sliding_window_view(x: TensorLike, window_shape: Any, axis: Any = None, *,
+def sliding_window_view(x: TensorLike, window_shape: Any, axis: Axis = None, *,
                         out: Tensor | None = None) -> Tensor:
     """All windows of a shape; their axes are the last ones.
 

@@ -225,7 +225,7 @@ def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
 
 
 @public
-def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
+def repeat(x: TensorLike, /, repeats: TensorLike, axis: int | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flat elements.
 

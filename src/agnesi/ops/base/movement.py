@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import ShapeLike, TensorLike
+from agnesi.core.accepted import Axis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, is_settled, product
@@ -250,7 +250,7 @@ def contiguous(x: Tensor) -> Tensor:
 
 
 @public
-def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Without the axes of size 1, or without those named.
 
     :param x: Of any shape.
@@ -277,7 +277,7 @@ def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
 
 
 @public
-def expand_dims(x: TensorLike, /, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
+def expand_dims(x: TensorLike, /, axis: Axis = 0, *, out: Tensor | None = None) -> Tensor:
     """Insert axes of size 1, at the positions ``axis`` of the result.
 
     :param x: Of any shape.
@@ -377,7 +377,7 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None
 
 
 @public
-def moveaxis(x: TensorLike, /, source: Any, destination: Any, *, out: Tensor | None = None
+def moveaxis(x: TensorLike, /, source: Axis, destination: Axis, *, out: Tensor | None = None
              ) -> Tensor:
     """With axes moved to other places; the rest keep their order.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
@@ -30,8 +30,6 @@ from agnesi.ops.base.expand import add_up, broadcast_to, lower_reduce
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.scans import halved, product_of_others
 from agnesi.ops.base.totals import is_narrow, nonzeros, of_few, total, wide_of
-
-Axis = int | tuple[int, ...] | None
 
 _NAMES = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
@@ -240,7 +238,8 @@ _NUMBERS = "?FD" + _REAL
 @of_few("add", _WIDE, _reducer_for)
 @explain_errors
 def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
-        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+        initial: TensorLike | None = None, where: TensorLike | None = None,
+        out: Tensor | None = None) -> Tensor:
     """Sum over axes (all by default); integers are summed in 64 bits.
 
     Elements count where ``where`` holds, and so does ``initial``.
@@ -268,7 +267,8 @@ def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdim
 @of_few("multiply", _WIDE, _reducer_for)
 @explain_errors
 def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
-         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+         initial: TensorLike | None = None, where: TensorLike | None = None,
+         out: Tensor | None = None) -> Tensor:
     """Product over axes (all by default); its gradient is right beside zeros, too.
 
     Elements count where ``where`` holds, and so does ``initial``.
@@ -290,7 +290,7 @@ def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdi
 
 @of_few("add", _WIDE, _reducer_for, arith.divide)
 @public
-def mean(x: Any, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+def mean(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
          where: Any = None, out: Tensor | None = None) -> Tensor:
     """Arithmetic mean over axes (all by default), of the elements where ``where`` holds.
 
@@ -452,7 +452,8 @@ def with_order(x: Tensor) -> Tensor:
 @of_few("maximum", _REAL, _reducer_for)
 @explain_errors
 def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
-        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+        initial: TensorLike | None = None, where: TensorLike | None = None,
+        out: Tensor | None = None) -> Tensor:
     """Greatest element along axes (all by default); NaN wins; equal ones share the gradient.
 
     Elements count where ``where`` holds, and so does ``initial``.
@@ -481,7 +482,8 @@ def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
 @of_few("minimum", _REAL, _reducer_for)
 @explain_errors
 def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
-        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+        initial: TensorLike | None = None, where: TensorLike | None = None,
+        out: Tensor | None = None) -> Tensor:
     """Least element along axes (all by default); NaN wins; equal ones share the gradient.
 
     Elements count where ``where`` holds, and so does ``initial``.
@@ -500,7 +502,8 @@ def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
 @of_few("maximum", _REAL, _reducer_for)
 @explain_errors
 def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
-         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+         initial: TensorLike | None = None, where: TensorLike | None = None,
+         out: Tensor | None = None) -> Tensor:
     """Like :func:`max`; with ``dim``, too, it gives the values only.
 
     :param x: Of any shape and of a dtype with an order, bool included.
@@ -524,7 +527,8 @@ def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
 @of_few("minimum", _REAL, _reducer_for)
 @explain_errors
 def amin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
-         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+         initial: TensorLike | None = None, where: TensorLike | None = None,
+         out: Tensor | None = None) -> Tensor:
     """Like :func:`min`; with ``dim``, too, it gives the values only.
 
     :like: amax

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, is_settled
@@ -229,7 +229,7 @@ class Unslice(LinearOp):
 
 
 @public
-def flip(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def flip(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Reverse the order of the elements along axes (all by default).
 
     :param x: Of any shape.

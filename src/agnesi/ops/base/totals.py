@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ _KEEP = "keepdims", "keepdim"
 _MIN_MANY_ELEMENTS = 1 << 12
 
 
-def is_narrow(x: Any) -> bool:
+def is_narrow(x: Any) -> TypeGuard[Tensor]:
     """Return whether something is an eager tensor of integers or booleans, whose sums are wider."""
     return (type(x) is Tensor and (data := x.array) is not None and data.dtype.kind in "biu"
             and is_known(x))

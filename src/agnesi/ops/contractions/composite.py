@@ -264,7 +264,7 @@ def lerp(start: TensorLike, end: TensorLike, weight: TensorLike, *, out: Tensor 
 
 
 @public
-def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Any = 1,
+def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: TensorLike = 1,
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 * tensor2``.
 
@@ -283,7 +283,7 @@ def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: A
 
 
 @public
-def addcdiv(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Any = 1,
+def addcdiv(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: TensorLike = 1,
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 

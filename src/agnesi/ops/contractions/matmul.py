@@ -280,7 +280,8 @@ def outer(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
 
 
 @public
-def tensordot(x1: TensorLike, x2: TensorLike, /, axes: Any = 2, *, out: Tensor | None = None
+def tensordot(x1: TensorLike, x2: TensorLike, /, axes: int | Sequence[Any] = 2, *,
+              out: Tensor | None = None
               ) -> Tensor:
     """Sum of products over pairs of axes; a number n pairs the last n with the first n.
 

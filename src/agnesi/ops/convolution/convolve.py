@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
@@ -149,7 +149,7 @@ def correlate(a: TensorLike, v: TensorLike, /, mode: str = "valid", *, out: Tens
 
 
 @public
-def fftconvolve(in1: TensorLike, in2: TensorLike, /, mode: str = "full", axes: Any = None, *,
+def fftconvolve(in1: TensorLike, in2: TensorLike, /, mode: str = "full", axes: Axis = None, *,
                 out: Tensor | None = None) -> Tensor:
     """Convolution over several axes through Fourier space, as SciPy's.
 

@@ -254,7 +254,7 @@ def _parts(first: Any, second: Any) -> tuple[Tensor, Tensor]:
 
 
 @public
-def complex(real: Any, imag: Any, /, *, out: Tensor | None = None) -> Tensor:
+def complex(real: TensorLike, imag: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of real and imaginary parts, which broadcast.
 
     :param real, imag: Real operands; float64 parts make complex128, all others complex64.
@@ -272,7 +272,7 @@ def complex(real: Any, imag: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def polar(abs: Any, angle: Any, /, *, out: Tensor | None = None) -> Tensor:
+def polar(abs: TensorLike, angle: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers ``abs * exp(i angle)``.
 
     :param abs, angle: Absolute values, and angles in radians; they broadcast.

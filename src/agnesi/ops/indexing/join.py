@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import check_integer, integer, known_integer
 from agnesi.core.ir import loops
@@ -391,7 +391,8 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
 
 # -- rolling ------------------------------------------------------------------------------------
 @public
-def roll(x: TensorLike, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def roll(x: TensorLike, /, shift: TensorLike, axis: Axis = None, *,
+         out: Tensor | None = None) -> Tensor:
     """Elements moved on along axes; those that fall off the end come in at the start.
 
     :param x: Of any shape.

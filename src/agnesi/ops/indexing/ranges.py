@@ -330,7 +330,8 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
 
 
 @public
-def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: DTypeLike = None, *,
+def eye(n_rows: int | Dim, n_cols: int | Dim | None = None, /, k: int = 0, dtype: DTypeLike = None,
+        *,
         device: str | None = None, out: Tensor | None = None) -> Tensor:
     """Ones on a diagonal of a matrix of zeros.
 

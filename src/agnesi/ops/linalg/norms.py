@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
@@ -56,7 +56,7 @@ def _on_last(x: Tensor, axis: Any) -> tuple[Tensor, tuple[int, int]]:
 
 
 @public
-def norm(x: TensorLike, /, ord: Order = None, axis: Any = None, keepdims: bool = False, *,
+def norm(x: TensorLike, /, ord: Order = None, axis: Axis = None, keepdims: bool = False, *,
          out: Tensor | None = None) -> Tensor:
     """Norms of vectors or matrices, as NumPy's function of this name chooses them.
 
@@ -101,7 +101,7 @@ def _norm_of_matrices(x: Tensor, ord: Order, axes: Any, keepdims: bool) -> Tenso
 
 
 @public
-def matrix_norm(x: TensorLike, /, ord: Order = "fro", axis: Any = (-2, -1),
+def matrix_norm(x: TensorLike, /, ord: Order = "fro", axis: Axis = (-2, -1),
                 keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Norms of matrices.
 
@@ -126,7 +126,7 @@ def matrix_norm(x: TensorLike, /, ord: Order = "fro", axis: Any = (-2, -1),
 
 
 @public
-def vector_norm(x: TensorLike, /, ord: float = 2, axis: Any = None, keepdims: bool = False, *,
+def vector_norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, keepdims: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
     """Norms of vectors: ``sum(abs(x)**ord)**(1/ord)``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
@@ -156,7 +156,7 @@ def _all_axes(x: Tensor, axis: Any) -> Any:
 
 
 @public
-def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def softmax(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(x)`` over its sum, over all axes by default.
 
     :param x: Scores; integers become the default float dtype.
@@ -175,7 +175,7 @@ def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
 
 
 @public
-def log_softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`.
 
     :like: softmax
@@ -190,7 +190,7 @@ def log_softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None
 
 
 @public
-def logsumexp(a: TensorLike, /, axis: Any = None, b: TensorLike | None = None,
+def logsumexp(a: TensorLike, /, axis: Axis = None, b: TensorLike | None = None,
               keepdims: bool = False, return_sign: bool = False, *,
               out: Tensor | None = None) -> Any:
     """``log(sum(b * exp(a)))`` without overflow.

@@ -17,7 +17,8 @@ from agnesi.ops.indexing.join import pad, stack
 
 
 @public
-def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_value: Any = 0, *,
+def pad_sequence(sequences: Sequence[Any], batch_first: bool = False,
+                 padding_value: TensorLike = 0, *,
                  out: Tensor | None = None) -> Tensor:
     """Sequences of unequal lengths side by side, filled up to the longest (PyTorch's).
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
@@ -25,8 +25,8 @@ from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.gather.gather_scatter import located, within
 from agnesi.ops.base.movement import expand_dims
-from agnesi.ops.base.reduce import Axis, reducer
 from agnesi.ops.base.reduce import mean as mean_of
+from agnesi.ops.base.reduce import reducer
 from agnesi.ops.elementwise.explog import exp, log
 from agnesi.ops.indexing.masked import RULES, Selection
 from agnesi.ops.indexing.ranges import Arange

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.public import public
@@ -66,7 +66,7 @@ trapz = trapezoid
 
 
 @public
-def gradient(f: TensorLike, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: TensorLike, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Derivatives of samples by differences: central ones inside, one-sided ones at the ends.
 
     :param f: Samples; integers become the default float dtype.

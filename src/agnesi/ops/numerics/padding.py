@@ -28,8 +28,8 @@ PAD_MODES = ("constant", "edge", "empty", "linear_ramp", "maximum", "mean", "med
 
 
 @public
-def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: Any = 0, *,
-        end_values: Any = 0, stat_length: Any = None, out: Tensor | None = None) -> Tensor:
+def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: TensorLike = 0, *,
+        end_values: TensorLike = 0, stat_length: Any = None, out: Tensor | None = None) -> Tensor:
     """With a border around it.
 
     :param x: Of any shape.

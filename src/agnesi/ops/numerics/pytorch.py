@@ -126,7 +126,8 @@ with_methods(equal)
 
 
 @public
-def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Any = 1, alpha: Any = 1,
+def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: TensorLike = 1,
+          alpha: TensorLike = 1,
           out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``: one operation when compiled.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import typed
@@ -23,9 +23,9 @@ from agnesi.ops.base.convert import as_tensor, cast, number
 from agnesi.ops.base.creation import full
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
-from agnesi.ops.base.reduce import Axis, with_order
 from agnesi.ops.base.reduce import any as some
 from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.reduce import with_order
 from agnesi.ops.base.select import ceil, clip, floor, where
 from agnesi.ops.base.select import round as nearest
 from agnesi.ops.elementwise.composites import composite

@@ -78,7 +78,7 @@ def _values(x: Tensor, first: np.ndarray) -> Tensor:
 @public
 def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = False,
            return_counts: bool = False, axis: int | None = None, size: int | None = None,
-           fill_value: Any = None) -> Any:
+           fill_value: TensorLike | None = None) -> Any:
     """The different elements, in order; optionally where they are and how often.
 
     :param x: Of any shape.
@@ -311,7 +311,8 @@ def _different(x: Tensor, chosen: Any, size: int | None, fill_value: Any) -> Ten
 
 
 @public
-def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
+def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None,
+            fill_value: TensorLike | None = None,
             out: Tensor | None = None) -> Tensor:
     """The different elements of both, in order.
 
@@ -334,7 +335,8 @@ def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_val
 
 @public
 def intersect1d(x1: TensorLike, x2: TensorLike, *, return_indices: bool = False,
-                size: int | None = None, fill_value: Any = None, out: Tensor | None = None) -> Any:
+                size: int | None = None, fill_value: TensorLike | None = None,
+                out: Tensor | None = None) -> Any:
     """The sorted unique elements that are in both.
 
     :like: union1d
@@ -360,7 +362,8 @@ def intersect1d(x1: TensorLike, x2: TensorLike, *, return_indices: bool = False,
 
 @public
 def setdiff1d(x1: TensorLike, x2: TensorLike, assume_unique: bool = False, *,
-              size: int | None = None, fill_value: Any = None, out: Tensor | None = None) -> Tensor:
+              size: int | None = None, fill_value: TensorLike | None = None,
+              out: Tensor | None = None) -> Tensor:
     """The different elements of the first that are not in the second, in order.
 
     :like: union1d
@@ -382,7 +385,8 @@ def setdiff1d(x1: TensorLike, x2: TensorLike, assume_unique: bool = False, *,
 
 
 @public
-def setxor1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
+def setxor1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None,
+             fill_value: TensorLike | None = None,
              out: Tensor | None = None) -> Tensor:
     """The different elements that are in one of the two only, in order.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.integers import integer
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
@@ -24,8 +24,8 @@ from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import atleast_2d, matrix_transpose, reshape
 from agnesi.ops.base.parameter_checks import demanded
-from agnesi.ops.base.reduce import Axis, mean
 from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.reduce import mean
 from agnesi.ops.base.reduce import min as least
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import clip, maximum, where
@@ -425,8 +425,8 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: 
 
 
 @public
-def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = False,
-                weights: Any = None) -> tuple[Tensor, list[Tensor]]:
+def histogramdd(sample: TensorLike, bins: Any = 10, range: Any = None, density: bool = False,
+                weights: TensorLike | None = None) -> tuple[Tensor, list[Tensor]]:
     """How many points lie in each cell, and the edges along each coordinate.
 
     :param sample: Points, of shape (n, d), or d vectors of coordinates.
@@ -476,8 +476,8 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = 
 
 
 @public
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None,
-                density: bool = False, weights: Any = None
+def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10, range: Any = None,
+                density: bool = False, weights: TensorLike | None = None
                 ) -> tuple[Tensor, Tensor, Tensor]:
     """How many points (x, y) lie in each cell, and the edges along both coordinates.
 

@@ -182,7 +182,7 @@ def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = No
 
 
 @public
-def bernoulli(p: Any, shape: ShapeLike | None = None, *, dtype: DTypeLike = None,
+def bernoulli(p: TensorLike, shape: ShapeLike | None = None, *, dtype: DTypeLike = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Ones with probability ``p``, else zeros.
 
@@ -205,7 +205,7 @@ def bernoulli(p: Any, shape: ShapeLike | None = None, *, dtype: DTypeLike = None
 
 
 @public
-def dropout_mask(shape: ShapeLike, p: Any, *, dtype: DTypeLike = None,
+def dropout_mask(shape: ShapeLike, p: TensorLike, *, dtype: DTypeLike = None,
                  generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Zeros with probability ``p``, else ``1 / (1 - p)``: the factor of dropout.
 

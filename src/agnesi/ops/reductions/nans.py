@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
@@ -14,8 +14,8 @@ from agnesi.ops.base.arith import square
 from agnesi.ops.base.compare import isnan, logical_not
 from agnesi.ops.base.convert import as_tensor, cast, floating
 from agnesi.ops.base.ensure import ensure
-from agnesi.ops.base.reduce import Axis, freedom, mean, prod, var
 from agnesi.ops.base.reduce import all as every
+from agnesi.ops.base.reduce import freedom, mean, prod, var
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.reduce import min as least
 from agnesi.ops.base.reduce import sum as total
@@ -38,7 +38,8 @@ def _filled(x: Any, value: float) -> Tensor:
 
 @public
 def nansum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
-           initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None
+           initial: TensorLike | None = None, where: TensorLike | None = None,
+           out: Tensor | None = None
            ) -> Tensor:
     """Sum over axes without NaN; 0 where there is nothing else.
 
@@ -58,7 +59,8 @@ def nansum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keep
 
 @public
 def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
-            initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None
+            initial: TensorLike | None = None, where: TensorLike | None = None,
+            out: Tensor | None = None
             ) -> Tensor:
     """Product over axes without NaN; 1 where there is nothing else.
 
@@ -111,7 +113,8 @@ def _extreme(reduce: Any, x: Any, limit: float, axis: Axis, keepdims: bool, init
 
 
 @public
-def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False, initial: Any = None,
+def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+           initial: TensorLike | None = None,
            where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Greatest element along axes without NaN; NaN where there is nothing else.
 
@@ -128,7 +131,8 @@ def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False, initi
 
 
 @public
-def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False, initial: Any = None,
+def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+           initial: TensorLike | None = None,
            where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Least element along axes without NaN; NaN where there is nothing else.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, select
 from agnesi.ops.base.convert import as_tensor, cast, exact
-from agnesi.ops.base.reduce import Axis, reduced, root
+from agnesi.ops.base.reduce import reduced, root
 
 
 @public

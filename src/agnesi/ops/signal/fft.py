@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.accepted import TensorLike
+from agnesi.core.accepted import Axis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import integer, is_integer
 from agnesi.core.ir.dims import Dim
@@ -134,7 +134,7 @@ def _one(n: Any) -> Any:
 
 # -- along one axis -----------------------------------------------------------------------------
 @public
-def fft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def fft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
         out: Tensor | None = None) -> Tensor:
     """Discrete Fourier transform along an axis.
 
@@ -156,7 +156,7 @@ def fft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None
 
 
 @public
-def ifft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def ifft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fft`, with the same parameters.
 
@@ -177,7 +177,7 @@ def ifft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = Non
 
 
 @public
-def rfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def rfft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Fourier transform of real numbers: the ``n // 2 + 1`` frequencies from zero up.
 
@@ -196,7 +196,7 @@ def rfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = Non
 
 
 @public
-def irfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def irfft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfft`: ``n`` real numbers, ``2 * (m - 1)`` by default from ``m``.
 
@@ -214,7 +214,7 @@ def irfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = No
 
 
 @public
-def hfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def hfft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Real spectrum of a signal that is its own mirrored conjugate, given by one half.
 
@@ -230,7 +230,7 @@ def hfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = Non
 
 
 @public
-def ihfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def ihfft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`hfft`.
 
@@ -248,7 +248,8 @@ def ihfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = No
 
 # -- over several axes --------------------------------------------------------------------------
 @public
-def fftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+def fftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None, norm: str | None = None,
+         *,
          out: Tensor | None = None) -> Tensor:
     """Fourier transform over several axes.
 
@@ -271,7 +272,8 @@ def fftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = N
 
 
 @public
-def ifftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+def ifftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None, norm: str | None = None,
+          *,
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftn`.
 
@@ -285,7 +287,8 @@ def ifftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
 
 
 @public
-def rfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+def rfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None, norm: str | None = None,
+          *,
           out: Tensor | None = None) -> Tensor:
     """Fourier transform of real numbers over several axes; the last one is halved.
 
@@ -302,7 +305,8 @@ def rfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
 
 
 @public
-def irfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+def irfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None,
+           norm: str | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfftn`.
 
@@ -321,7 +325,8 @@ def irfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None =
 
 
 @public
-def fft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+def fft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
+         norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """:func:`fftn` over the last two axes.
 
@@ -337,7 +342,8 @@ def fft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None
 
 
 @public
-def ifft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+def ifft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
+          norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """:func:`ifftn` over the last two axes.
 
@@ -353,7 +359,8 @@ def ifft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
 
 
 @public
-def rfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+def rfft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
+          norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """:func:`rfftn` over the last two axes.
 
@@ -372,7 +379,8 @@ def rfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
 
 
 @public
-def irfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+def irfft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
+           norm: str | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """:func:`irfftn` over the last two axes.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
@@ -82,7 +82,7 @@ def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
 
 
 @public
-def fftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+def fftshift(x: TensorLike, /, axes: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Zero frequency moved to the middle, along all axes or those given.
 
     :param x: Of any shape and dtype.
@@ -99,7 +99,7 @@ def fftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -
 
 
 @public
-def ifftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+def ifftshift(x: TensorLike, /, axes: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftshift`.
 
     :like: fftshift

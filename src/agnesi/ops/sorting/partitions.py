@@ -30,7 +30,7 @@ def _checked(x: Any, kth: Any, axis: int | None) -> tuple[Tensor, list[Any]]:
 
 
 @public
-def partition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor | None = None
+def partition(x: TensorLike, kth: TensorLike, axis: int | None = -1, *, out: Tensor | None = None
               ) -> Tensor:
     """The element that order puts at ``kth`` is there, smaller ones before, greater ones behind.
 
@@ -55,7 +55,7 @@ def partition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor | N
 
 
 @public
-def argpartition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor | None = None
+def argpartition(x: TensorLike, kth: TensorLike, axis: int | None = -1, *, out: Tensor | None = None
                  ) -> Tensor:
     """The indices of :func:`partition`.
 

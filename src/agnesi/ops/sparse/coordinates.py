@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import renamed_error, typed
@@ -69,7 +70,8 @@ class COO(Words):
         raise TypeError(at(f"a sparse tensor, {typed(self)}, is no array: todense() is one of "
                            "ours, todense().numpy() one of NumPy's"))
 
-    def __init__(self, indices: Any, values: Any, shape: Any, is_coalesced: bool = False) -> None:
+    def __init__(self, indices: TensorLike, values: TensorLike, shape: ShapeLike,
+                 is_coalesced: bool = False) -> None:
         given = (indices, values, shape)
         self.shape: Any = ()
         indices, self._entries = as_tensor(indices), as_tensor(values)
@@ -286,7 +288,7 @@ class COO(Words):
         return order, index_add(nothing, 0, order, cumsum(new, 0)), index_add(
             nothing, 0, order, ones)
 
-    def astype(self, dtype: Any) -> COO:
+    def astype(self, dtype: DTypeLike) -> COO:
         """The same tensor with values of another dtype.
 
         :param dtype: Their type.
@@ -405,7 +407,7 @@ class COO(Words):
     mul, div, add, sub, neg = __mul__, __truediv__, __add__, __sub__, __neg__
 
     @explain_errors
-    def matmul(self, other: Any) -> Any:
+    def matmul(self, other: TensorLike) -> Any:
         """The product of a sparse matrix with a vector or matrix, or of batches of them.
 
         :param other: A vector or matrix, dense or sparse.

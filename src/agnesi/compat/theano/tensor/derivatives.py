@@ -17,7 +17,7 @@ from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Constant, Variable, bare, floats, lifted, wrapped
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import toposort
-from agnesi.core.support.errors import GradientError, at
+from agnesi.core.support.errors import GradientError, at, typed
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -303,6 +303,8 @@ def verify_grad(fun: Any, pt: Sequence[Any], n_tests: int = 2, rng: Any = None,
                 rel_tol: float | None = None, out_type: Any = None, mode: Any = None,
                 cast_to_output_type: bool = False, no_debug_ref: bool = True) -> None:
     """Compare derivatives with differences; raises GradientError where they disagree."""
+    if not callable(fun):
+        raise TypeError(at(f"verify_grad: fun must be a function of variables, not {typed(fun)}"))
     try:
         agnesi.testing.check_grads(
             lambda *xs: as_tensor(bare(fun(*map(wrapped, xs)))), pt, order=1)

@@ -277,7 +277,9 @@ class Module:
         """All tensors in double precision."""
         return self.type("torch.DoubleTensor")
 
-    cuda = float
+    def cuda(self, device: Any = None) -> Module:
+        """All tensors in single precision, which those of devices have; there is one device."""
+        return self.float()
 
     if not TYPE_CHECKING:
 

@@ -12,6 +12,7 @@ using_config no_backprop_mode : `chainer.Variable(x, volatile='on')`
 report reporter Reporter : nothing: functions return their values
 Sequential : `chainer.ChainList(*links)`
 Parameter : `chainer.Link(W=(2, 3))`
+config global_config : arguments, as `train` of `F.dropout(x, train=False)`
 as_variable : `chainer.Variable(x)`
 """
 
@@ -26,7 +27,7 @@ binary_cross_entropy binary_cross_entropy_with_logits binary_crossentropy bce_lo
 mse_loss mse : `F.mean_squared_error`
 l1_loss mae : `F.mean_absolute_error`
 smooth_l1_loss huber : `F.huber_loss`
-ctc_loss : `F.connectionist_temporal_classification`
+ctc_loss ctc : `F.connectionist_temporal_classification`
 batch_norm : `F.batch_normalization`
 embedding : `F.embed_id`
 cat concatenate : `F.concat`
@@ -58,6 +59,7 @@ state_dict : `serializers.save_npz(path, link)`
 load_state_dict : `serializers.load_npz(path, link)`
 modules named_modules : `link.links()`
 train eval : an argument, as of `F.dropout(x, train=False)`
+to_device to_intel64 to_chx : nothing: there is one device
 cuda to : nothing: devices are the processor
 init_scope : `chain.add_link(name, link)`, or `super().__init__(l1=link)`
 add_module register_module : `chain.add_link(name, link)`
