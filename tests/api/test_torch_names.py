@@ -396,6 +396,17 @@ def test_arguments_that_pytorch_refuses() -> None:
         ag.masked_fill(x, x > 1, ag.tensor(1j))
 
 
+def test_modules_and_densities_of_pytorchs_samples() -> None:
+    norm = nn.BatchNorm1d(2)
+    norm(ag.zeros(0, 2))
+    assert norm.running_mean.tolist() == [0, 0] and norm.num_batches_tracked.item() == 1
+    assert [*nn.InstanceNorm1d(2, track_running_stats=True).state_dict()] == [
+        "running_mean", "running_var", "num_batches_tracked"]
+    density = ag.distributions.Wishart(ag.tensor(3.0), ag.eye(2)).expand((3,))
+    assert density.log_prob(ag.eye(2)).shape == (3,)
+    assert ag.linalg.matrix_rank(ag.eye(3), atol=0.5, rtol=1.0).item() == 0
+
+
 def test_dtypes_of_pytorchs_functions() -> None:
     small = ag.ones(2, 1, 1, dtype="uint8")
     assert ag.addbmm(small[0], small, small).dtype == "uint8"

@@ -189,8 +189,8 @@ class Wishart(Distribution):
         return self._size * math.log(2) / 2 + _log_diagonal(self.scale_tril)
 
     def log_prob(self, value: Any) -> Tensor:
-        value, n = self._value(value), self._size
-        factor = F.broadcast_to(self.scale_tril, value.shape)
+        n = self._size
+        factor, value = F.broadcast_tensors(self.scale_tril, self._value(value))
         inner = solve_triangular(factor, value, lower=True)
         inner = solve_triangular(factor, inner, lower=True, trans="T")
         trace = F.sum(F.diagonal(inner, 0, -2, -1), -1)

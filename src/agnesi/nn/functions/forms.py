@@ -181,6 +181,8 @@ def follow(x: Tensor, running_mean: Tensor, running_var: Tensor, share: Any,
     images, each ``apart``."""
     axes = tuple(range(2, x.ndim)) if apart else (0, *range(2, x.ndim))
     count: Any = product([x.shape[a] for a in axes])
+    if isinstance(count, int) and count == 0:  # nothing was seen
+        return
     with no_grad():
         centre, variance = moments(normalize.widened(x), axes)
         unbiased = variance * (count / (count - 1)) if count != 1 else variance

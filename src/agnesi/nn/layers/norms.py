@@ -382,8 +382,9 @@ class _InstanceNorm(Tracked, Module):
         if track_running_stats:
             self.running_mean: Any = zeros(self.num_features, dtype=dtype)
             self.running_var: Any = ones(self.num_features, dtype=dtype)
+            self.num_batches_tracked: Any = zeros((), dtype="int64")  # as in PyTorch's states
         else:
-            self.running_mean = self.running_var = None
+            self.running_mean = self.running_var = self.num_batches_tracked = None
 
     def forward(self, x: Tensor) -> Tensor:
         x = as_images(x, self.rank, type(self).__name__, self.num_features)

@@ -20,7 +20,7 @@ from agnesi.ops.base.expand import sum_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import count_nonzero, sum
 from agnesi.ops.base.reduce import max as greatest
-from agnesi.ops.base.select import where
+from agnesi.ops.base.select import maximum, where
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -263,7 +263,7 @@ def matrix_rank(x: TensorLike, /, tol: TensorLike | None = None, hermitian: bool
     """Ranks: how many singular values are not 0.
 
     :param x: Of shape (..., m, n); a vector has rank 0 or 1.
-    :param tol: What counts as 0.
+    :param tol: What counts as 0; beside ``rtol`` the greater bound counts.
     :type tol: float or array_like, optional
     :param hermitian: That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
     :param rtol: What counts as 0 beside the greatest value; by default ``max(m, n)`` times the
@@ -281,7 +281,11 @@ def matrix_rank(x: TensorLike, /, tol: TensorLike | None = None, hermitian: bool
         return cast((x != 0).any(), dtypes.int64)
     values = apply(VALUES, x)
     if tol is not None:
-        return count_nonzero(greater(values, _columnwise(tol, values)), axis=-1)
+        bound = _columnwise(tol, values)
+        if rtol is not None:
+            most = greatest(values, axis=-1, keepdims=True, initial=0)
+            bound = maximum(bound, arith.multiply(most, _columnwise(rtol, values)))
+        return count_nonzero(greater(values, bound), axis=-1)
     share = default_rtol(x) if rtol is None else _columnwise(rtol, values)
     return _above(values, share)
 
