@@ -26,10 +26,6 @@ def current_accelerator(check_available: bool = False) -> None:
     check_available : bool
         Whether it must be usable.
 
-    Returns
-    -------
-    None
-
     See Also
     --------
     device

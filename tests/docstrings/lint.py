@@ -21,7 +21,8 @@ def complaints(name: str, value: Any, *, method: bool = False, static: bool = Fa
     """All that is wrong with the docstring of a function, class or method."""
     doc = parse(inspect.getdoc(value) or "")
     wanted = parameters(value, method and not static)
-    found = [*_parameters(doc, wanted), *_sections(doc), *_raises(doc, value)]
+    found = [*_parameters(doc, wanted), *_sections(doc),
+             *_raises(doc, value, name.rpartition(".")[0])]
     if not inspect.isclass(value):
         found += _returns(doc, value)
     return [*found, *_kin(doc, name, value, not method)]
@@ -83,10 +84,10 @@ def _returns(doc: Doc, value: Any) -> Iterator[str]:
         yield "without Returns"
 
 
-def _raises(doc: Doc, value: Any) -> Iterator[str]:
+def _raises(doc: Doc, value: Any, home: str) -> Iterator[str]:
     told = [name for entry in doc.entries("Raises") for name in entry.names]
     for name in told:
-        kind = _named(name)
+        kind = _named(name) or _named(f"{home}.{name}")
         if not (inspect.isclass(kind) and issubclass(kind, Exception)):
             yield f"Raises: {name} is no error"
     missing = sorted(raised(value) - {t.rpartition(".")[2] for t in told})

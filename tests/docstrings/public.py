@@ -12,7 +12,7 @@ from agnesi.compiler.jit import Jit
 from agnesi.compiler.shared import Shared
 
 MODULES = (
-    agnesi.metrics, agnesi.training, agnesi.data.datasets,
+    agnesi.accelerator, agnesi.amp, agnesi.metrics, agnesi.training, agnesi.data.datasets,
     agnesi, agnesi.autograd, agnesi.autograd.function, agnesi.backends, agnesi.cuda, agnesi.data,
     agnesi.distributions,
     agnesi.distributions.constraints, agnesi.distributions.transforms, agnesi.fft, agnesi.func,

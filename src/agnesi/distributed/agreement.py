@@ -40,6 +40,7 @@ def same_state(module: Module, group: Group | None = None) -> Module:
     :param group: Which processes; all by default.
     :returns: The same one.
     :raises CollectiveError: If a process has another module.
+    :see: distributed.broadcast, distributed.data_parallel
 
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist

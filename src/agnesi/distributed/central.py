@@ -38,6 +38,10 @@ class Rule:
         Whether ``exchange`` reads what the worker had after the last exchange, which costs a copy;
         true unless a subclass says otherwise.
 
+    See Also
+    --------
+    distributed.ASGD, distributed.EASGD, distributed.Central
+
     Examples
     --------
     >>> from agnesi import distributed as dist
@@ -143,6 +147,7 @@ class EASGD(_Elementwise):
     """Elastic averaging: the worker subtracts ``alpha * (local - centre)``, the centre adds it.
 
     :param alpha: How far, from 0 to 1.
+    :raises ValueError: If ``alpha`` is 0 or less, or more than 1.
     :see: distributed.ASGD, distributed.Central
 
     >>> import numpy as np
@@ -181,6 +186,7 @@ class Central(Explained):
     :param group: Which processes begin together; all by default.  The centre begins as those of
         rank 0.
     :param timeout: Seconds after which waiting for another worker's exchange is an error.
+    :raises RuntimeError: If the system has no locks of files.
     :raises CollectiveError: If a process has other parameters.
     :see: distributed.ASGD, distributed.EASGD, distributed.launch
 

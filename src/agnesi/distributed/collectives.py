@@ -69,6 +69,7 @@ def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Te
     :param group: Which processes; all by default.
     :returns: Of the shape and dtype of ``x``.  Derivatives are those of the sum of all processes'
         losses: the gradient of a sum is the sum of all processes' gradients.
+    :raises ValueError: If there is no such ``op``.
     :raises DTypeError: If the mean is asked of integers, or an extreme of complex numbers.
     :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.reduce_scatter, distributed.all_gather, distributed.data_parallel
@@ -110,6 +111,8 @@ def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) 
     :type axis: int or None
     :param group: Which processes; all by default.
     :returns: ``size`` times as long along ``axis``, in the order of ranks.
+    :raises TypeError: If ``axis`` is no integer.
+    :raises ShapeError: If the axis is out of range.
     :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.all_reduce, distributed.broadcast
 
@@ -149,6 +152,8 @@ def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
     :param axis: Which axis is cut in equal parts, in the order of ranks.
     :param group: Which processes; all by default.
     :returns: As long as ``x`` but for ``axis``.
+    :raises ValueError: If there is no such ``op``.
+    :raises DTypeError: If the mean is asked of integers, or an extreme of complex numbers.
     :raises ShapeError: If the axis cannot be cut in equal parts.
     :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.all_reduce, distributed.all_gather
@@ -179,6 +184,9 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
     :param concat_axis: The axis along which parts from all processes are joined, in the order of
         ranks.
     :returns: With as many elements as ``x``.
+    :raises TypeError: If an axis is no integer.
+    :raises ShapeError: If an axis is out of range, or cannot be cut in equal parts.
+    :raises CollectiveError: If processes do not agree, or one is missing.
     :see: distributed.all_gather, distributed.reduce_scatter
 
     >>> import agnesi as ag
@@ -202,7 +210,9 @@ def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tenso
     :param root: Whose.
     :param group: Which processes; all by default.
     :returns: The same in all processes.  Its gradient goes to the one that gave it.
+    :raises ValueError: If ``root`` is none of the ranks.
     :raises CollectiveError: If processes do not agree, or one is missing.
+    :see: distributed.all_gather, distributed.same_state
 
     >>> import agnesi as ag
     >>> from agnesi import distributed as dist
@@ -264,6 +274,7 @@ def barrier(group: Group | None = None) -> None:
 
     :param group: Which processes; all by default.
     :raises CollectiveError: If one is missing, or elsewhere.
+    :see: distributed.all_reduce, distributed.same_state
 
     >>> from agnesi import distributed as dist
     >>> dist.barrier()

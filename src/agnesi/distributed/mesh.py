@@ -98,6 +98,7 @@ def shard(x: TensorLike, axes: Sequence[str | None], mesh: Mesh) -> Tensor:
     :type axes: sequence of str or None
     :param mesh: The processes.
     :returns: Axes are as long as those of ``x`` over the processes along the mesh's.
+    :raises ValueError: If two axes are cut along the same one of the mesh.
     :raises ShapeError: If an axis cannot be cut in equal parts, or there are not as many as
         ``axes`` names.
     :see: distributed.unshard

@@ -35,7 +35,22 @@ _HALF = np.dtype("float16")
 
 
 class DataParallel(Shares):
-    """The result of :func:`data_parallel`."""
+    """The result of :func:`data_parallel`, which makes it.
+
+    :param model: What is trained; weights begin as those of rank 0.
+    :param optimizer: Of its parameters.
+    :param group: Which processes.
+    :param bucket_bytes: Of gradients that travel together.
+    :param compress: Whether gradients travel as half-precision numbers.
+    :param share_batch_norm: Whether batch norm takes the statistics of all processes' batches.
+    :param overlap: Whether gradients travel while others are computed.
+    :see: distributed.data_parallel, distributed.Zero
+
+    >>> from agnesi import distributed as dist, nn, optim
+    >>> model = nn.Linear(2, 1)
+    >>> dist.data_parallel(model, optim.SGD(model.parameters(), lr=0.1)).group.size
+    1
+    """
 
     def __init__(self, model: Module, optimizer: Optimizer, group: Group, bucket_bytes: int,
                  compress: bool, share_batch_norm: bool, overlap: bool) -> None:

@@ -47,6 +47,8 @@ class Pipeline(Explained):
 
     Raises
     ------
+    TypeError
+        If ``model`` is no ``Sequential``.
     ValueError
         If there are fewer layers than processes.
 

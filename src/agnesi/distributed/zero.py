@@ -52,6 +52,8 @@ class Zero(Shares):
 
     Raises
     ------
+    TypeError
+        If ``model`` is no module.
     ValueError
         If there is no such stage, or the optimizer looks at whole parameters.
 

@@ -48,7 +48,20 @@ _forked: list[bool] = []
 class Group(Explained):
     """A group of processes that run collectives together; each has a rank.
 
-    ``mpi`` is the table of an MPI library that moves all data (``distributed/processes/mpi.py``).
+    :func:`distributed.init` and :func:`distributed.new_group` make it.
+
+    Parameters
+    ----------
+    rank : int
+        The number of this process among them.
+    size : int
+        How many processes there are.
+    segment : Segment, optional
+        Their shared memory.
+    timeout : float
+        Seconds after which a wait for a process is an error.
+    mpi : object, optional
+        The table of an MPI library that moves all data (``distributed/processes/mpi.py``).
 
     Attributes
     ----------
@@ -58,6 +71,15 @@ class Group(Explained):
         The same processes, whose collectives a thread does (``distributed/overlap.py``).
     timeout : float
         Seconds after which a wait for a process is an error.
+
+    Raises
+    ------
+    RuntimeError
+        If the process takes part in too many groups.
+
+    See Also
+    --------
+    distributed.init, distributed.new_group
     """
 
     def __init__(self, rank: int, size: int, segment: Segment | None, timeout: float,

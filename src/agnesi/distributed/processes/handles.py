@@ -33,6 +33,15 @@ class SharedHandle:
     shape, dtype : tuple of int, dtype
         What :meth:`get` gives.
 
+    Raises
+    ------
+    TypeError
+        If ``x`` has no value yet, as in a trace.
+
+    See Also
+    --------
+    distributed.broadcast, distributed.send
+
     Notes
     -----
     The memory lives as long as a handle or a tensor that looks into it, in any process; a handle

@@ -62,6 +62,7 @@ def launch(
     :returns: 0, or what the process returned that failed first; 128 and its signal's number, if one
         killed it.
     :raises ValueError: If there should be no process.
+    :raises TypeError: If ``command`` is no list of a program and its arguments.
     :see: distributed.init, distributed.Workers
 
     >>> import sys
@@ -88,6 +89,7 @@ def restart_count() -> int:
     """How often ``agnesi launch --restarts`` has started this job again.
 
     :returns: 0 the first time: whoever finds more goes on from the last checkpoint.
+    :see: distributed.launch
 
     >>> from agnesi import distributed as dist
     >>> dist.restart_count()

@@ -129,6 +129,7 @@ def make_group(size: int) -> str:
     :returns: The path that each gives to :func:`init`.  It is removed when all have come; whoever
         makes it and starts no process has to remove it.
     :raises MemoryError: If there is no memory for it.
+    :see: distributed.init, distributed.launch
 
     >>> import os
     >>> from agnesi import distributed as dist
@@ -156,6 +157,7 @@ def rank(group: Group | None = None) -> int:
 
     :param group: All processes by default.
     :returns: From 0 on; -1 where this process is not among those of the group.
+    :see: distributed.world_size, distributed.init
 
     >>> from agnesi import distributed as dist
     >>> dist.rank()
@@ -169,6 +171,7 @@ def world_size(group: Group | None = None) -> int:
 
     :param group: All processes by default.
     :returns: At least 1; -1 where this process is not among those of the group.
+    :see: distributed.rank, distributed.init
 
     >>> from agnesi import distributed as dist
     >>> dist.world_size()
@@ -181,6 +184,10 @@ def shutdown() -> None:
     """Leave the group of all processes; its end does so by itself.
 
     Functions that were compiled with its collectives fail from then on.
+
+    See Also
+    --------
+    distributed.init
 
     Examples
     --------
@@ -201,7 +208,9 @@ def new_group(ranks: Any, group: Group | None = None) -> Group:
     :returns: False where this process is not among them, which then takes no part: `all_reduce`,
         `broadcast` and `barrier` of the group leave what they get and warn, other collectives
         raise.
+    :raises TypeError: If ``ranks`` is no list of numbers.
     :raises ValueError: If a rank is none of the group's, or is given twice.
+    :see: distributed.init, distributed.Mesh
 
     >>> from agnesi import distributed as dist
     >>> dist.new_group([0]).size

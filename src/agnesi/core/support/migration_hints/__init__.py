@@ -199,7 +199,7 @@ def namesake(owner: str, name: str) -> str:
     """Where a name is that is looked for at the top, as the end of a message, and means there what
     it means in other libraries."""
     if owner == "module 'agnesi'" and not name.startswith("_"):
-        for room in ("nn.functional", "nn", "linalg", "special"):
+        for room in ("nn.functional", "nn", "linalg", "special", "symbolic"):
             if name in _names(room):
                 return f"; use `ag.{room}.{name}`"
     return ""

@@ -35,6 +35,7 @@ debug_unwrap : `ag.print`
 """
 
 SPECIAL = """
+bessel_jn : `ag.special.jv(n, x)`
 airy_ai : `ag.special.airy(x)[0]`
 bessel_j0 bessel_j1 bessel_y0 bessel_y1 : `ag.special.j0`, `ag.special.j1`, `ag.special.y0`,
     `ag.special.y1`
@@ -63,9 +64,21 @@ solve_ex : `ag.linalg.solve(a, b)`, which raises where it fails
 lu_factor_ex : `ag.linalg.lu_factor(x)`
 ldl_factor ldl_factor_ex ldl_solve : `ag.linalg.lu_factor(a)`, `ag.linalg.lu_solve`
 householder_product : `ag.linalg.qr(x)`
+eigh_tridiagonal : `ag.linalg.eigh(a)` of the whole matrix, or `ag.linalg.solve_banded` to solve
+hessenberg qz ordqz rsf2csf : `ag.linalg.schur(a)`
+funm : `ag.linalg.eigh(a)`, whose eigenvalues the function is taken of, or `ag.linalg.expm`,
+    `ag.linalg.logm`, `ag.linalg.sqrtm`
+tridiagonal_lu_factor tridiagonal_lu_solve : `ag.linalg.solve_banded`
+solve_discrete_are solve_continuous_are : `ag.linalg.schur(a)` of the Hamiltonian matrix
+pivot_to_permutation : `ag.linalg.lu(a)`, which gives the permutation
+matrix_dot : `ag.linalg.multi_dot([a, b, c])`
+matrix_inverse MatrixInverse : `ag.linalg.inv(a)`
+MatrixPinv : `ag.linalg.pinv(a)`
+KroneckerProduct : `ag.kron(a, b)`
 """
 
 FFT = """
+dct dctn idct idctn : `ag.fft.rfft` of the signal and its mirror, `ag.concat([x, ag.flip(x)])`
 hfft2 : `ag.fft.irfft2(ag.conj(x), norm='forward')`
 hfftn : `ag.fft.irfftn(ag.conj(x), norm='forward')`
 ihfft2 : `ag.conj(ag.fft.rfft2(x, norm='forward'))`

@@ -50,6 +50,15 @@ cumproduct : `ag.cumprod`
 """
 
 RANDOM = """
+halfnormal : `ag.abs(ag.random.normal(size=3))`
+halfcauchy : `ag.abs(ag.random.standard_cauchy(3))`
+invgamma : `1 / ag.random.gamma(a, size=3)`
+gengamma : `ag.random.gamma(a, size=3) ** (1 / c)`
+nbinom : `ag.random.negative_binomial(n, p)`
+betabinom : `ag.random.binomial(n, ag.random.beta(a, b))`
+truncexpon : `-ag.log1p(ag.random.uniform(size=3) * ag.expm1(-b))`
+RandomStream : `ag.symbolic.RandomStreams`
+rng shared_rng : `ag.random.Generator(0)`
 PRNGKey key split fold_in seed get_state set_state get_bit_generator set_bit_generator :
     `ag.manual_seed(0)` or `ag.random.default_rng(0)`: generators are state, found by ag.jit
 RandomState BitGenerator MT19937 PCG64 PCG64DXSM Philox SFC64 SeedSequence : `ag.random.default_rng`

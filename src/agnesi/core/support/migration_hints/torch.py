@@ -87,6 +87,10 @@ resolve_conj(x) | x
 resolve_neg(x) | x
 rsub(x, y) | y - x
 scalar_tensor(5.0) | ag.tensor(5.0)
+convolve2d correlate2d : `ag.fftconvolve(x, k)`, of `ag.flip(k)` for the second, or
+    `nn.functional.conv2d`
+segment_sum segment_prod segment_max segment_min : `x.scatter_reduce(0, index, src, reduce)` of
+    what the segments begin with, or `ag.index_add` for sums
 segment_reduce : `ag.add.reduceat(x, starts)`
 slice_inverse : `ag.set_subtensor(ag.zeros(shape)[a:b], x)`
 unsafe_chunk(x, 2) | ag.chunk(x, 2)
