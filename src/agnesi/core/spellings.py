@@ -241,8 +241,9 @@ def _refusing(function: Any, means_two: Any, text: str) -> Any:
 
 def into(out: Any, result: Tensor) -> Tensor:
     """``out`` with a result written into it, as any change in place; it keeps its dtype."""
-    if not isinstance(out, Tensor):
-        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+    kind = getattr(out, "python_type", type(out))  # of what stands for a number in a trace
+    if not issubclass(kind, Tensor):
+        raise TypeError(f"out must be a Tensor, not {kind.__name__}")
     if isinstance(result, tuple):
         raise TypeError(f"out takes one result, and there are {len(result)} here")
     if not fits(out.shape, result.shape):

@@ -45,6 +45,7 @@ CASES = {
     "number in a while loop": lambda x, c: ag.while_loop(lambda s: s < 3, lambda s: s + x[1], c),
     "number in branches": lambda x, c: ag.cond(x[0] < 9, lambda y: y * 2, lambda y: y, c),
     "tensor of both": lambda x, c: ag.tensor([x[0], c]),
+    "beside a list": lambda x, c: ag.add([1.0, 2.0], c),
     "difference from": lambda x, c: ag.diff(x.astype("int32"), prepend=c),
     "result type": lambda x, c: ag.zeros(2, dtype=ag.result_type(x, c)),
 }
@@ -186,3 +187,11 @@ def test_float_arguments_divide_as_arrays_do():
     np.testing.assert_equal(found[2], (np.nan, np.nan, np.nan, np.inf, np.nan))
     with pytest.raises(ZeroDivisionError):
         ag.jit(lambda s: s / 0)(1.0)
+
+
+def test_numbers_are_nothing_to_write_into():
+    x = ag.ones(3)
+    for function in (lambda c: ag.sum(x, out=c), lambda c: ag.count_nonzero(x, out=c)):
+        for call in (function, ag.jit(function)):
+            with pytest.raises(TypeError, match="out must be a Tensor, not float"):
+                call(0.5)

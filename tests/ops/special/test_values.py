@@ -208,3 +208,17 @@ def test_far_ends_and_signs_of_zero_are_as_eagerly(name):
     np.testing.assert_allclose(found, expected, 1e-12)
     zero = expected == 0
     np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+def test_slopes_of_scaled_tails_keep_their_digits():
+    x = ag.tensor([1.0, 7.9, 8.1, 30.0, 1e5, 1e200], dtype="float64")
+    exact = [-0.27321201478389856, -0.008831024690637856, -0.008409660222553565,
+             -0.0006258354105074841, -5.641895834631278e-11, 0.0]
+    slope = ag.grad(lambda x: ag.special.erfcx(x).sum())
+    for found in (slope(x), ag.jit(slope)(x)):
+        np.testing.assert_allclose(found, exact, rtol=1e-12)
+    f = ag.jit(lambda x: ag.exp(x) * ag.erfc(ag.sqrt(x)))
+    np.testing.assert_allclose(f(ag.tensor([800.0])), [0.01993467037660262], rtol=1e-6)
+    g = ag.jit(lambda x: ag.sqrt(1 + ag.exp(x)))
+    y, t = ag.jvp(g, (ag.tensor(800.0, dtype="float64"),), (ag.tensor(1.0, dtype="float64"),))
+    np.testing.assert_allclose([y, t], [5.221469689764144e173, 2.610734844882072e173], rtol=1e-12)

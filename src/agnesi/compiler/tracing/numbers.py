@@ -138,6 +138,10 @@ class Number(Tensor):
             raise AttributeError(f"'{kind.__name__}' object has no attribute {name!r}")
         return object.__getattribute__(self, name)
 
+    def refuse_change(self) -> NoReturn:
+        """It is changed in place, which no number can be."""
+        raise TypeError(f"{self.python_type.__name__}s cannot be changed in place; give a tensor")
+
     def check_range(self, dtype: np.dtype) -> None:
         """Let Python look at a whole number that an array's dtype may not hold: it may raise."""
         if self.python_type is int and dtype.kind in "iu" and dtype != dtypes.int64:

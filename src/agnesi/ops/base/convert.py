@@ -470,12 +470,14 @@ def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
 
 
 def beside(x: Any, other: Any) -> Tensor:
-    """An operand as a tensor; a list of Python floats gives way to the dtype of another one."""
+    """An operand as a tensor; a list of Python floats gives way to the dtype of another one that is
+    no number."""
     if isinstance(x, Tensor):
         return x
     if type(x) is np.float64 and isinstance(other, Tensor) and other.dtype in _NARROW:
         warn_of_number(other.dtype)
-    if not isinstance(other, Tensor) or not is_written(x) or _holds_tensor(x):
+    numbers = isinstance(other, Tensor) and not other.weak and is_written(x)
+    if not numbers or _holds_tensor(x):
         return as_tensor(x)
     array = as_array(x)
     kind, dtype = array.dtype.kind, other.dtype

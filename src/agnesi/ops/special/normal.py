@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
+from itertools import accumulate
 from typing import Any
 
 from agnesi.core.ir.erfc_coefficients import ERFC_TAIL
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, safe_multiply, square
 from agnesi.ops.base.elementwise import Function
+from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.elementwise.formula import horner, row, unary
 
@@ -99,8 +102,20 @@ def _mills(x: Tensor) -> Tensor:
     return safe_divide(x * 0 + math.sqrt(2 / math.pi), erfcx(x * (-1 / _ROOT_TWO)))
 
 
+#: From where on the derivative of erfcx is its asymptotic series, and the coefficients of that.
+_FAR_SLOPE = 8.0
+_SLOPES = tuple(accumulate(((1 - 2 * n) / (2 * _FAR_SLOPE**2) for n in range(1, 18)), operator.mul))
+
+
+def _slope_of_erfcx(x: Tensor, y: Tensor) -> Tensor:
+    """``2 * x * y - 2 / sqrt(pi)``, in which digits are lost where x is large."""
+    inverse = _FAR_SLOPE**2 / square(maximum(x, _FAR_SLOPE))
+    far = inverse * horner(inverse, _SLOPES) * (2 / _ROOT_PI)
+    return where(x > _FAR_SLOPE, far, 2 * minimum(x, _FAR_SLOPE) * y - 2 / _ROOT_PI)
+
+
 ERFCX = row(
-    "erfcx", _erfcx, (lambda g, x, y: safe_multiply(g, 2 * x * y - 2 / _ROOT_PI),), __name__,
+    "erfcx", _erfcx, (lambda g, x, y: safe_multiply(g, _slope_of_erfcx(x, y)),), __name__,
     scipy="erfcx", above=-4.0,
 )
 NDTR = row(

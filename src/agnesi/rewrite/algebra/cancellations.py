@@ -58,6 +58,7 @@ _rule(cosh(x) - sinh(x), exp(-x), "cosh_minus_sinh")
 _rule(cosh(x) + sinh(x), exp(x), "cosh_plus_sinh")
 _rule(1 - tanh(x), 2 * sigmoid(-2 * x), "one_minus_tanh")
 _rule(softplus(x) - x, softplus(-x), "softplus_minus")
+_rule(sqrt(1 + exp(x)), exp(0.5 * softplus(x)), "root_of_one_plus_exp")
 _rule((log1p(x) + 0) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log_of_next")
 _rule(log1p(x) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log1p_minus_log")
 
@@ -69,6 +70,7 @@ _rule(1 - erfc(x), erf(x) + 0, "one_minus_erfc")
 _rule(1 - 0.5 * erfc(x), 0.5 * erfc(-x), "one_minus_half_erfc")
 _rule(1 - ndtr(x), ndtr(-x), "one_minus_ndtr")
 _rule(exp(square(x)) * erfc(x), erfcx(x), "scaled_erfc")
+_rule(exp(x) * erfc(sqrt(x)), erfcx(sqrt(x)), "scaled_erfc_of_root")
 
 # -- roots and powers -------------------------------------------------------------------------
 _rule(sqrt(x + c) - sqrt(x), c / (sqrt(x + c) + sqrt(x)), "difference_of_roots", _number)

@@ -60,6 +60,10 @@ class HandedArray(LentArray):
             object.__getattribute__(self, "spoil")()
         return object.__getattribute__(self, name)
 
+    def refuse_change(self) -> NoReturn:
+        """It is changed in place."""
+        self.spoil()
+
     def __len__(self) -> int:
         return len(self.shape) and int(self.shape[0])
 
