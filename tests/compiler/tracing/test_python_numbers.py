@@ -195,3 +195,11 @@ def test_numbers_are_nothing_to_write_into():
         for call in (function, ag.jit(function)):
             with pytest.raises(TypeError, match="out must be a Tensor, not float"):
                 call(0.5)
+
+
+def test_a_number_in_the_place_of_a_text():
+    x = ag.ones(3)
+    assert ag.jit(lambda c: ag.ensure(x, x > 0, c))(0.5).tolist() == [1, 1, 1]  # as eagerly
+    for call in (ag.bernoulli, ag.jit(ag.bernoulli)):
+        with pytest.raises(ag.DTypeError, match="p must be real, not complex64"):
+            call(0.5 + 0.25j)

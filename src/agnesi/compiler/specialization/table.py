@@ -465,7 +465,7 @@ class Versions:
 
     def _take_as_constants(self, error: BaseException, leaves: Sequence[Any], tree: Tree) -> bool:
         """Let Python have the values of floats from now on, for code failed that got others."""
-        places = error.places if isinstance(error, LookedAtError) else range(len(leaves))
+        places = getattr(error, "places", None) or range(len(leaves))
         found = {(tree, i) for i in places if i < len(leaves) and type(leaves[i]) is float}
         new = not found <= self._looked_at
         self._looked_at |= found

@@ -218,8 +218,9 @@ class Trace:
     def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
         """Make a tensor stand for another value from now on."""
         before: Any
-        if type(x) is not Tensor and hasattr(type(x), "refuse_change"):
-            type(x).refuse_change(x)
+        refuse: Any = getattr(type(x), "refuse_change", None)
+        if refuse is not None:
+            refuse(x)
         if id(x) in self.made and x.array is not None:
             before = self.node_of(x)
             if id(x) in self.shared:

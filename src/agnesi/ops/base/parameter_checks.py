@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import apply
+from agnesi.core.op import typed
 from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -24,6 +26,9 @@ def demanded(name: str, text: str, holds: Callable[..., Any], **params: Any) -> 
     """
     xs: list[Any] = [p if isinstance(p, (int, float)) else as_tensor(p) for p in params.values()]
     tensors = [i for i, x in enumerate(xs) if isinstance(x, Tensor)]
+    for key, i in zip(params, range(len(xs)), strict=True):
+        if i in tensors and xs[i].dtype.kind == "c":
+            raise DTypeError(f"{key} must be real, not {typed(xs[i])}")
     if tensors and (is_tracing() or any(xs[i].array is None for i in tensors)):
         i = tensors[0]
         xs[i] = apply(Ensure(text, name), xs[i], LENT.behind_effects(holds(*xs)))

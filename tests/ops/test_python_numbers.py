@@ -1,0 +1,102 @@
+"""Every public function with a number of Python's in each of its places: compiled code gives the
+values and dtypes of the eager call, and refuses a constant that it refuses.
+
+A number that is an argument of the jitted function is a tensor without axes there: functions of
+tensors take it, and it is not compared with the range of an option.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.support.tree import flatten
+from tests.errors.test_arguments import example, functions
+from tests.share import EVERY
+
+NUMBERS = (0.5, 2, True, 0.5 + 0.25j, 0, -1.5)
+#: They compile, write files, take functions, or give what no call repeats.
+ASIDE = frozenset("""Lop Rop callback checkpoint checkpoint_sequential clone compile elementwise
+                  empty empty_like fork function grad jit load op rand reduction shared""".split())
+#: They ask for values, where memory lies, or how many results there are.
+EAGER = frozenset("lstsq mask_indices may_share_memory null_space set_subtensor".split())
+
+
+def calls(f: Any) -> Iterator[tuple[Any, Any, Callable[..., Any], list[Any]]]:
+    """The place and the number, a function of the number and of tensors, and these."""
+    found = example(f)
+    for i, p in enumerate(inspect.signature(f).parameters.values() if found else ()):
+        args, keywords = list(found[0]), dict(found[1])  # type: ignore[index]
+        place: Any = i
+        if i >= len(args) or p.kind is p.KEYWORD_ONLY:
+            if p.kind in (p.VAR_POSITIONAL, p.POSITIONAL_ONLY, p.VAR_KEYWORD):
+                continue
+            place = p.name
+        at = [k for k, v in enumerate(args) if isinstance(v, ag.Tensor) and k != place]
+
+        def call(number: Any, *xs: Any, place: Any = place, at: Any = at, args: Any = args,
+                 keywords: Any = keywords) -> Any:
+            args, keywords = list(args), dict(keywords)
+            for k, x in zip(at, xs, strict=True):
+                args[k] = x
+            (keywords if isinstance(place, str) else args)[place] = number
+            return f(*args, **keywords)
+
+        for number in NUMBERS:
+            yield place, number, call, [args[k] for k in at]
+
+
+def outcome(f: Callable[..., Any], *args: Any) -> Any:
+    """What a call gives, or the error."""
+    ag.manual_seed(3)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return [v.to_dense() if isinstance(v, ag.Tensor) and v.is_sparse else v
+                    for v in flatten(f(*args))[0]]
+    except Exception as error:
+        return error
+
+
+def difference(eager: Any, found: Any) -> str:
+    """What a compiled call gives otherwise, or nothing."""
+    if isinstance(eager, Exception) or isinstance(found, Exception):
+        both = isinstance(eager, Exception) and isinstance(found, Exception)
+        return "" if both else f"{eager!r} | {found!r}"
+    if len(eager) != len(found):
+        return f"{len(eager)} results | {len(found)}"
+    for a, b in zip(eager, found, strict=True):
+        if isinstance(a, ag.Tensor) and getattr(b, "dtype", None) != a.dtype:
+            return f"{a!r} | {b!r}"
+        x, y = (np.asarray(v.detach() if isinstance(v, ag.Tensor) else v) for v in (a, b))
+        if x.dtype.kind in "biufc" and not (x.shape == y.shape and np.allclose(
+                x, y, rtol=2e-2 if x.itemsize == 2 else 1e-5, equal_nan=True)):
+            return f"{a!r} | {b!r}"
+    return ""
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize("part", range(6))
+def test_compiled_calls_give_what_eager_ones_give(part: int) -> None:
+    warnings.simplefilter("ignore")
+    wrong, count = [], 0
+    rows = [(n, f) for n, f in functions() if n not in ASIDE | EAGER]
+    for name, f in rows[part::6 if EVERY else 1200]:
+        for place, number, call, xs in calls(f):
+            eager = outcome(call, number, *xs)
+            constant = ag.jit(lambda *xs, call=call, number=number: call(number, *xs))
+            for way, found in (("constant", outcome(constant, *xs)),
+                               ("argument", outcome(ag.jit(call), number, *xs))):
+                count += 1
+                refused = way == "argument" and isinstance(eager, Exception)
+                if not refused and (text := difference(eager, found)):
+                    wrong.append((name, place, number, way, text[:300]))
+    assert count > 0
+    assert wrong == []
