@@ -185,6 +185,18 @@ def test_those_with_other_parameters():
             np.testing.assert_allclose(found, wanted, 1e-12)
         found = special.sph_harm_y(n, m, P, 0.7).numpy()
         np.testing.assert_allclose(found, reference.sph_harm_y(n, m, P, 0.7), 1e-12)
+    n, m = np.arange(4)[:, None], np.arange(-4, 5)[None]
+    found = special.sph_harm_y(n, m, P[:1, :1], 0.4).numpy()
+    np.testing.assert_allclose(found, reference.sph_harm_y(n, m, P[:1, :1], 0.4), 1e-12, 1e-15)
+    for x, p in ((100.0, 155.0), (0.01, -155.0), (1 + 1e-15, 1e-306), (3.0, 0.5)):
+        for add, name in ((0, "boxcox"), (1, "boxcox1p")):
+            given_ = ag.tensor([[x - add], [p]], dtype="float64")
+            boxed = ag.jit(getattr(special, name))(*given_)
+            np.testing.assert_allclose(boxed, getattr(reference, name)(*given_.numpy()), 1e-12)
+            back = getattr(special, f"inv_{name}")(boxed, given_[1])
+            np.testing.assert_allclose(back, given_[0], 1e-12, 1e-15 * (x < 2))
+    with pytest.raises(TypeError, match="whole numbers"):
+        special.kn(2.5, A)
     for k in ("kn", "yn"):
         found = getattr(special, k)(2, A).numpy()
         np.testing.assert_allclose(found, getattr(reference, k)(2, A), 1e-13)

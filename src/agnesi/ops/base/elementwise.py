@@ -336,8 +336,17 @@ def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """Operands that the operation takes: of one dtype but for leading whole numbers."""
     if not op.whole:
         return _alike(op, xs)
-    orders = tuple(cast(as_tensor(x), dtypes.int64) for x in xs[:op.whole])
+    orders = tuple(_order(op, x) for x in xs[:op.whole])
     return orders + _alike(op, xs[op.whole:])
+
+
+def _order(op: Elementwise, x: Any) -> Tensor:
+    """A whole number, which a float may hold where its value is known."""
+    order = as_tensor(x)
+    if order.dtype.kind not in "biu" and (order.array is None or (order.array % 1).any()):
+        raise DTypeError(f"{op.name} takes whole numbers for its order, not {typed(x)}; "
+                         "convert them with x.astype('int64')")
+    return cast(order, dtypes.int64)
 
 
 #: What booleans have no use for; NumPy, too, refuses them.

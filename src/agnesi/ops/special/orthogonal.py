@@ -11,6 +11,7 @@ from typing import Any
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.compare import logical_or
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import maximum, where
@@ -126,7 +127,10 @@ def _associated(n: Any, m: Any, x: Any, norm: bool) -> Tensor:
     if not norm:
         return found
     n, m = (cast(as_tensor(v), found.dtype) for v in (n, m))
-    return found * exp(0.5 * (lgamma(n - m + 1) - lgamma(n + m + 1))) * (n + 0.5) ** 0.5
+    beyond = logical_or(m > n, m < -n)  # where all derivatives of the polynomial are 0
+    under, over = (where(beyond, 1, k) for k in (n - m + 1, n + m + 1))
+    scaled = found * exp(0.5 * (lgamma(under) - lgamma(over))) * (n + 0.5) ** 0.5
+    return where(beyond, 0, scaled)
 
 
 def _on_sphere(n: Any, m: Any, theta: Any) -> Tensor:
@@ -155,7 +159,7 @@ def assoc_legendre_p(n: TensorLike, m: TensorLike, x: TensorLike, /, *, norm: bo
     """Associated Legendre function of degree ``n`` and order ``m`` on [-1, 1], as in SciPy behind
     an axis for derivatives.
 
-    With ``norm``, the integral of its square is 1; orders must not exceed degrees then.
+    With ``norm``, the integral of its square is 1.  It is 0 where the order exceeds the degree.
 
     :param n, m: Degree and order.
     :type n, m: array_like of int

@@ -44,27 +44,41 @@ _documented = scipy_rows(__name__)
 
 
 # -- Box and Cox --------------------------------------------------------------------------------
+#: Up to which number ``exp`` is finite, the greatest one, and what is small beside 1.
+_MOST_EXPONENT, _GREATEST, _SMALL = 709.78, 1.79e308, 1e-19
+
+
+def _boxed(m: Any, logarithm: Any, p: Any) -> Any:
+    """``expm1(p * log(x)) / p``, the logarithm itself where that is small, and by logarithms where
+    the exponential is too large though its quotient is not."""
+    t, safe = p * logarithm, m.where(m.equal(p, 0.0), 1.0, p)
+    far = m.exp(t - m.log(m.abs(safe))) * m.where(m.less(p, 0.0), -1.0, 1.0) - 1.0 / safe
+    quotient = m.where(m.greater(t, _MOST_EXPONENT), far, m.expm1(t) / safe)
+    return m.where(m.less(m.abs(t), _SMALL), logarithm, quotient)
+
+
+def _unboxed(m: Any, y: Any, p: Any) -> Any:
+    """``log1p(p * y) / p``, the logarithm of what :func:`_boxed` was given."""
+    t, safe = p * y, m.where(m.equal(p, 0.0), 1.0, p)
+    far = m.log(m.abs(y + 1.0 / safe)) + m.log(m.abs(safe))
+    quotient = m.where(m.greater(t, _GREATEST), far, m.log1p(t)) / safe
+    return m.where(m.less(m.abs(t), _SMALL), y, quotient)
+
+
 def _boxcox(m: Any, x: Any, p: Any) -> Any:
-    """``expm1(p * log(x)) / p``; what is small or zero there takes the logarithm."""
-    logarithm = m.log(x)
-    safe = m.where(m.equal(p, 0.0), 1.0, p)
-    return m.where(m.equal(p, 0.0), logarithm, m.expm1(p * logarithm) / safe)
+    return _boxed(m, m.log(x), p)
 
 
 def _boxcox1p(m: Any, x: Any, p: Any) -> Any:
-    logarithm = m.log1p(x)
-    safe = m.where(m.equal(p, 0.0), 1.0, p)
-    return m.where(m.equal(p, 0.0), logarithm, m.expm1(p * logarithm) / safe)
+    return _boxed(m, m.log1p(x), p)
 
 
 def _inv_boxcox1p(m: Any, y: Any, p: Any) -> Any:
-    safe = m.where(m.equal(p, 0.0), 1.0, p)
-    return m.expm1(m.where(m.equal(p, 0.0), y, m.log1p(p * y) / safe))
+    return m.expm1(_unboxed(m, y, p))
 
 
 def _inv_boxcox(m: Any, y: Any, p: Any) -> Any:
-    safe = m.where(m.equal(p, 0.0), 1.0, p)
-    return m.exp(m.where(m.equal(p, 0.0), y, m.log1p(p * y) / safe))
+    return m.exp(_unboxed(m, y, p))
 
 
 #: ``((t - 1) e^t + 1) / t^2`` and ``(t / (1 + t) - log(1 + t)) / t^2`` around 0.
