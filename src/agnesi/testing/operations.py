@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.autodiff.vmap import vmap
 from agnesi.autograd.differences import check_grads
 from agnesi.compiler.jit import jit
 from agnesi.core.expansion import expanded
@@ -30,9 +31,10 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
     a symbolic call infers are those of the eager result; the graph evaluates to the eager
     result, for known and for unknown sizes, and after its operations are replaced by simpler
     ones where they say how; so does the compiled function; derivatives agree with finite
-    differences in both modes up to ``order``.
+    differences in both modes up to ``order``; a user's rule for ``vmap`` agrees with one example
+    after the other.
 
-    :param function: Takes and returns tensors; it closes over all other parameters.
+    :param function: Takes tensors and returns one or several; it closes over all other parameters.
     :param samples: Operands of each call.  Gradients are checked where all floats are double
         precision.
     :type samples: sequence of sequences of array_like
@@ -46,20 +48,39 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
     for sample in samples:
         arrays = [np.asarray(a) for a in sample]
         with no_grad():
-            eager = _result(function, arrays)
-            turned = [np.array(a, order="F") for a in arrays]
-            close(function(*map(wrap, turned)).array, eager.array, "memory in another order")
-        check_graph(function, arrays, eager)
-        if compiled:
-            value = jit(function)(*[wrap(a) for a in arrays])
-            close(value.array, eager.array, "compiled function")
-        doubles = all(not dtypes.is_inexact(a.dtype) or a.dtype.itemsize >= 8 for a in arrays)
-        if grads and doubles and dtypes.is_inexact(eager.dtype):
-            check_grads(function, arrays, order=order)
-            check_grads(function, turned, order=1)
+            found = _result(function, arrays)
+        several = isinstance(found, tuple)
+        for i, eager in enumerate(found if several else (found,)):
+            one = (lambda *xs, i=i: function(*xs)[i]) if several else function
+            _check(one, arrays, eager, order if grads else 0, compiled)
+            if _has_batch(function):
+                rows = vmap(one)(*[wrap(np.stack([a, a])) for a in arrays])
+                close(rows.array, np.stack([eager.array] * 2), "vmap")
 
 
-def _result(function: Function, arrays: Sequence[np.ndarray]) -> Tensor:
+def _has_batch(function: Any) -> bool:
+    """Whether a user's operation has a rule of its own for ``vmap``."""
+    rules = getattr(function, "rules", {})
+    return bool(rules.get("batch") or getattr(type(function), "batch", None))
+
+
+def _check(function: Function, arrays: list[np.ndarray], eager: Tensor, order: int, compiled: bool
+           ) -> None:
+    """One result of an operation, on one sample."""
+    with no_grad():
+        turned = [np.array(a, order="F") for a in arrays]
+        close(function(*map(wrap, turned)).array, eager.array, "memory in another order")
+    check_graph(function, arrays, eager)
+    if compiled:
+        value = jit(function)(*[wrap(a) for a in arrays])
+        close(value.array, eager.array, "compiled function")
+    doubles = all(not dtypes.is_inexact(a.dtype) or a.dtype.itemsize >= 8 for a in arrays)
+    if order and doubles and dtypes.is_inexact(eager.dtype):
+        check_grads(function, arrays, order=order)
+        check_grads(function, turned, order=1)
+
+
+def _result(function: Function, arrays: Sequence[np.ndarray]) -> Any:
     """The eager result, which is of the type that the operation declares."""
     try:
         return function(*[wrap(a) for a in arrays])

@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import pickle
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import cffi
@@ -73,7 +74,15 @@ def test_several_results_and_settings():
         return first * second
 
     ag.testing.check_op(both, [[X, X + 1]])
-    ag.testing.check_op(lambda x, b: pair(x, b)[1], [[X, X + 1]])
+    ag.testing.check_op(pair, [[X, X + 1]])
+
+
+def test_a_wrong_rule_for_vmap_is_found():
+    for factor in (2, 3):
+        double = ag.op(lambda x: x * 2, like=0, vjp=lambda g, y, x: g * 2,
+                       batch=lambda node, xs, rows, length, factor=factor: xs[0] * factor)
+        with pytest.raises(AssertionError, match="vmap") if factor == 3 else nullcontext():
+            ag.testing.check_op(double, [[X]])
 
 
 def test_numbers_take_the_type_of_tensors_beside_them():
