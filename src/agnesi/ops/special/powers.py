@@ -45,7 +45,7 @@ _documented = scipy_rows(__name__)
 
 # -- Box and Cox --------------------------------------------------------------------------------
 #: Up to which number ``exp`` is finite, the greatest one, and what is small beside 1.
-_MOST_EXPONENT, _GREATEST, _SMALL = 709.78, 1.79e308, 1e-19
+_MOST_EXPONENT, _GREATEST, _LINEAR_BELOW = 709.78, 1.79e308, 1e-19
 
 
 def _boxed(m: Any, logarithm: Any, p: Any) -> Any:
@@ -54,7 +54,7 @@ def _boxed(m: Any, logarithm: Any, p: Any) -> Any:
     t, safe = p * logarithm, m.where(m.equal(p, 0.0), 1.0, p)
     far = m.exp(t - m.log(m.abs(safe))) * m.where(m.less(p, 0.0), -1.0, 1.0) - 1.0 / safe
     quotient = m.where(m.greater(t, _MOST_EXPONENT), far, m.expm1(t) / safe)
-    return m.where(m.less(m.abs(t), _SMALL), logarithm, quotient)
+    return m.where(m.less(m.abs(t), _LINEAR_BELOW), logarithm, quotient)
 
 
 def _unboxed(m: Any, y: Any, p: Any) -> Any:
@@ -62,7 +62,7 @@ def _unboxed(m: Any, y: Any, p: Any) -> Any:
     t, safe = p * y, m.where(m.equal(p, 0.0), 1.0, p)
     far = m.log(m.abs(y + 1.0 / safe)) + m.log(m.abs(safe))
     quotient = m.where(m.greater(t, _GREATEST), far, m.log1p(t)) / safe
-    return m.where(m.less(m.abs(t), _SMALL), y, quotient)
+    return m.where(m.less(m.abs(t), _LINEAR_BELOW), y, quotient)
 
 
 def _boxcox(m: Any, x: Any, p: Any) -> Any:
