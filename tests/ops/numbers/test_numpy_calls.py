@@ -88,6 +88,7 @@ def test_as_numpy(name: str) -> None:
     (lambda: ag.digitize([1j], [1, 2]), "complex numbers have no order"),
     (lambda: ag.var([1.0], ddof=1, correction=1), "correction and ddof are the same"),
     (lambda: ag.nanvar([1.0], ddof=1, correction=1), "correction and ddof are the same"),
+    (lambda: ag.nanmean([1.0], dtype=bool), "must be floating"),
     (lambda: ag.trim_zeros([0, 1], trim="front"), "trim must be"),
     (lambda: ag.ravel_multi_index((0.1, 0.0), (2, 2)), "must be integers"),
     (lambda: ag.ravel_multi_index(([0], [0]), (2**62, 2)), "more positions"),

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import square
 from agnesi.ops.base.compare import isnan, logical_not
@@ -189,7 +190,11 @@ def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = Fal
 
 def _chosen(x: Any, dtype: Any, chosen: Any) -> Tensor:
     """``x`` in a dtype, with NaN, which is left out, where ``chosen`` is false."""
-    x = as_tensor(x) if dtype is None else cast(as_tensor(x), dtypes.as_dtype(dtype))
+    x, kind = as_tensor(x), None if dtype is None else dtypes.as_dtype(dtype)
+    if kind is not None:
+        if dtypes.is_inexact(x.dtype) and not dtypes.is_inexact(kind):
+            raise DTypeError(f"dtype must be floating or complex for {typed(x)}, not {kind}")
+        x = cast(x, kind)
     if chosen is None:
         return x
     x = x if dtypes.is_inexact(x.dtype) else floating(x)
@@ -210,6 +215,7 @@ def nanmean(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, kee
     :param x: Of any shape; without NaN in integers.
     :param dtype: What to compute in and to give.
     :returns: The shape of ``x`` without the axes.
+    :raises DTypeError: If ``dtype`` is neither floating nor complex, and ``x`` is.
     :see: mean, nansum, nanmedian
 
     >>> ag.nanmean(ag.tensor([1.0, ag.nan, 2.0]))
@@ -235,6 +241,7 @@ def nanvar(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, corr
         positive.
     :param ddof: NumPy's name for ``correction``.
     :returns: The shape of ``x`` without the axes.
+    :raises DTypeError: If ``dtype`` is neither floating nor complex, and ``x`` is.
     :see: var, nanstd
 
     >>> ag.nanvar(ag.tensor([1.0, ag.nan, 3.0]))
