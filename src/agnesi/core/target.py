@@ -36,6 +36,7 @@ class Costs:
         reading them again, and of the sums of a part, which stay in the second-level cache.
     :ivar private_bytes: Size of an accumulator of which loops keep several copies, at most.
     :ivar l3_cycles: Cycles until a line that nobody prefetched comes from the third-level cache.
+    :ivar multiply_add_bytes: Bytes of the vectors that multiply-adds start with in each cycle.
     :ivar bytes_per_operation, multiply_adds_per_operation: Bytes moved, and multiply-adds done, in
         the time of a scalar operation.
     """
@@ -52,6 +53,7 @@ class Costs:
     sums_bytes: int = 128 << 10
     private_bytes: int = 8 << 10
     l3_cycles: int = 50
+    multiply_add_bytes: int = 64
     bytes_per_operation: int = 4
     multiply_adds_per_operation: int = 8
 

@@ -17,7 +17,8 @@ class Machine:
 
     ``code`` is the penalty for code per accumulator, a fraction of the run time; ``shared`` says
     that convolutions share functions.  ``far_l3`` says that the third-level cache is as
-    far as memory, so that nothing should be read from it twice.
+    far as memory, so that nothing should be read from it twice.  Multiply-adds of
+    ``multiply_add_bytes`` start in each cycle.
     """
 
     lanes: int
@@ -29,30 +30,29 @@ class Machine:
     code: float = FAST_RUN.code_weight
     shared: bool = False
     far_l3: bool = False
+    multiply_add_bytes: int = 64
 
     @property
     def unit(self) -> float:
         """Cycles of one full vector instruction."""
         return unit_cycles(self.lanes, self.itemsize)
 
+    def product(self, lanes: int) -> float:
+        """Cycles of a multiply-add of so many lanes."""
+        return max(0.5, lanes * self.itemsize / self.multiply_add_bytes)
+
     @property
     def wide_tiles(self) -> bool:
         """Whether there are too few registers for high tiles that are one vector wide."""
         return self.registers < 32
-
-    @property
-    def packs_blocks(self) -> bool:
-        """Whether products pack blocks of a transposed operand, which pass by a panel of the other
-        one in the first-level cache.
-        """
-        return self.wide_tiles or self.far_l3
 
 
 def machine_for(target: Target, itemsize: int, policy: CompilePolicy) -> Machine:
     """Return what counts of a target for elements of so many bytes."""
     far = target.costs.l3_cycles >= _FAR_CYCLES
     return Machine(target.lanes(itemsize), itemsize, target.registers, target.l1, target.l2,
-                   0 if far else target.l3, policy.code_weight, policy.shared_kernels, far)
+                   0 if far else target.l3, policy.code_weight, policy.shared_kernels, far,
+                   target.costs.multiply_add_bytes)
 
 
 def unit_cycles(lanes: int, itemsize: int) -> float:

@@ -24,6 +24,15 @@ def use(empty: Empty) -> None:
     _empty = empty
 
 
+def copied(array: np.ndarray) -> np.ndarray:
+    """A copy in row-major order; a large one begins with a line of the caches, as vectors like."""
+    if array.nbytes < MIN_POOLED_BYTES:
+        return np.array(array, copy=True, order="C")
+    fresh = empty(array.shape, array.dtype)
+    fresh[...] = array
+    return fresh
+
+
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """A new array, not initialised."""
     return _empty(shape, dtype)

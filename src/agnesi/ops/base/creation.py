@@ -16,6 +16,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import check_axes
+from agnesi.core.storage import memory
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
@@ -166,7 +167,7 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     if isinstance(data, Tensor) and not requires_grad and _is_followed(data):
         return _finished(cast(apply(COPY, data), kind or data.dtype), False, name)
     array = data.array if isinstance(data, Tensor) else data
-    fresh = np.array(as_array(array, kind), copy=True, order="C")
+    fresh = memory.copied(as_array(array, kind))
     if kind is not None and fresh.dtype != kind:
         fresh = fresh.astype(kind)
     found = noted(wrap(fresh))

@@ -7,7 +7,8 @@ In: a product's sizes, dtypes and operands (``spec.py``, ``operands.py``). Out: 
   prefetched during all products, the other stays in the second-level cache; short sums of large
   results, and whole rows along a cached operand, run row of tiles by row of tiles.
 - Where the third-level cache is as far as memory (``Costs.l3_cycles``), all of this begins at the
-  second-level cache's size, and tiles are two vectors wide.
+  second-level cache's size, and strips are two vectors wide. Where A and two panels of B stay in
+  the second-level cache, nothing is packed: tiles prefetch the next panel of B.
 - An operand in which dropout or relu left zeros (``schedule/clustering/sparsity.py``) becomes A,
   and its zero elements skip their rows of B (``skip.py``, ``zero_row_plan.py``); where B is not
   finite, none is skipped.

@@ -123,19 +123,21 @@ def _weigh(spec: GemmSpec, machine: Machine, panels: list[Panel]) -> float:
 
 def _tile_cost(rows: int, pieces: tuple[Piece, ...], k: int, machine: Machine) -> float:
     """Cycles of one register tile: multiply-adds, loads, or latency, whichever binds."""
-    line = units = sum(unit_cycles(p.lanes, machine.itemsize) for p in pieces)
+    line = sum(unit_cycles(p.lanes, machine.itemsize) for p in pieces)
+    units = sum(machine.product(p.lanes) for p in pieces)
     columns = sum(p.lanes for p in pieces)
+    pace = machine.unit / machine.product(machine.lanes)
     if k * columns * machine.itemsize > machine.l1 * 3 // 4:
-        line = max(line, columns * machine.itemsize * _L2_CYCLES_PER_BYTE)
+        line = max(line, columns * machine.itemsize / pace * _L2_CYCLES_PER_BYTE)
     loads = 0.5 * rows + line
-    return k * (max(rows * units, loads, 4.0) + 0.08 * loads + 0.3) + 12 + 2.0 * rows * len(pieces)
+    return k * (max(rows * units, loads, 4.0) + 0.08 * pace * loads + 0.3) + 12 + 2.0 * rows * len(pieces)
 
 
 def pack_cost(spec: GemmSpec, machine: Machine) -> float:
     """Cycles to pack all of B for register tiles."""
     if spec.b_strides[1] == 1:
         return COPY_CYCLES * spec.k * spec.n
-    far = spec.k * spec.n * spec.itemsize > machine.l2 // 2
+    far = spec.k * spec.n * spec.itemsize > machine.l2 // 2 and not machine.far_l3
     turned = _FAR_TRANSPOSE_CYCLES if far else _TRANSPOSE_CYCLES
     return (turned if spec.b_strides[0] == 1 else _GATHER_CYCLES) * spec.k * spec.n
 
@@ -167,7 +169,7 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
     def tile(panel: Panel, _: int, height: int) -> tuple[float, int]:
         size = panel.pieces[0].active
         loads = (height * (1 if near else 2) + size) * machine.unit
-        turn = max(height * size * machine.unit, loads, 4.0) + 0.15 * loads + 0.5
+        turn = max(height * size * machine.product(machine.lanes), loads, 4.0) + 0.15 * loads + 0.5
         return turns * turn + 10 + 1.5 * height * size, height * size
 
     cost, code = tally(panels, Rows(1, 1), rows, tile)

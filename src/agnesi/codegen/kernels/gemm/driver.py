@@ -46,8 +46,9 @@ def emit_gemm(
         return
     kind = _unit(plan.form)
     with b.loop(begin, end, plan.merged, [i64(-1)]) as loop:
-        rest, group = divide(b, loop.index, plan.groups)
-        batch, chunk = divide(b, rest, plan.chunks)
+        rest, part = divide(b, loop.index, plan.chunks if plan.rows_first else plan.groups)
+        batch, other = divide(b, rest, plan.groups if plan.rows_first else plan.chunks)
+        chunk, group = (part, other) if plan.rows_first else (other, part)
         unit = kind(b, plan, operands, scratch, batch, chunk, group)
         if plan.form == "strip" and plan.merged > 1:
             stop = b.intrinsic("smin", b.add(chunk, i64(plan.merged)), end)

@@ -37,6 +37,7 @@ class GemmPlan(Paneled):
     pack_b: bool
     spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
     ahead: int = 0  # lines of B, or panels where vectors run along k, that tiles prefetch
+    beside: bool = False  # whether tiles prefetch the next panel of B
     block_tiles: int = 1  # row tiles whose A stays near while all panels pass, in strips
     merged: int = 1  # row chunks in a row that one thread does as one
     calls: bool = False  # whether tiles prefetch the memory of their epilogue
@@ -61,6 +62,12 @@ class GemmPlan(Paneled):
             return self.row_chunks
         count: Any = self.panels[0].rows.count
         return (count + (self.chunk_tiles - 1)) // self.chunk_tiles
+
+    @property
+    def rows_first(self) -> bool:
+        """Whether a column group's chunks are next to each other, so that a large B is read once.
+        """
+        return self.form == "tile" and not self.pack_a and self.spec.m < self.spec.n
 
     @property
     def cuts_rows(self) -> bool:

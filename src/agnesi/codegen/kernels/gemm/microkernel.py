@@ -12,7 +12,7 @@ from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 from agnesi.core.support.record import record, replace
 
 ReadRow = Callable[[Builder, Value], list[Value]]
-At = Callable[[Builder, Value], Value]
+At = Callable[[Builder, Value], list[Value]]
 
 
 @record
@@ -55,8 +55,8 @@ def sum_products(
     """Add the products for k in [start, stop) to ``sums``; returns rows-major accumulators.
 
     ``chains > 1`` keeps that many independent sums, so that a small tile does not wait for the
-    latency of its own additions; they are added in a fixed order.  On every turn the line
-    at ``beside(k)`` is called into the second-level cache.  ``nonempty`` promises a turn.
+    latency of its own additions; they are added in a fixed order.  On every turn the lines
+    at ``beside(k)`` are called into the second-level cache.  ``nonempty`` promises a turn.
     """
     if chains == 1:
         return _run(b, type_, rows, pieces, a, source, start, stop, sums, 1, beside, nonempty)
@@ -101,7 +101,8 @@ def _run(
         pa, totals = loop.carried[0], loop.carried[len(pointers) :]
         new: list[Value] = []
         if beside is not None:
-            prefetch(b, beside(b, loop.index), near=False)
+            for at in beside(b, loop.index):
+                prefetch(b, at, near=False)
         for chain in range(chains):
             k = b.add(loop.index, i64(chain)) if chain else loop.index
             mine = totals[chain * len(totals) // chains : (chain + 1) * len(totals) // chains]

@@ -36,8 +36,15 @@ from agnesi.core.target import Target
 
 _SPILL_FROM = 256  # k from which passing a tile through scratch memory costs next to nothing
 _CALLS_FROM = 64  # the smallest k at which a tile is bound by computation
-#: Lines of B to prefetch, by ordinary tiles.
-_PREFETCH_LINES = 12
+#: Lines of B to prefetch, by ordinary tiles, and from the second-level cache.
+_PREFETCH_LINES, _NEAR_PREFETCH_LINES = 12, 8
+#: Share of the second-level cache for A and two panels of a B that is prefetched panel by panel,
+#: and for a block of one panel.
+_BESIDE_SHARE, _BESIDE_BLOCK_SHARE = 0.55, 1 / 16
+#: Rows from which prefetches cost little beside the products.
+_MIN_BESIDE_ROWS = 8
+#: The longest block of k of strips whose A is not packed, where the third-level cache is far.
+_MAX_STRIP_K = 1024
 _READ_TILES = 12  # tiles of rows, at most, that read B without packing
 #: Where B comes from memory: bytes of a line of B in one work unit.
 _RUN_BYTES = 8192
@@ -54,6 +61,8 @@ _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
 _L1_SHARE = 0.8125
 #: Share of the second-level cache for B.
 _L2_SHARE = 0.45
+#: The same where the third-level cache is far.
+_FAR_L2_SHARE = 0.5
 #: The same where a panel of B is in the first-level cache, and tiles of A in the second-level one.
 _L1_PANEL_SHARE, _L2_TILES_SHARE = 0.5, 0.4
 #: The shortest block of k for which B in whole lines is cached.
@@ -167,7 +176,9 @@ def _tile_plan(
     fixed = static and static_k
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
-    if (static and _is_large(spec, machine)) or (fixed and _is_far_b(spec, machine)):
+    large = _is_large(spec, machine)
+    beside = fixed and not large and _fits_beside(spec, machine)
+    if (static and large) or (fixed and not beside and _is_far_b(spec, machine)):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
@@ -176,8 +187,11 @@ def _tile_plan(
     pack_b = _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
-    runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
-    if fixed and _is_long(spec, machine, k_block):
+    runs = _in_runs(spec, machine, cut) and not beside
+    if beside:
+        pack_b, room = False, int(machine.l2 * _BESIDE_BLOCK_SHARE)
+        k_block = _cut_k(spec, room // (width * spec.itemsize)) if _row_tiles(cut) > 1 else spec.k
+    elif fixed and _is_long(spec, machine, k_block):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if runs:
         cut = tiles_of_runs(spec, machine) if static else cut
@@ -214,11 +228,21 @@ def _tile_plan(
         pack_a,
         pack_b,
         spill,
-        _RUN_PREFETCH_LINES if runs else _PREFETCH_LINES if far else 0,
+        _RUN_PREFETCH_LINES if runs else _PREFETCH_LINES if far and not beside
+        else _near_lines(k_block, width, spec, machine),
+        beside=beside,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
         pack_from=pack_from,
     )
     return cut.cost + (pack_cost(spec, machine) if pack_b else 0.0), chosen
+
+
+def _near_lines(k_block: int, width: int, spec: GemmSpec, machine: Machine) -> int:
+    """Lines of a panel of B to prefetch from the second-level cache, of a processor that takes long
+    to see what comes.
+    """
+    near = k_block * min(width, spec.n) * spec.itemsize <= machine.l1 * 3 // 4
+    return 0 if near or not machine.far_l3 else _NEAR_PREFETCH_LINES
 
 
 def _cut(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
@@ -234,12 +258,13 @@ def _strip_plan(
     """A large A in strips of rows, along panels of B that stay in a cache; ``large`` says that
     panels over all of k do not fit into one.
     """
-    by_panels = large and machine.packs_blocks and spec.a_strides[1] != 1  # A is packed anyway
+    by_panels = large and machine.wide_tiles and spec.a_strides[1] != 1  # A is packed anyway
     cuts = _cut_for_panels if by_panels else _cut_for_tiles
     k_block, groups, block_tiles = cuts(spec, machine, cut)
     whole = groups == 1 and spec.sizes[0] == 1
-    chunks = _chunks(spec, groups, _STRIP_ROWS, _FEW_ROWS if whole else _LEAST_ROWS)
-    merged = max(1, _STRIP_ROWS * chunks // spec.m) if whole else 1
+    rows = _STRIP_ROWS * (2 if machine.far_l3 else 1)
+    chunks = _chunks(spec, groups, rows, _FEW_ROWS if whole else _LEAST_ROWS)
+    merged = max(1, rows * chunks // spec.m) if whole else 1
     chosen = GemmPlan(
         spec,
         swapped,
@@ -252,6 +277,7 @@ def _strip_plan(
         pack_a=spec.a_strides[1] != 1,
         pack_b=True,
         spill=True,
+        ahead=_near_lines(k_block, cut.panels[0].width, spec, machine),
         block_tiles=block_tiles,
         merged=merged,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2,
@@ -266,6 +292,10 @@ def _cut_for_tiles(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
     longest = int(machine.l1 * _L1_SHARE) // (cut.panels[0].rows.largest * spec.itemsize)
     room = int(machine.l2 * _L2_SHARE) // (width * spec.itemsize)  # lines of panels that stay near
+    if machine.far_l3:  # where sums of blocks lie, too
+        room = int(machine.l2 * _FAR_L2_SHARE) // (width * spec.itemsize)
+        k_block = _cut_k(spec, longest if spec.a_strides[1] != 1 else _MAX_STRIP_K)
+        return k_block, -(-panels // max(1, room // k_block)), 1
     one = room // panels // 16 * 16  # for which all panels stay near
     k_block = _cut_k(spec, min(longest, one) if one >= _MIN_CACHED_K else longest)
     return k_block, -(-panels // max(1, room // k_block)), 1
@@ -436,10 +466,21 @@ def _is_far_b(spec: GemmSpec, machine: Machine) -> bool:
     """Return whether B comes from a third-level cache that is as far as memory: it is packed line
     by line, so that it is prefetched.
     """
-    large = spec.n * spec.k * spec.itemsize >= 2 * machine.l2
+    large = spec.n * spec.k * spec.itemsize >= machine.l2
     enough = min(spec.m, spec.n) >= 4 * machine.lanes
     direct = spec.a_direct and spec.b_direct and spec.b_strides[1] == 1
     return machine.far_l3 and large and enough and direct
+
+
+def _fits_beside(spec: GemmSpec, machine: Machine) -> bool:
+    """Return whether tiles prefetch the next panel of B from a far third-level cache: A and two
+    panels stay in the second-level one.
+    """
+    size = (spec.m + 4 * machine.lanes) * spec.k * spec.itemsize
+    direct = spec.a_direct and spec.b_direct and spec.b_strides[1] == 1 and not _clashes(spec)
+    far = spec.n * spec.k * spec.itemsize > machine.l2 // 4
+    enough = spec.m >= _MIN_BESIDE_ROWS
+    return machine.far_l3 and enough and direct and far and size <= machine.l2 * _BESIDE_SHARE
 
 
 def _strip_depth(spec: GemmSpec, machine: Machine) -> int:

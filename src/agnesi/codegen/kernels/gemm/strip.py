@@ -11,7 +11,8 @@ from __future__ import annotations
 from agnesi.codegen.kernels.gemm.microkernel import At, Source
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.tile import TileUnit
-from agnesi.codegen.kernels.tiling import pieces_of
+from agnesi.codegen.kernels.tilesearch import LINE_BYTES
+from agnesi.codegen.kernels.tiling import Panel, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 
@@ -105,7 +106,7 @@ class StripUnit(TileUnit):
             return super()._a(i, k, size)
         return Source(self.packed_tile, 1, size)
 
-    def _beside(self, index: Value, k: Value, count: Value) -> At | None:
+    def _beside(self, panel: Panel, index: Value, i: Value, k: Value, count: Value) -> At | None:
         """Lines of the next tile of a transposed A, spread over the products with all panels."""
         b, plan, address = self.b, self.plan, self.operands.a.address
         assert address is not None, "strips are for operands in memory"
@@ -115,12 +116,15 @@ class StripUnit(TileUnit):
             return None  # its rows are what processors see coming
         if not plan.pack_a:
             return self._run_ahead(address(b, self.batch, self.next, k), index, count)
+        rows, line_rows = plan.panels[0].rows.largest, LINE_BYTES // plan.spec.itemsize
+        ends = range(rows - 1, -1, -line_rows)  # in lines that no tile before has read
         turns = (plan.panel_count // plan.column_groups).bit_length() - 1
         before, last = b.mul(b.sub(index, self.group_start), count), b.sub(count, i64(1))
 
-        def line(b: Builder, kk: Value) -> Value:
+        def line(b: Builder, kk: Value) -> list[Value]:
             at = b.op("lshr", b.add(before, kk), i64(turns))
-            return address(b, self.batch, self.next, b.add(k, b.intrinsic("smin", at, last)))
+            at = b.add(k, b.intrinsic("smin", at, last))
+            return [address(b, self.batch, b.add(self.next, i64(row)), at) for row in ends]
 
         return line
 
@@ -129,4 +133,4 @@ class StripUnit(TileUnit):
         b, plan = self.b, self.plan
         before = b.mul(b.sub(index, self.group_start), count)
         step = -(-plan.panels[0].rows.largest // plan.group_panels)
-        return lambda b, kk: b.gep(self.type, start, b.mul(b.add(before, kk), i64(step)))
+        return lambda b, kk: [b.gep(self.type, start, b.mul(b.add(before, kk), i64(step)))]

@@ -156,7 +156,7 @@ class TileUnit(Unit):
             count,
             sums,
             plan.chains(panel, size),
-            self._beside(index, k, count),
+            self._beside(panel, index, i, k, count),
             nonempty=is_static(plan.spec.sizes[3:]),
         )
         if not (plan.blocked or plan.spill):
@@ -169,9 +169,21 @@ class TileUnit(Unit):
         with b.when(self.last):
             self._finish(panel, i, j, i64(size), place)
 
-    def _beside(self, index: Value, k: Value, count: Value) -> At | None:
-        """Return the address to prefetch during a tile's products, or None."""
-        return None
+    def _beside(self, panel: Panel, index: Value, i: Value, k: Value, count: Value) -> At | None:
+        """Return the addresses to prefetch during a tile's products: its share of the next panel
+        of B.
+        """
+        b, plan, address = self.b, self.plan, self.operands.b.address
+        if not plan.beside or address is None:
+            return None
+        pieces, tiles = panel.pieces, panel.rows.tiles
+        share = -(-len(pieces) // tiles)
+        tile = b.op("udiv", i, i64(panel.rows.largest))
+        first = b.intrinsic("smin", b.mul(tile, i64(share)), i64(len(pieces) - share))
+        last = b.add(self._column(index), i64(panel.columns + plan.lanes - 1))
+        last = b.add(last, b.mul(first, i64(plan.lanes)))
+        return lambda b, kk: [address(b, self.batch, b.add(k, kk), b.add(last, i64(n * plan.lanes)))
+                              for n in range(share)]
 
     @property
     def _align(self) -> int:
@@ -204,7 +216,7 @@ class TileUnit(Unit):
 
     def _b(self, panel: Panel, index: Value, k: Value) -> Source | ReadRow:
         plan, operand, j = self.plan, self.operands.b, self._column(index)
-        packed = Source(self._packed_panel(index), 1, panel.width)
+        packed = Source(self._packed_panel(index), 1, panel.width, ahead=plan.ahead)
         if plan.pack_b and not plan.pack_from:
             return packed
         if operand.address is not None and plan.spec.b_strides[1] == 1:
