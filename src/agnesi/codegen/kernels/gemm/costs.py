@@ -130,7 +130,8 @@ def _tile_cost(rows: int, pieces: tuple[Piece, ...], k: int, machine: Machine) -
     if k * columns * machine.itemsize > machine.l1 * 3 // 4:
         line = max(line, columns * machine.itemsize / pace * _L2_CYCLES_PER_BYTE)
     loads = 0.5 * rows + line
-    return k * (max(rows * units, loads, 4.0) + 0.08 * pace * loads + 0.3) + 12 + 2.0 * rows * len(pieces)
+    step = max(rows * units, loads, 4.0) + 0.08 * pace * loads + 0.3
+    return k * step + 12 + 2.0 * rows * len(pieces)
 
 
 def pack_cost(spec: GemmSpec, machine: Machine) -> float:
