@@ -17,6 +17,16 @@ from agnesi.codegen.kernels.gemm.costs import (
     tiles_of_runs,
 )
 from agnesi.codegen.kernels.gemm.gemmplan import WHOLE_BLOCK, GemmPlan
+from agnesi.codegen.kernels.gemm.prefetched import (
+    PREFETCH_LINES,
+    TARGET_UNITS,
+    beside_room,
+    clashes,
+    fits_beside,
+    near_lines,
+    stream_plan,
+    streams,
+)
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.gemm.zero_row_plan import MIN_ZERO_SHARE, skipping
 from agnesi.codegen.kernels.machine import Machine, machine_for
@@ -25,8 +35,6 @@ from agnesi.codegen.kernels.tiling import (
     OpenRows,
     Panel,
     Piece,
-    Rows,
-    pieces_of,
 )
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.extents import Extent, least, most
@@ -36,13 +44,6 @@ from agnesi.core.target import Target
 
 _SPILL_FROM = 256  # k from which passing a tile through scratch memory costs next to nothing
 _CALLS_FROM = 64  # the smallest k at which a tile is bound by computation
-#: Lines of B to prefetch, by ordinary tiles, and from the second-level cache.
-_PREFETCH_LINES, _NEAR_PREFETCH_LINES = 12, 8
-#: Share of the second-level cache for A and two panels of a B that is prefetched panel by panel,
-#: and for a block of one panel.
-_BESIDE_SHARE, _BESIDE_BLOCK_SHARE = 0.55, 1 / 16
-#: Rows from which prefetches cost little beside the products.
-_MIN_BESIDE_ROWS = 8
 #: The longest block of k of strips whose A is not packed, where the third-level cache is far.
 _MAX_STRIP_K = 1024
 _READ_TILES = 12  # tiles of rows, at most, that read B without packing
@@ -84,7 +85,6 @@ _MIN_UNITS = 4  # work units of a large product
 _LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL_TILE_ROWS
 #: The piece for the remaining columns of the last panel, and the number that they exceed.
 Rest = tuple[Piece, int]
-_TARGET_UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
 def plan(
@@ -112,8 +112,8 @@ def plan(
     swapped = _better_transposed(spec)
     if swapped:
         spec = spec.transposed()
-    if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and _streams(spec, machine):
-        return _stream_plan(spec, swapped, machine)
+    if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and streams(spec, machine):
+        return stream_plan(spec, swapped, machine)
     if _transposes_rows(spec, machine):
         spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
     cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or policy.short_epilogues)
@@ -177,27 +177,26 @@ def _tile_plan(
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
     large = _is_large(spec, machine)
-    beside = fixed and not large and _fits_beside(spec, machine)
+    beside = fixed and not large and fits_beside(spec, machine)
     if (static and large) or (fixed and not beside and _is_far_b(spec, machine)):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
         return cost, replace(chosen, early=chosen.calls)
     cut = _cut(spec, machine, same_rows=pack_a or not static)
-    pack_b = _packs_b(spec, machine, cut)
+    pack_b = not beside and _packs_b(spec, machine, cut)
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     runs = _in_runs(spec, machine, cut) and not beside
     if beside:
-        pack_b, room = False, int(machine.l2 * _BESIDE_BLOCK_SHARE)
-        k_block = _cut_k(spec, room // (width * spec.itemsize)) if _row_tiles(cut) > 1 else spec.k
+        k_block = _beside_block(spec, machine, cut, width)
     elif fixed and _is_long(spec, machine, k_block):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if runs:
         cut = tiles_of_runs(spec, machine) if static else cut
         once = static and _row_tiles(cut) == 1
         k_block = min(_RUN_LINES * (2 if once else 1), spec.k)
-        pack_b = _clashes(spec) and not once
+        pack_b = clashes(spec) and not once
         pack_a = static and lines_apart(spec, spec.a_strides) < cut.panels[0].rows.largest
     elif large:
         k_block = -(-spec.k // -(-spec.k // _LARGE_K)) if static_k else _LARGE_K
@@ -216,33 +215,22 @@ def _tile_plan(
     pack_from = _pack_from(spec, cut) if pack_b and not large else 0
     few = pack_from > 0 or _row_tiles(cut) <= 4
     far = spec.n * spec.k * spec.itemsize > machine.l2 and few
+    lines = (_RUN_PREFETCH_LINES if runs else PREFETCH_LINES if far and not beside
+             else near_lines(k_block, width, spec, machine))
     chosen = GemmPlan(
-        spec,
-        swapped,
-        "tile",
-        machine.lanes,
+        spec, swapped, "tile", machine.lanes,
         _opened(cut.panels, spec, [(cut.panels[0].pieces[-1], 0)]),
-        chunks,
-        groups,
-        k_block,
-        pack_a,
-        pack_b,
-        spill,
-        _RUN_PREFETCH_LINES if runs else _PREFETCH_LINES if far and not beside
-        else _near_lines(k_block, width, spec, machine),
-        beside=beside,
+        chunks, groups, k_block, pack_a, pack_b, spill, lines, beside=beside,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
         pack_from=pack_from,
     )
     return cut.cost + (pack_cost(spec, machine) if pack_b else 0.0), chosen
 
 
-def _near_lines(k_block: int, width: int, spec: GemmSpec, machine: Machine) -> int:
-    """Lines of a panel of B to prefetch from the second-level cache, of a processor that takes long
-    to see what comes.
-    """
-    near = k_block * min(width, spec.n) * spec.itemsize <= machine.l1 * 3 // 4
-    return 0 if near or not machine.far_l3 else _NEAR_PREFETCH_LINES
+def _beside_block(spec: GemmSpec, machine: Machine, cut: Cut, width: int) -> int:
+    """The block of k where tiles prefetch the next panel of B."""
+    several = _row_tiles(cut) > 1
+    return _cut_k(spec, beside_room(machine) // (width * spec.itemsize)) if several else spec.k
 
 
 def _cut(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
@@ -277,7 +265,7 @@ def _strip_plan(
         pack_a=spec.a_strides[1] != 1,
         pack_b=True,
         spill=True,
-        ahead=_near_lines(k_block, cut.panels[0].width, spec, machine),
+        ahead=near_lines(k_block, cut.panels[0].width, spec, machine),
         block_tiles=block_tiles,
         merged=merged,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2,
@@ -378,7 +366,7 @@ def _packs_b(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
     """Return whether every row tile can read a panel of B in place."""
-    if _clashes(spec):
+    if clashes(spec):
         return False
     size = spec.k * spec.b_strides[0] * spec.itemsize
     return _row_tiles(cut) <= _READ_TILES or size <= machine.l2 // 2
@@ -390,13 +378,8 @@ def _pack_from(spec: GemmSpec, cut: Cut) -> int:
     """
     if is_static(spec.sizes[1:2]) or not (spec.b_direct and spec.b_strides[1] == 1):
         return 0
-    tiles = 1 if _clashes(spec) else _READ_TILES
+    tiles = 1 if clashes(spec) else _READ_TILES
     return tiles * cut.panels[0].rows.largest + 1
-
-
-def _clashes(spec: GemmSpec) -> bool:
-    """Return whether lines of B fall into the same few sets of the first-level cache."""
-    return spec.b_strides[0] * spec.itemsize % 1024 == 0 and spec.k > 16
 
 
 def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
@@ -472,17 +455,6 @@ def _is_far_b(spec: GemmSpec, machine: Machine) -> bool:
     return machine.far_l3 and large and enough and direct
 
 
-def _fits_beside(spec: GemmSpec, machine: Machine) -> bool:
-    """Return whether tiles prefetch the next panel of B from a far third-level cache: A and two
-    panels stay in the second-level one.
-    """
-    size = (spec.m + 4 * machine.lanes) * spec.k * spec.itemsize
-    direct = spec.a_direct and spec.b_direct and spec.b_strides[1] == 1 and not _clashes(spec)
-    far = spec.n * spec.k * spec.itemsize > machine.l2 // 4
-    enough = spec.m >= _MIN_BESIDE_ROWS
-    return machine.far_l3 and enough and direct and far and size <= machine.l2 * _BESIDE_SHARE
-
-
 def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
     """For how many k a tile of a strip is in the first-level cache."""
     return int(machine.l1 * _L1_SHARE) // (TALL_TILE_ROWS * spec.itemsize)
@@ -522,7 +494,7 @@ def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, i
     if spec.m * spec.n * spec.k * spec.batch < 1 << 15:
         return 1, 1
     tiles, panels = _row_tiles(cut), sum(p.count for p in cut.panels)
-    wanted = max(1, -(-_TARGET_UNITS // spec.batch))
+    wanted = max(1, -(-TARGET_UNITS // spec.batch))
     if pack_a:
         return min(tiles, max(1, spec.m // 128) if pack_b else wanted), 1
     groups = min(panels, wanted)
@@ -536,33 +508,6 @@ def _even(tiles: int, chunks: int) -> int:
     if chunks >= tiles or tiles >= 8 * chunks:
         return min(tiles, chunks)
     return next(size for size in range(chunks, tiles + 1) if tiles % size == 0)
-
-
-def _streams(spec: GemmSpec, machine: Machine) -> bool:
-    """Return whether B, used a few times only, is too large for caches and contiguous along n."""
-    large = spec.n * spec.k * spec.itemsize > max(4 * machine.l2, machine.l3 // 4)
-    return spec.m <= 4 and large and spec.b_strides[1] == 1 and spec.n >= 4 * machine.lanes
-
-
-def _stream_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan:
-    rows, full = Rows(spec.m, 1), spec.n // machine.lanes
-    panels = [Panel(0, full, pieces_of(machine.lanes, machine.lanes), rows)]
-    if spec.n % machine.lanes:
-        panels.append(Panel(full, 1, pieces_of(spec.n % machine.lanes, machine.lanes), rows))
-    groups = min(_TARGET_UNITS, sum(p.count for p in panels))
-    return GemmPlan(
-        spec,
-        swapped,
-        "stream",
-        machine.lanes,
-        tuple(panels),
-        1,
-        groups,
-        spec.k,
-        False,
-        False,
-        False,
-    )
 
 
 def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine, few: bool = False
