@@ -177,7 +177,8 @@ def _tile_plan(
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
     large = _is_large(spec, machine)
-    beside = fixed and not large and fits_beside(spec, machine)
+    beside = fixed and fits_beside(spec, machine, large)
+    large = large and not beside
     if (static and large) or (fixed and not beside and _is_far_b(spec, machine)):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if fixed and _is_tall(spec, machine):
