@@ -121,6 +121,29 @@ def test_searches_tell_options_to_modules_and_optimizers() -> None:
         Classifier(Two).set_params(module__hiden=7)
 
 
+class Fixed(Two):
+    """The same for data of four features and two classes, as skorch's modules are."""
+
+    def __init__(self, hidden: int = 3) -> None:
+        super().__init__(4, 2, hidden)
+
+
+def test_options_of_modules_and_optimizers_are_taken_when_made() -> None:
+    x, y = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 2
+    for kind in (Two, Fixed):
+        made = Classifier(kind, module__hidden=6, optimizer="SGD", optimizer__momentum=0.5,
+                          max_epochs=2, random_state=0)
+        assert made.get_params()["module__hidden"] == 6
+        search = GridSearchCV(clone(made), {"module__hidden": [2, 5]}, cv=2).fit(x, y)
+        best = search.best_estimator_
+        assert best.module_.first.weight.shape == (search.best_params_["module__hidden"], 4)
+        assert clone(best).fit(x, y)._loop.optimizer.param_groups[0]["momentum"] == 0.5
+    with pytest.raises(TypeError, match="did you mean `hidden`"):
+        Classifier(Two, module__hiden=6)
+    with pytest.raises(TypeError, match="did you mean `verbose`"):
+        Classifier(Two, verbos=True)
+
+
 def test_early_stopping_keeps_the_best_weights() -> None:
     x, y = digits()
     model = Classifier(lr=0.05, max_epochs=60, early_stopping=True, n_iter_no_change=3,

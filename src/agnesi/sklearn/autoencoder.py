@@ -15,7 +15,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import Bound, Count, Counts, Decay, NotNegative
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.sklearn.base import Estimator, perceptron
+from agnesi.sklearn.base import Estimator, perceptron, with_options
 
 
 class _Pair(nn.Module):
@@ -94,6 +94,7 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     ((50, 2), (50, 4))
     """
 
+    @with_options
     def __init__(self, module: Any = None, *, n_components: Count = 2,
                  hidden_layer_sizes: Counts = (32,), criterion: Any = None, optimizer: Any = "Adam",
                  lr: NotNegative = 1e-3, weight_decay: NotNegative = 0.0, max_epochs: Count = 200,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
@@ -30,6 +31,8 @@ from agnesi.core.tensor import Tensor, wrap
 
 #: From so many steps on, a compiled one pays.
 _COMPILED_FROM = 400
+#: How the names of options of the module and of the optimizer begin.
+_OWNERS = ("module__", "optimizer__")
 #: Rows that a prediction takes at once.
 _BATCH_ROWS = 4096
 
@@ -52,6 +55,20 @@ def seeded(seed: int) -> Iterator[None]:
         yield
     finally:
         generator.load_state_dict(before)
+
+
+def with_options(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that takes options of the module and of the optimizer besides, as
+    ``set_params`` does."""
+
+    @functools.wraps(init)
+    def made(self: Any, *args: Any, **keywords: Any) -> None:
+        apart = {n: keywords.pop(n) for n in [*keywords] if n.startswith(_OWNERS)}
+        init(self, *args, **keywords)
+        if apart:
+            self.set_params(**apart)
+
+    return made
 
 
 class Loop:
@@ -164,8 +181,10 @@ class Estimator(BaseEstimator):
             raise TypeError(at(f"{type(self).__name__}: module must be a module, or a function "
                                "from the numbers of features and outputs to one, not "
                                f"{typed(self.module)}"))
-        made = deepcopy(self.module) if isinstance(self.module, nn.Module) else self.module(
-            features, outputs)
+        if isinstance(self.module, nn.Module):
+            made: Any = deepcopy(self.module)
+        else:
+            made = self.module(features, outputs) if _takes_sizes(self.module) else self.module()
         if not isinstance(made, nn.Module):
             raise TypeError(at(f"{type(self).__name__}: module must be a module, or a function "
                                "from the numbers of features and outputs to one, not "
@@ -250,6 +269,25 @@ class Estimator(BaseEstimator):
             if self.early_stopping and epochs > 1:
                 X, y, weights, held = self._held_out(X, y, weights, random)
             self._epochs(X, y, weights, weighted, held, size, epochs, random)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Options by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether those of the module and the optimizer are there, too, as they were set.
+
+        Returns
+        -------
+        dict of str to object
+            As :meth:`set_params` takes them.
+        """
+        found: dict[str, Any] = super().get_params(deep=deep)
+        for owner in ("module", "optimizer") if deep else ():
+            if isinstance(held := found.get(owner), partial):
+                found |= {f"{owner}__{name}": value for name, value in held.keywords.items()}
+        return found
 
     def set_params(self, **params: Any) -> Self:
         """Set options; ``module__x`` and ``optimizer__x`` are the module's and the optimizer's.
@@ -413,6 +451,15 @@ class Estimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _takes_sizes(maker: Any) -> bool:
+    """Return whether what makes a module takes the numbers of features and outputs: it has
+    parameters by place that must be given."""
+    known = inspect.signature(maker).parameters.values()
+    return any(p.kind is p.VAR_POSITIONAL or (
+        p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+        for p in known)
 
 
 def _dense(rows: Any) -> np.ndarray:

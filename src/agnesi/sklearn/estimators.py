@@ -17,7 +17,7 @@ from agnesi.core.options import Bound, Count, Counts, Decay, NotNegative
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functional import binary_cross_entropy_with_logits, cross_entropy
-from agnesi.sklearn.base import Estimator
+from agnesi.sklearn.base import Estimator, with_options
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -27,8 +27,8 @@ class Classifier(ClassifierMixin, Estimator):
     ----------
     module : Module or callable, optional
         A module, of which a copy learns, or a class or function from the numbers of features and
-        outputs to one, which searches tell options as ``module__name``; by default linear layers
-        with ReLU between them.
+        outputs to one, or from nothing where no argument must be given; its other arguments are
+        options ``module__name``. By default linear layers with ReLU between them.
     hidden_layer_sizes : int or sequence of int
         Of the default module.
     criterion : callable, optional
@@ -37,7 +37,7 @@ class Classifier(ClassifierMixin, Estimator):
         one. Where all samples count the same, their mean is enough.
     optimizer : str or class
         Of ``agnesi.optim``, by its name, or called with parameters, ``lr`` and ``weight_decay``;
-        other options are set as ``optimizer__name``.
+        other arguments are options ``optimizer__name``.
     lr : float
         Learning rate.
     weight_decay : float
@@ -96,6 +96,7 @@ class Classifier(ClassifierMixin, Estimator):
     array(['a', 'b'], dtype='<U1')
     """
 
+    @with_options
     def __init__(self, module: Any = None, *, hidden_layer_sizes: Counts = (100,),
                  criterion: Any = None, optimizer: Any = "Adam", lr: NotNegative = 1e-3,
                  weight_decay: NotNegative = 1e-4, max_epochs: Count = 200,
@@ -274,8 +275,9 @@ class Regressor(RegressorMixin, Estimator):
     Parameters
     ----------
     module : Module or callable, optional
-        A module, of which a copy learns, or a function from the numbers of features and outputs to
-        one; by default linear layers with ReLU between them.
+        A module, of which a copy learns, or a class or function from the numbers of features and
+        outputs to one, or from nothing where no argument must be given; its other arguments are
+        options ``module__name``. By default linear layers with ReLU between them.
     hidden_layer_sizes : int or sequence of int
         Of the default module.
     criterion : callable, optional
@@ -338,6 +340,7 @@ class Regressor(RegressorMixin, Estimator):
     array([21.])
     """
 
+    @with_options
     def __init__(self, module: Any = None, *, hidden_layer_sizes: Counts = (100,),
                  criterion: Any = None, optimizer: Any = "Adam", lr: NotNegative = 1e-3,
                  weight_decay: NotNegative = 1e-4, max_epochs: Count = 200,
