@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled
-from agnesi.autodiff.recording import ALIAS, STOP, alias, detach, enable_grad, no_grad
+from agnesi.autodiff.recording import ALIAS, STOP, alias, enable_grad, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
@@ -165,7 +164,7 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
         if g is None:
             continue
         op = node.op
-        if is_sparse(g) and not (sparse and _takes_rows(node)):
+        if type(g) is not Tensor and is_sparse(g) and not (sparse and _takes_rows(node)):
             g = g.to_dense()
         if HOOKED.any and type(g) is Tensor and node not in constants:
             with switched(line=None):
@@ -226,7 +225,7 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
         if not op.differentiable:
             return (None,) * len(node.inputs)
         raise missing_rule(node, "reverse-mode derivative rule (vjp)")
-    if isinstance(op, Elementwise) and not op.user_defined and (
+    if is_tracing() and isinstance(op, Elementwise) and not op.user_defined and (
             found := pulled(node, g)) is not None:
         return found
     xs, y = read_by_rules(node)
@@ -302,6 +301,8 @@ def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
             )
         one = number(1, y.dtype)
         return broadcast_to(one, y.shape) if y.shape else one
+    if type(g) is Tensor and g.shape == y.shape and g.dtype is y.dtype and not g.weak:
+        return g
     try:
         g = as_tensor(g, y.dtype)
     except (TypeError, ValueError) as error:
@@ -364,15 +365,19 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
             gradients[id(target)] = target, g if known is None else known[1] + g
     arrived = [pair for pair in gradients.values() if not _is_lost(pair[0])]
     there = [target.grad for target, _ in arrived]
-    present = [before for before in there if before is not None]
-    users = Counter(map(_memory, [*present, *(t for t, _ in arrived)])) if present else {}
+    users: dict[int, int] = {}
+    if any([before is not None for before in there]):
+        for t in (*there, *[target for target, _ in arrived]):
+            if t is not None:
+                memory = _memory(t)
+                users[memory] = users.get(memory, 0) + 1
     for (target, g), held in zip(arrived, there, strict=True):
         before = target.grad if HOOKED.any else held  # the hooks of others may have taken it away
         if before is None:
             target.grad = apart(g)
         elif before is held and users[_memory(before)] == 1 and _may_change(
-                before) and not STATE.recording:
-            before += detach(g.to_dense() if is_sparse(g) else g)
+                before) and not MODE.get().recording:
+            before += g.to_dense() if is_sparse(g) else g
         else:
             target.grad = before + g
         if HOOKED.any:
@@ -397,7 +402,7 @@ def _owner(node: Node) -> Tensor | None:
 
 def _memory(t: Tensor) -> int:
     """Return a key of the memory that a tensor is in."""
-    data: Any = t.values().array if is_sparse(t) else t.array
+    data: Any = t.array if type(t) is Tensor else t.values().array if is_sparse(t) else t.array
     while isinstance(data, np.ndarray) and data.base is not None:
         data = data.base
     return id(t if data is None else data)
@@ -406,7 +411,7 @@ def _memory(t: Tensor) -> int:
 def _may_change(before: Tensor) -> bool:
     """Return whether a gradient of its own memory may be added to in place, so that it stays the
     tensor that it was, by which compiled functions know it."""
-    data = None if is_sparse(before) else before.array
+    data = None if type(before) is not Tensor and is_sparse(before) else before.array
     return data is not None and data.flags.writeable and not before._requires_grad
 
 
@@ -428,7 +433,7 @@ class Apart:
         self.taken = {id(g.array) for g in taken}
 
     def __call__(self, g: Any) -> Any:
-        if is_sparse(g):
+        if type(g) is not Tensor and is_sparse(g):
             return g.with_values(self(g.values()))
         data = g.array
         if data is None:

@@ -148,6 +148,11 @@ def _regions(function: Callable[..., Any]) -> Callable[..., Any]:
     return Regions(function)
 
 
+def _plan(*call: Any) -> Any:
+    """The operations that a public function applies."""
+    return import_module("agnesi.compiler.plans").plan(*call)
+
+
 def _recount() -> None:
     """Let compiled code for eager work wait until so much is done as if there were none yet.
 
@@ -184,7 +189,7 @@ def lend() -> None:
     LENT.run, LENT.each, LENT.native = run, each, native
     LENT.compiles, LENT.execute = compiles, _execute
     LENT.sort = _sort
-    LENT.stable = _stable
+    LENT.stable, LENT.plan = _stable, _plan
     LENT.regions, LENT.taped, LENT.recount = _regions, _taped, _recount
     register()
     _lend_library()

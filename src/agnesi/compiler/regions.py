@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -60,26 +59,37 @@ class Regions:
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's results, compiled once it was wanted often enough for that."""
         mode = MODE.get()
-        if is_tracing() or not config.compiles or not (
+        if is_tracing() or not (config._compiles or config.compiles) or not (
                 mode.watch is mode.examples is None and not mode.fixed):
             return self.function(*args, **keywords)
-        leaves, tree = (args, None) if not keywords and all(map(_is_tensor, args)) else flatten(
-            (args, keywords))
-        places = _places(leaves)
-        key: Any = mode.recording, tree, places, *map(_type, leaves)
-        if None in key[3:]:
-            return self.function(*args, **keywords)
+        types: list[Any] = []
+        for x in args:  # ``_type`` of each, written out
+            if type(x) is not Tensor or (data := x.array) is None:
+                types = []
+                break
+            types.append((data.shape, data.dtype, x._requires_grad))
+        leaves: Sequence[Any] = args
+        tree = None
+        if keywords or not types:
+            leaves, tree = flatten((args, keywords))
+            types = [_type(x) for x in leaves]
+            if None in types:
+                return self.function(*args, **keywords)
+        places = _places(leaves) if len(leaves) > 1 else None
+        key = mode.recording, tree, places, *types
         if self._recounts != LENT.recounts:
             self._recount()
         region = self._found.get(key, 0)
-        if isinstance(region, int):
-            region = self._counted(key, region, leaves)
-        if region is None or not region.pays():
+        if type(region) is not Region:
+            region = self._counted(key, region, leaves) if type(region) is int else None
+        if region is None or (region.left > 0 and not region.pays()):
             return self.function(*args, **keywords)
         if not region.outer.fit():
             del self._found[key]
             return self.function(*args, **keywords)
-        return region.call(_tensors(leaves, places), mode)
+        if places is not None or tree is not None:
+            leaves = _tensors(leaves, places)
+        return region.call(leaves, mode)
 
     def _recount(self) -> None:
         self._recounts = LENT.recounts
@@ -114,10 +124,6 @@ class Regions:
         return made
 
 
-def _is_tensor(x: Any) -> bool:
-    return type(x) is Tensor
-
-
 def _places(leaves: Sequence[Any]) -> tuple[int, ...] | None:
     """Return where each leaf occurs first; None where none occurs twice."""
     if len(leaves) == 1 or len(set(map(id, leaves))) == len(leaves):
@@ -139,7 +145,7 @@ def _type(x: Any) -> Any:
     """
     if type(x) is Tensor:
         data = x.array
-        return None if data is None else (data.shape, data.dtype.char, x._requires_grad)
+        return None if data is None else (data.shape, data.dtype, x._requires_grad)
     return (type(x), x) if x is None or isinstance(x, (bool, int, float, str)) else None
 
 
@@ -196,20 +202,21 @@ class Region:
 
     def call(self, args: Sequence[Tensor], mode: Any) -> Any:
         """The function's results, recorded if they are to be."""
-        before = [c.outer.array.copy() for c in self.changed]
+        changed, count = self.changed, len(self.types)
+        before = [c.outer.array.copy() for c in changed] if changed else []
         if mode.recording:
             MODE.set(settled(False))
         try:
             found = self.forward(*map(_bare, args), *self.outer.bare)
-            for c, value in zip(self.changed, found[len(self.types):], strict=False):
-                assign(c.outer, value)
+            if changed:
+                for c, value in zip(changed, found[count:], strict=False):
+                    assign(c.outer, value)
         finally:
             MODE.set(mode)
-        results = list(found[: len(self.types)])
+        results = list(found[:count])
         if self.backward is not None and mode.recording:
-            saved = found[len(self.types) + len(self.changed):]
-            self.backward.record(self, args, results, saved, before)
-        return self.tree.build(results)
+            self.backward.record(self, args, results, found[count + len(changed):], before)
+        return results[0] if self.tree.kind is None else self.tree.build(results)
 
 
 class Outer:
@@ -230,9 +237,11 @@ class Outer:
 
     def fit(self) -> bool:
         """Return whether it has the types that it had."""
-        data = [t.array for t in self.tensors]
-        if all(map(is_, data, self._data)):
-            return [t._requires_grad for t in self.tensors] == self._flags
+        for t, data, flag in zip(self.tensors, self._data, self._flags, strict=True):
+            if t.array is not data or t._requires_grad is not flag:
+                break
+        else:
+            return True
         before, flags = [(a.shape, a.dtype) for a in self._data], self._flags
         self._take()
         return before == [(a.shape, a.dtype) for a in self._data] and (

@@ -52,11 +52,11 @@ def taped(order: Sequence[Node], seeds: Mapping[Node, Any],
     ``order`` has the nodes that carry gradients, inputs first; the pass begins at ``seeds``, and
     gives the cotangents of ``wrt``, or of leaves and retained nodes.
     """
+    if not _MIN_OPERATIONS <= len(order) <= _MAX_OPERATIONS:
+        return None
     mode = MODE.get()
     if not config.compiles or mode.recording or mode.fixed or not (
-            mode.watch is mode.examples is None
-            and _MIN_OPERATIONS <= len(order) <= _MAX_OPERATIONS) or (
-                HOOKED.hear(order)):
+            mode.watch is mode.examples is None) or HOOKED.hear(order):
         return None
     key = _key(order, seeds, wrt)
     if _recounts != LENT.recounts:

@@ -150,7 +150,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         inputs = (node_of(a) if a._view is None else current(a),
                   node_of(b) if b._view is None else current(b))
     else:
-        inputs = tuple([current(x) for x in xs])
+        inputs = tuple([node_of(x) if x._view is None else current(x) for x in xs])
     node: Any = _new_node(Node)
     node.op = op
     node.inputs = inputs

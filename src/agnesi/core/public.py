@@ -6,14 +6,15 @@ import builtins
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import arguments, options
 from agnesi.core.backend import DEVICES
-from agnesi.core.dispatch import apply, touch
+from agnesi.core.dispatch import apply, apply_many, touch
 from agnesi.core.op import (
     EXPLAINED,
+    Item,
     Op,
     in_user_code,
     is_accident,
@@ -28,7 +29,7 @@ from agnesi.core.spellings import into as into
 from agnesi.core.spellings import on_host as on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
-from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.config import LENT, MODE, TRACES, config
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, NestingError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
@@ -38,6 +39,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Names of devices.
 _DEVICES = (DEVICE, "cuda", "gpu", "meta", "mps", "tpu", "xpu")
+#: Calls that agree before the function is traced, which takes as long as some dozen of them.
+CALLS_BEFORE_PLAN = 16
+#: Signatures that a function keeps plans for, or counts calls of.
+_MAX_PLANS = 512
+#: Elements of lists among arguments.
+_MAX_LENGTH = 64
+#: Types of arguments that are known by their values.
+_PLAIN = frozenset((int, float, str, bool, type(None), type(Ellipsis)))
 
 
 def explain_errors(function: F) -> F:
@@ -245,6 +254,100 @@ def public(function: F) -> F:
             _refuse(error, function, name, args, keywords)
 
     return _renamed(call, name)
+
+
+class Plan:
+    """Operations in order: each reads operands, constants and results before it, by place."""
+
+    __slots__ = ("build", "constants", "ends", "only", "steps")
+
+    def __init__(self, constants: Sequence[Tensor], steps: Sequence[tuple[Any, tuple[int, ...]]],
+                 ends: Sequence[int], build: Callable[[list[Tensor]], Any] | None,
+                 count: int) -> None:
+        self.constants, self.steps = constants, steps
+        #: Places of the results, and what makes one value of several.
+        self.ends, self.build = ends, build
+        #: The operation, if it is one that has all operands, in order.
+        whole = len(steps) == 1 and steps[0][1] == tuple(range(count)) and steps[0][0].outputs == 1
+        self.only = steps[0][0] if whole and build is None and ends[0] == count else None
+
+    def __call__(self, xs: Sequence[Tensor]) -> Any:
+        values: list[Any] = [*xs, *self.constants]
+        for op, places in self.steps:
+            if type(op) is Item:
+                values.append(values[places[0]][op.index])
+            else:
+                run: Any = apply if op.outputs == 1 else apply_many
+                values.append(run(op, *[values[i] for i in places]))
+        if self.build is None:
+            return values[self.ends[0]]
+        return self.build([values[i] for i in self.ends])
+
+
+def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: bool = False) -> bool:
+    """Write down what arguments are known by, and the tensors among them; False where there are
+    others than tensors with values, plain values, slices, and short lists and tuples of such."""
+    for x in args:
+        kind = type(x)
+        if kind is Tensor:
+            data = x.array
+            if data is None:
+                return False
+            key += data.shape, data.strides, data.dtype, x._requires_grad
+            xs.append(x)
+        elif kind is int or kind in _PLAIN:
+            key += kind, x
+            if kind is float and x == 0:  # -0.0 is not 0.0
+                key.append(str(x))
+        elif kind is tuple or kind is list:
+            key += kind, len(x)
+            if nested or len(x) > _MAX_LENGTH or not signature(x, key, xs, True):
+                return False
+        elif kind is slice:
+            key.append(kind)
+            if not signature((x.start, x.stop, x.step), key, xs, True):
+                return False
+        else:
+            return False
+    return True
+
+
+def planned(function: F) -> F:
+    """A public function of which the operations follow from types and plain arguments.
+
+    After some calls that agree in these, and in how operands lie in memory, it is traced once, and
+    later calls apply the operations of the graph, without the layers in which it finds them out.
+    """
+    plans: dict[Any, Any] = {}  # numbers of calls, None where there is no plan
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        floats = config._float_dtype
+        if TRACES.running or floats is None:
+            return function(*args, **keywords)
+        key: list[Any] = [floats, MODE.get().symbolic, LENT.recounts]
+        xs: list[Tensor] = []
+        if not signature(args, key, xs) or (
+                keywords and not signature((*keywords, *keywords.values()), key, xs)):
+            return function(*args, **keywords)
+        known = tuple(key)
+        plan: Any = plans.get(known, 0)
+        if type(plan) is int:
+            if len(plans) >= _MAX_PLANS:
+                plans.clear()
+            plan = plans[known] = plan + 1 if plan < CALLS_BEFORE_PLAN or not xs else LENT.plan(
+                function, args, keywords, xs)
+        if plan is None or type(plan) is int:
+            return function(*args, **keywords)
+        try:
+            if type(plan) is Plan:
+                return apply(plan.only, *xs) if plan.only is not None else plan(xs)
+            return plan(xs, {})
+        except Exception:  # the function tells it in the user's words
+            return function(*args, **keywords)
+
+    call.__wrapped__ = inspect.unwrap(function)
+    return _renamed(call, function.__name__)
 
 
 def is_device(target: Any) -> bool:

@@ -53,9 +53,9 @@ def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Si
 
 def fits(a: Shape, b: Shape) -> bool:
     """Return whether two shapes are or may turn out to be the same: unknown sizes fit any."""
-    return len(a) == len(b) and all(
+    return a == b or (len(a) == len(b) and all(
         m == n or is_open(m) or is_open(n) for m, n in zip(a, b, strict=True)
-    )
+    ))
 
 
 def need_shape(found: Shape, wanted: Shape, what: str) -> None:

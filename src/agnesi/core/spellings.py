@@ -167,8 +167,8 @@ REFUSED: dict[str, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
                      "columns; write k= or m="),
 }
 _SAID: set[str] = set()
-#: The module whose wrapper of reductions stands in front of others.
-_IN_FRONT = "agnesi.ops.base.totals"
+#: The modules whose wrappers stand in front of others: of reductions, and of all.
+_IN_FRONT = "agnesi.ops.base.totals", "agnesi.core.public"
 
 
 def _is_pytorchs(frame: Any) -> bool:
@@ -221,7 +221,7 @@ def watched(function: Any, name: str) -> Any:
         if (not keywords and len(args) >= least and name not in _SAID and not of_two
                 and type(args[-1]) is not bool):
             frame: Any = sys._getframe(2)
-            if frame.f_globals.get("__name__") == _IN_FRONT:
+            while frame.f_globals.get("__name__") in _IN_FRONT:
                 frame = frame.f_back
             if _is_pytorchs(frame) and not ours(frame.f_code.co_filename):
                 warn_of(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from agnesi.api.tensor.matrices import Late
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign, touch
@@ -116,6 +118,19 @@ def _run(writer: Callable[..., Any], arrays: list[Any]) -> bool:
     return True
 
 
+def _written(x: Tensor, value: Any) -> bool:
+    """Return whether a value could be written into the tensor's memory at once."""
+    operands = None if element_place(x) is not None else _direct(x, (value,))
+    if operands is None:
+        return False
+    try:
+        silently(np.copyto, *operands)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    touch(x)
+    return True
+
+
 def _fitted(target: Tensor, result: Tensor) -> Tensor:
     if not dtypes.fits(result.dtype, target.dtype):
         raise DTypeError(
@@ -137,7 +152,7 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
     >>> ag.zeros(3).fill_(2)
     tensor([2., 2., 2.])
     """
-    return copy_(self, as_tensor(value, self.dtype))
+    return self if _written(self, value) else copy_(self, as_tensor(value, self.dtype))
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -145,7 +160,7 @@ def zero_(self: Tensor) -> Tensor:
 
     :returns: The tensor itself.
     """
-    return copy_(self, as_tensor(0, self.dtype))
+    return self if _written(self, 0) else copy_(self, as_tensor(0, self.dtype))
 
 
 @public
@@ -157,6 +172,8 @@ def copy_(self: Tensor, other: TensorLike) -> Tensor:
     :returns: The tensor itself.
     :raises ShapeError: If the shapes do not fit.
     """
+    if type(other) is Tensor and _written(self, other):
+        return self
     source = as_tensor(other)
     return assign(self, broadcast_to(written(source, self.dtype), self.shape))
 

@@ -12,7 +12,14 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
-from agnesi.core.public import as_dtype_of_target, explain_errors, is_device, on_host, public
+from agnesi.core.public import (
+    as_dtype_of_target,
+    explain_errors,
+    is_device,
+    on_host,
+    planned,
+    public,
+)
 from agnesi.core.storage.memory_order import note
 from agnesi.core.storage.placed import moved, place_of
 from agnesi.core.storage.views import root
@@ -37,6 +44,7 @@ def _listed(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     return sizes
 
 
+@planned
 @public
 def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
     """The elements in another shape; one size may be -1.  Shares memory where it can.
@@ -59,6 +67,7 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
     return to_shape(self, _listed(shape), order=order)
 
 
+@planned
 @public
 def view(self: Tensor, *shape: Any) -> Tensor:
     """Like :func:`reshape`, never a copy: what does not lie so in memory is an error.
@@ -88,6 +97,7 @@ def view(self: Tensor, *shape: Any) -> Tensor:
     return result
 
 
+@planned
 @public
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of another tensor.
@@ -99,6 +109,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return reshaped(self, other.shape)
 
 
+@planned
 @public
 def permute(self: Tensor, *axes: Any) -> Tensor:
     """The axes in another order.
@@ -114,6 +125,7 @@ def permute(self: Tensor, *axes: Any) -> Tensor:
     return permuted(self, _listed(axes))
 
 
+@planned
 @public
 def transpose(self: Tensor, *axes: Any) -> Tensor:
     """The axes in another order, reversed by default, as in NumPy.
@@ -158,6 +170,7 @@ def mh(self: Tensor) -> Tensor:
     return conj(found) if self.dtype.kind == "c" else found
 
 
+@planned
 @public
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Axes ``start_dim`` to ``end_dim`` as one.
@@ -169,6 +182,7 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return flatten_axes(self, start_dim, end_dim)
 
 
+@planned
 @public
 def expand(self: Tensor, *shape: Any) -> Tensor:
     """Axes of size 1 repeated to ``shape``; -1 keeps a size.
@@ -187,6 +201,7 @@ def expand(self: Tensor, *shape: Any) -> Tensor:
     return to_broadcast(self, full)
 
 
+@planned
 @public
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Repeated to the shape of another tensor.

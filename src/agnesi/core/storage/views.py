@@ -33,7 +33,9 @@ def share(t: Tensor, op: Op, base: Tensor) -> None:
     counter = base._version
     if counter is None:
         counter = base._version = [0]
-    if base.array is not None and t.array is not None and not _alias(t.array, base.array):
+    data, source = t.array, base.array
+    if data is not None and source is not None and data.base is not source and not _alias(
+            data, source):
         return
     t._version = counter
     t._view = View(base, op, counter[0])

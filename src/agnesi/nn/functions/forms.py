@@ -12,7 +12,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Share
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
@@ -84,6 +84,7 @@ def scores_axis(name: str, x: Any, axis: Any) -> tuple[Tensor, Any]:
     return x, -1 if axis is None else axis
 
 
+@planned
 @public
 def softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None, out: Tensor | None = None
             ) -> Tensor:
@@ -104,6 +105,7 @@ def softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None, out: T
     return softmaxes.softmax(x if dtype is None else x.astype(dtype), axis)
 
 
+@planned
 @public
 def log_softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None,
                 out: Tensor | None = None) -> Tensor:
@@ -231,6 +233,7 @@ def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any 
     return normalize.instance_norm(x, weight, bias, eps)
 
 
+@planned
 @public
 def pad(input: TensorLike, pad: Sequence[int], mode: str = "constant",
         value: TensorLike | None = None, *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import AnyNumber, NotNegative, NotNegativeBound
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
@@ -13,6 +13,7 @@ from agnesi.nn.base.overwriting import Overwriting
 from agnesi.ops.base.convert import as_tensor
 
 
+@planned
 @public
 def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """``x``, no smaller and no larger than two bounds.
@@ -35,6 +36,7 @@ def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> 
     return F.clip(x, min_val, max_val)
 
 
+@planned
 @public
 def hardsigmoid(input: TensorLike) -> Tensor:
     """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
@@ -49,6 +51,7 @@ def hardsigmoid(input: TensorLike) -> Tensor:
     return F.clip(as_tensor(input) / 6 + 0.5, 0.0, 1.0)
 
 
+@planned
 @public
 def hardswish(input: TensorLike) -> Tensor:
     """``x * hardsigmoid(x)`` (Howard et al., 2019).
@@ -64,6 +67,7 @@ def hardswish(input: TensorLike) -> Tensor:
     return x * hardsigmoid(x)
 
 
+@planned
 @public
 def hardshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     """``x``, and 0 where it is no larger than ``lambd`` on either side.
@@ -80,6 +84,7 @@ def hardshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     return F.where(F.abs(x) <= lambd, 0.0, x)
 
 
+@planned
 @public
 def softshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     """``x`` moved towards 0 by ``lambd``, and 0 where it is nearer.
@@ -99,6 +104,7 @@ def softshrink(input: TensorLike, lambd: NotNegative = 0.5) -> Tensor:
     return F.where(x > lambd, x - lambd, F.where(x >= -lambd, 0.0, x + lambd))
 
 
+@planned
 @public
 def threshold(input: TensorLike, threshold: float, value: float) -> Tensor:
     """``x`` where it is larger than a threshold, and a value elsewhere.

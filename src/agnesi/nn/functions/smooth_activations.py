@@ -6,7 +6,7 @@ from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
@@ -19,6 +19,7 @@ from agnesi.ops.neural.shrinks import SOFTSIGN, TANHSHRINK
 #: Scale and slope of selu, to more digits than a double has.
 _SCALE, _ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 
+@planned
 @public
 def celu(input: TensorLike, alpha: float = 1.0) -> Tensor:
     """``x``, and ``alpha * (exp(x / alpha) - 1)`` where it is negative (Barron, 2017).
@@ -38,6 +39,7 @@ def celu(input: TensorLike, alpha: float = 1.0) -> Tensor:
     return F.maximum(x, 0.0) + F.minimum(alpha * F.expm1(F.minimum(x, 0.0) / alpha), 0.0)
 
 
+@planned
 @public
 def selu(input: TensorLike) -> Tensor:
     """A scaled :func:`elu` that keeps mean and variance (Klambauer et al., 2017).
@@ -53,6 +55,7 @@ def selu(input: TensorLike) -> Tensor:
     return _SCALE * F.where(x > 0, x, _ALPHA * F.expm1(F.minimum(x, 0.0)))
 
 
+@planned
 @public
 def mish(input: TensorLike) -> Tensor:
     """``x * tanh(softplus(x))`` (Misra, 2019).
@@ -68,6 +71,7 @@ def mish(input: TensorLike) -> Tensor:
     return x * F.tanh(F.softplus(x))
 
 
+@planned
 @public
 def softsign(input: TensorLike) -> Tensor:
     """``x / (1 + abs(x))``.
@@ -82,6 +86,7 @@ def softsign(input: TensorLike) -> Tensor:
     return call(SOFTSIGN, (input,))
 
 
+@planned
 @public
 def tanhshrink(input: TensorLike) -> Tensor:
     """``x - tanh(x)``.
@@ -96,6 +101,7 @@ def tanhshrink(input: TensorLike) -> Tensor:
     return call(TANHSHRINK, (input,))
 
 
+@planned
 @public
 def logsigmoid(input: TensorLike) -> Tensor:
     """The logarithm of the sigmoid, without underflow.
@@ -110,6 +116,7 @@ def logsigmoid(input: TensorLike) -> Tensor:
     return -F.softplus(-floating(input))
 
 
+@planned
 @public
 def softmin(input: TensorLike, dim: int | None = None) -> Tensor:
     """The softmax of ``-x``.
@@ -126,6 +133,7 @@ def softmin(input: TensorLike, dim: int | None = None) -> Tensor:
     return F.softmax(-floating(x), axis)
 
 
+@planned
 @public
 def glu(input: TensorLike, dim: int = -1) -> Tensor:
     """The first half along an axis times the sigmoid of the second (Dauphin et al., 2017).

@@ -12,7 +12,7 @@ from agnesi.api.linalg import vector_norm
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, NotNegativeBound
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -21,6 +21,7 @@ from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.convolution.transposed import conv_transpose
 
 
+@planned
 @public
 def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1,
                       eps: NotNegative = 1e-8) -> Tensor:
@@ -38,6 +39,7 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1,
     return CosineSimilarity(dim, eps)(as_tensor(x1), as_tensor(x2))
 
 
+@planned
 @public
 def pairwise_distance(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0,
                       eps: NotNegative = 1e-6, keepdim: bool = False) -> Tensor:
@@ -56,6 +58,7 @@ def pairwise_distance(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0,
     return PairwiseDistance(p, eps, keepdim)(as_tensor(x1), as_tensor(x2))
 
 
+@planned
 @public
 def normalize(input: TensorLike, p: NotNegativeBound = 2.0, dim: int = 1,
               eps: NotNegative = 1e-12, out: Tensor | None = None) -> Tensor:

@@ -14,7 +14,7 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.views import share
@@ -47,6 +47,7 @@ def _broadcast(x: Tensor, shape: Shape) -> Tensor:
     return t
 
 
+@planned
 @public
 def broadcast_to(x: TensorLike, /, shape: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """``x`` repeated along axes of size 1, and along new axes in front, to a shape.
@@ -135,6 +136,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     return tuple(apply(COPY, t) for t in broadcast_arrays(*lined))
 
 
+@planned
 @public
 def expand(x: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
     """Like ``broadcast_to``, where -1 keeps a size (PyTorch's name).
@@ -179,6 +181,7 @@ def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     return apply(COPY, as_tensor(x))
 
 
+@planned
 @public
 def tile(x: TensorLike, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
     """The whole repeated along axes.
@@ -224,6 +227,7 @@ def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
     return found
 
 
+@planned
 @public
 def repeat(x: TensorLike, /, repeats: TensorLike, axis: int | None = None, *,
            out: Tensor | None = None) -> Tensor:
@@ -318,6 +322,7 @@ def _places(op: Unfold, make: Any, x: Tensor) -> Tensor:
     return starts + inside
 
 
+@planned
 @public
 def unfold(x: TensorLike, axis: int, size: int, step: int = 1, *, out: Tensor | None = None
            ) -> Tensor:

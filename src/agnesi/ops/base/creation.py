@@ -56,8 +56,9 @@ def checked_sizes(shape: Any) -> Shape:
     """Like :func:`sizes_of`; none may be negative, and there are no more than arrays have axes."""
     sizes = sizes_of(shape)
     check_axes(sizes)
-    if any(isinstance(n, int) and n < 0 for n in sizes):
-        raise ValueError(f"sizes must not be negative: {sizes}")
+    for n in sizes:
+        if isinstance(n, int) and n < 0:
+            raise ValueError(f"sizes must not be negative: {sizes}")
     return sizes
 
 
@@ -85,7 +86,9 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
 
 def filled_by_steps(shape: Any, value: Any, dtype: np.dtype) -> Tensor:
     """A tensor of one number; of a shape of which each step of a body may compute one size."""
-    wanted = shape if isinstance(shape, Sequence) else (shape,)
+    if type(shape) is int:
+        return filled(checked_sizes(shape), value, dtype)
+    wanted = shape if isinstance(shape, (tuple, list, Sequence)) else (shape,)
     told = [a for a, n in enumerate(wanted) if isinstance(n, Tensor) and refusal(n) is not None]
     if len(told) != 1:
         return filled(checked_sizes(shape), value, dtype)

@@ -17,6 +17,9 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.linearity import LinearOp
 
+_ndarray = np.ndarray
+_new = np.ndarray.__new__
+
 
 def add_up(x: np.ndarray, axes: Any, dtype: Any = None, out: Any = None,
            keepdims: bool = False) -> Any:
@@ -48,6 +51,10 @@ class BroadcastTo(LinearOp):
         return self.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
+        if x.ndim == 0 and x.dtype.kind in "fiuc":  # a tenth of what ``broadcast_to`` takes
+            found = _new(_ndarray, self.shape, x.dtype, x, 0, (0,) * len(self.shape))
+            found.flags.writeable = False
+            return found
         return np.broadcast_to(x, self.shape)
 
     def lie(self, x: np.ndarray) -> np.ndarray:

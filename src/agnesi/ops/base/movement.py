@@ -14,7 +14,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, is_settled, product
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.memory_order import is_row_major, note
 from agnesi.core.support.errors import ShapeError
@@ -149,6 +149,7 @@ def _rest(shape: Shape, target: Shape) -> Size:
     return total // product([by, *unknown])
 
 
+@planned
 @public
 def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool | None = None,
             out: Tensor | None = None) -> Tensor:
@@ -192,6 +193,7 @@ def reshaped(x: Tensor, shape: Any) -> Tensor:
     return x if target == x.shape else apply(Reshape(target), x)
 
 
+@planned
 @public
 def flatten(x: TensorLike, start: int = 0, end: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Flatten the axes from ``start`` to ``end`` into one.
@@ -216,6 +218,7 @@ def flatten(x: TensorLike, start: int = 0, end: int = -1, *, out: Tensor | None 
     return reshaped(x, (*x.shape[:start], middle, *x.shape[end + 1:]))
 
 
+@planned
 @public
 def ravel(x: TensorLike, order: str = "C", *, out: Tensor | None = None) -> Tensor:
     """All elements in one axis, one after another in memory: a copy where they are not yet.
@@ -249,6 +252,7 @@ def contiguous(x: Tensor) -> Tensor:
     return result
 
 
+@planned
 @public
 def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Without the axes of size 1, or without those named.
@@ -276,6 +280,7 @@ def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -
     return reshaped(x, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
 
 
+@planned
 @public
 def expand_dims(x: TensorLike, /, axis: Axis = 0, *, out: Tensor | None = None) -> Tensor:
     """Insert axes of size 1, at the positions ``axis`` of the result.
@@ -299,6 +304,7 @@ def expand_dims(x: TensorLike, /, axis: Axis = 0, *, out: Tensor | None = None) 
 
 
 # -- permute --------------------------------------------------------------------------------
+@planned
 @public
 def permute_dims(x: TensorLike, /, axes: Sequence[int] | None = None, *,
                  out: Tensor | None = None) -> Tensor:
@@ -333,6 +339,7 @@ def permuted(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 transpose = permute_dims
 
 
+@planned
 @public
 def matrix_transpose(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Swap the last two axes: transpose each matrix of a stack.
@@ -356,6 +363,7 @@ def transposed(x: Tensor) -> Tensor:
     return apply(Permute((*range(n - 2), n - 1, n - 2)), x)
 
 
+@planned
 @public
 def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None) -> Tensor:
     """With two axes exchanged.
@@ -376,6 +384,7 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None
     return x if a == b else apply(Permute(tuple(order)), x)
 
 
+@planned
 @public
 def moveaxis(x: TensorLike, /, source: Axis, destination: Axis, *, out: Tensor | None = None
              ) -> Tensor:

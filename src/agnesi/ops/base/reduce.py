@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import Op, typed
-from agnesi.core.public import apply_to, explain_errors, into, public
+from agnesi.core.public import apply_to, explain_errors, into, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -104,7 +104,7 @@ class Reduce(Op):
 
     def spread(self, v: Tensor, shape: Any) -> Tensor:
         """A value of the result's shape along the axes that were reduced."""
-        if not self.keepdims and self.axes:
+        if not self.keepdims and v.shape:
             v = v.reshape(shapes.reduced(shape, self.axes, True))
         return broadcast_to(v, shape)
 
@@ -355,6 +355,7 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: Any = 0, where
     return result if wide is x else cast(result, dtype)
 
 
+@planned
 @public
 def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
         ddof: float | None = None, dtype: DTypeLike = None, where: TensorLike | None = None,
@@ -387,6 +388,7 @@ def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
     return cast(spread, dtypes.real_of(kind))
 
 
+@planned
 @public
 def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
         ddof: float | None = None, dtype: DTypeLike = None, where: TensorLike | None = None,

@@ -14,7 +14,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.op import Op
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -228,6 +228,7 @@ class Unslice(LinearOp):
         ]
 
 
+@planned
 @public
 def flip(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Reverse the order of the elements along axes (all by default).

@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import NotNegative, NotNegativeBound
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -150,6 +150,7 @@ def inner(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     return tensordot(a, b, axes=((-1,), (-1,))) if a.ndim and b.ndim else multiply(a, b)
 
 
+@planned
 @public
 def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: int = -1,
           axisb: int = -1, axisc: int = -1, out: Tensor | None = None) -> Tensor:
@@ -222,6 +223,7 @@ def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
     return where(isnan(x), nan, where(isinf(x), infinite, x))
 
 
+@planned
 @public
 def masked_fill(x: TensorLike, mask: TensorLike, value: TensorLike, *, out: Tensor | None = None
                 ) -> Tensor:
@@ -245,6 +247,7 @@ def masked_fill(x: TensorLike, mask: TensorLike, value: TensorLike, *, out: Tens
     return where(mask, written(value, x.dtype), x)
 
 
+@planned
 @public
 def lerp(start: TensorLike, end: TensorLike, weight: TensorLike, *, out: Tensor | None = None
          ) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Size, is_settled, product
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -207,6 +207,7 @@ def _path(optimize: Any, terms: Sequence[Term], result: Iterable[Label]) -> Path
     return known[method](*_summary(terms, result))
 
 
+@planned
 @public
 def einsum(subscripts: Any, /, *operands: Any, optimize: Any = True,
            out: Tensor | None = None) -> Tensor:

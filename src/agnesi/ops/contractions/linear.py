@@ -10,7 +10,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -118,6 +118,7 @@ def _same(what: str, a: Any, i: int, a_name: str, b: Any, j: int, b_name: str) -
         )
 
 
+@planned
 @public
 def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None, /, *,
            out: Tensor | None = None) -> Tensor:

@@ -15,7 +15,7 @@ from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op
-from agnesi.core.public import apply_to, explain_errors, into, public
+from agnesi.core.public import apply_to, explain_errors, into, planned, public
 from agnesi.core.storage import memory
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
@@ -156,6 +156,7 @@ def product_of(a: Tensor, b: Tensor) -> Tensor:
     return apply(MATMUL, a, b)
 
 
+@planned
 @explain_errors
 def matmul(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; a vector on the left is a row, on the right a column.
@@ -213,6 +214,7 @@ def _same_length(a: Tensor, b: Tensor) -> None:
         raise ShapeError(f"inner sizes differ: {k} ({left} {a.shape}) and {n} ({right} {b.shape})")
 
 
+@planned
 @explain_errors
 def dot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """NumPy's dot: last axis of ``x1`` with the last but one of ``x2`` (its only one).
@@ -234,6 +236,7 @@ def dot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tens
     return tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 2,)), out=out)
 
 
+@planned
 @public
 def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | None = None
            ) -> Tensor:
@@ -261,6 +264,7 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | N
     return sum_over(arith.multiply(arith.conj(a), b), axis, dtype=a.dtype)
 
 
+@planned
 @public
 def outer(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The outer product of two flattened tensors.
@@ -279,6 +283,7 @@ def outer(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     )
 
 
+@planned
 @public
 def tensordot(x1: TensorLike, x2: TensorLike, /, axes: int | Sequence[Any] = 2, *,
               out: Tensor | None = None

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, Size, is_static
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, select
@@ -77,6 +77,7 @@ def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, dilation
              return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 
 
+@planned
 @public
 def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
              padding: PerAxis | str = 0, dilation: PerAxis = 1, cover_all: bool = False,
@@ -113,6 +114,7 @@ def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     return (found, raveled(positions(x, windows, sizes), x.shape[2:])) if return_indices else found
 
 
+@planned
 @public
 def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
              padding: PerAxis | str = 0, cover_all: bool = False, count_include_pad: bool = True,

@@ -12,7 +12,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size, combine
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
@@ -136,6 +136,7 @@ def _rows(x: Any) -> Tensor:
     return broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else _matrix(x)
 
 
+@planned
 @public
 def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of matrices up to diagonal ``k``, zeros above it.
@@ -153,6 +154,7 @@ def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     return apply(Triangle(known_integer(k, "k"), False), _rows(x))
 
 
+@planned
 @public
 def triu(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of matrices from diagonal ``k``, zeros below it.
@@ -167,6 +169,7 @@ def triu(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     return apply(Triangle(known_integer(k, "k"), True), _rows(x))
 
 
+@planned
 @public
 def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
              out: Tensor | None = None) -> Tensor:
@@ -194,6 +197,7 @@ def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
     return apply(Diagonal(offset), moveaxis(x, (axis1, axis2), (-2, -1)))
 
 
+@planned
 @public
 def diag(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal.
@@ -219,6 +223,7 @@ def diag(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     return apply(DiagonalMatrix(k, n, n), x)
 
 
+@planned
 @public
 def trace(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
           out: Tensor | None = None) -> Tensor:

@@ -15,7 +15,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.storage.views import taken
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_known
@@ -37,6 +37,7 @@ _MAX_COUNTED = 4096
 
 
 # -- functions ------------------------------------------------------------------------------
+@planned
 @public
 def getitem(x: Tensor, key: Any, /) -> Tensor:
     """``x[key]`` with NumPy's meaning.
@@ -102,6 +103,7 @@ def as_index(index: Any) -> Tensor:
     return t
 
 
+@planned
 @public
 def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None, *, mode: str = "raise",
          out: Tensor | None = None) -> Tensor:
@@ -165,6 +167,7 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
     return tuple(every)
 
 
+@planned
 @public
 def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1, *,
                     out: Tensor | None = None) -> Tensor:
@@ -196,6 +199,7 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
     return apply(Index(tuple(range(x.ndim)), 0), x, *along(x, index, axis))
 
 
+@planned
 @public
 def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """``take_along_axis`` with PyTorch's name and order; the index may be smaller than ``x``.
@@ -227,6 +231,7 @@ def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = 
     return apply(Index(tuple(range(x.ndim)), 0), x, *every)
 
 
+@planned
 @public
 def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
            default: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -267,6 +272,7 @@ def _by_conditions(conditions: Any, choices: Any, default: Any) -> Tensor:
     return result
 
 
+@planned
 @public
 def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | None = None
            ) -> Tensor:

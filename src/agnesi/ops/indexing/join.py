@@ -17,7 +17,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
@@ -116,6 +116,7 @@ def _joined(tensors: Sequence[Any], axis: Any) -> tuple[Tensor, ...]:
                     for x in tensors))
 
 
+@planned
 @public
 def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
            out: Tensor | None = None) -> Tensor:
@@ -145,6 +146,7 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
     return apply(Concat(shapes.axis_of(axis, xs[0].ndim)), *xs)
 
 
+@planned
 @public
 def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new axis.
@@ -170,6 +172,7 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
     return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
 
 
+@planned
 @public
 def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Stack tensors side by side: concatenate along axis 1, vectors along axis 0.
@@ -188,6 +191,7 @@ def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     return concat(xs, 0 if xs and xs[0].ndim == 1 else 1)
 
 
+@planned
 @public
 def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one above the other: along axis 0, vectors as rows.
@@ -202,6 +206,7 @@ def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     return concat([atleast_2d(x) for x in tensors], 0)
 
 
+@planned
 @public
 def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Stack tensors in depth: concatenate them along axis 2.
@@ -216,6 +221,7 @@ def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 
 
 # -- splitting ----------------------------------------------------------------------------------
+@planned
 @public
 def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     """Parts of an axis: a number of equal ones, or cut before the indices given (NumPy's).
@@ -245,6 +251,7 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     return [_cut(x, axis, a, b) for a, b in itertools.pairwise(cuts)]
 
 
+@planned
 @public
 def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
     """Split an axis into at most so many parts; the last may be smaller (PyTorch's).
@@ -269,6 +276,7 @@ def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
     return [_cut(x, axis, a, min(a + size, n)) for a in range(0, n, size)]
 
 
+@planned
 @public
 def unstack(x: TensorLike, /, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis, which goes.
@@ -390,6 +398,7 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
 
 
 # -- rolling ------------------------------------------------------------------------------------
+@planned
 @public
 def roll(x: TensorLike, /, shift: TensorLike, axis: Axis = None, *,
          out: Tensor | None = None) -> Tensor:

@@ -13,7 +13,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage.views import element_place, place_of
 from agnesi.core.support import dtypes
@@ -526,6 +526,7 @@ def corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
     return along(region, index, axis)
 
 
+@planned
 @public
 def scatter(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
             out: Tensor | None = None) -> Tensor:
@@ -550,6 +551,7 @@ def scatter(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
     return put(x, source_of(src, index, x), tuple(range(x.ndim)), 0, every)
 
 
+@planned
 @public
 def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
                 out: Tensor | None = None) -> Tensor:
@@ -575,6 +577,7 @@ def source_of(src: Any, index: Tensor, x: Tensor) -> Tensor:
     return expand.broadcast_to(src, index.shape)
 
 
+@planned
 @public
 def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *,
               out: Tensor | None = None) -> Tensor:

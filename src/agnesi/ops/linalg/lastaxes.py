@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.contractions import composite
 from agnesi.ops.indexing import diagonal as diagonals
 
 
+@planned
 @public
 def diagonal(x: TensorLike, /, *, offset: int = 0, out: Tensor | None = None) -> Tensor:
     """A diagonal of matrices on the last two axes.
@@ -25,6 +26,7 @@ def diagonal(x: TensorLike, /, *, offset: int = 0, out: Tensor | None = None) ->
     return diagonals.diagonal(x, offset, -2, -1)
 
 
+@planned
 @public
 def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None,
              out: Tensor | None = None) -> Tensor:
@@ -41,6 +43,7 @@ def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None,
     return diagonals.diagonal(x, offset, -2, -1).sum(-1, dtype=dtype)
 
 
+@planned
 @public
 def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | None = None
           ) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, reduce
@@ -55,6 +55,7 @@ def _on_last(x: Tensor, axis: Any) -> tuple[Tensor, tuple[int, int]]:
     return moveaxis(x, (first, second), (-2, -1)), (first, second)
 
 
+@planned
 @public
 def norm(x: TensorLike, /, ord: Order = None, axis: Axis = None, keepdims: bool = False, *,
          out: Tensor | None = None) -> Tensor:

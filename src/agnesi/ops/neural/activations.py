@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.select import clip, minimum, where
@@ -17,6 +17,7 @@ from agnesi.ops.special.special import erf
 _ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 
 
+@planned
 @public
 def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """``x`` times the chance that a normal number is below it (Hendrycks and Gimpel 2016).
@@ -47,6 +48,7 @@ def _gelu(x: Tensor, *, how: tuple[str]) -> Tensor:
     return result
 
 
+@planned
 @public
 def silu(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x * sigmoid(x)``, also called swish.
@@ -67,6 +69,7 @@ def _silu(x: Tensor, *, how: tuple[()]) -> Tensor:
     return result
 
 
+@planned
 @public
 def relu6(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x`` limited to [0, 6].
@@ -81,6 +84,7 @@ def relu6(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return clip(x, 0, 6)
 
 
+@planned
 @public
 def leaky_relu(x: TensorLike, /, negative_slope: float = 0.01, *, out: Tensor | None = None
                ) -> Tensor:
@@ -102,6 +106,7 @@ def _leaky_relu(x: Tensor, *, how: tuple[float]) -> Tensor:
     return where(x > 0, x, x * how[0])
 
 
+@planned
 @public
 def elu(x: TensorLike, /, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
     """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive (Clevert et al. 2016).

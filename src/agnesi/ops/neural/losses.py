@@ -11,7 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import DTypeError, ShapeError, warn
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -26,6 +26,7 @@ _MEAN_LOSS, _ROW_LOSSES, _PICK = LabelLoss(mean=True), LabelLoss(), Pick()
 _FEW_LABELS = 64
 
 
+@planned
 @public
 def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
              weight: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -141,6 +142,7 @@ def _if_there(ignore_index: int | None, labels: Tensor) -> int | None:
     return ignore_index if found else None
 
 
+@planned
 @public
 def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike | None = None, *,
                   reduction: str = "mean", ignore_index: int | None = -100,
@@ -207,6 +209,7 @@ def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike 
     return reduced_loss(arith.negative(rows), reduction)
 
 
+@planned
 @public
 def nll_loss(log_probabilities: TensorLike, labels: TensorLike, /, weight: TensorLike | None = None,
              *, reduction: str = "mean", ignore_index: int | None = -100, axis: int | None = None,

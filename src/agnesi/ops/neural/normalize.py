@@ -12,7 +12,7 @@ from agnesi.core.integers import known_integer, number
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
 from agnesi.core.options import NotNegative
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -183,6 +183,7 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: NotNegative
     return _scaled(apply(Standardize(tuple(range(2, x.ndim)), number(eps, "eps")), x), weight, bias)
 
 
+@planned
 @public
 def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
                bias: TensorLike | None = None, eps: NotNegative = 1e-5, *, out: Tensor | None = None
@@ -218,6 +219,7 @@ def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
     return _scaled(cast(y, x.dtype), weight, bias)
 
 
+@planned
 @public
 def layer_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
                weight: TensorLike | None = None, bias: TensorLike | None = None,
@@ -256,6 +258,7 @@ def _last(x: Tensor, normalized_shape: int | tuple[int, ...]) -> tuple[int, ...]
     return tuple(range(x.ndim - len(sizes), x.ndim))
 
 
+@planned
 @public
 def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
              weight: TensorLike | None = None, eps: NotNegative | None = None, *,

@@ -12,7 +12,7 @@ from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
@@ -127,6 +127,7 @@ def _of_elements(op: LogSumExp, xs: Any) -> Tensor | None:
 RULES[LogSumExp] = _of_elements
 
 
+@planned
 @public
 def logsumexp(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
@@ -238,6 +239,7 @@ class LogSoftmax(Shares):
         return arith.subtract(t, total(arith.multiply(t, exp(y)), self.axes))
 
 
+@planned
 @public
 def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Exponentials divided by their sum over ``axis``.
@@ -257,6 +259,7 @@ def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> 
     return apply(Softmax(shapes.axes_of(axis, x.ndim)), x)
 
 
+@planned
 @public
 def log_softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, without its rounding.

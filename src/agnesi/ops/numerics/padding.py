@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -27,6 +27,7 @@ PAD_MODES = ("constant", "edge", "empty", "linear_ramp", "maximum", "mean", "med
              "reflect", "symmetric", "wrap")
 
 
+@planned
 @public
 def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: TensorLike = 0, *,
         end_values: TensorLike = 0, stat_length: Any = None, out: Tensor | None = None) -> Tensor:

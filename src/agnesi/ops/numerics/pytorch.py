@@ -12,7 +12,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import NEEDED, strict
 from agnesi.core.op import EXPLAINED, explain, renamed_error
 from agnesi.core.options import NotNegativeBound
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, floating
@@ -125,6 +125,7 @@ def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
 with_methods(equal)
 
 
+@planned
 @public
 def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: TensorLike = 1,
           alpha: TensorLike = 1,
@@ -173,6 +174,7 @@ def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | N
                 shapes.axis_of(axis, x.ndim))
 
 
+@planned
 @public
 def cdist(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0, *,
           out: Tensor | None = None) -> Tensor:

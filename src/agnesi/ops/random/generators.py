@@ -236,7 +236,7 @@ class Generator(Written):
         with LENT.lock(self.state.array), LOCK.lock:  # the numbers are made side by side
             state = wrap(self.state.array.copy())
             _note(self.state, state)
-            assign(self.state, apply(Advance(words), self.state))
+            assign(self.state, wrap(Advance(words).perform(state.array)))
         return apply(op, state)
 
 

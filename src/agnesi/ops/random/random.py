@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
-from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.movement import reshape, reshaped
 from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_negative, weights
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import Slice
@@ -51,7 +50,7 @@ def words(size: Size, generator: Generator | None) -> Tensor:
 def noise(kind: str, sizes: Shape, dtype: np.dtype, generator: Generator | None) -> Tensor:
     """Random numbers of a kind that ``ops.random.noise`` has."""
     drawn = (generator or default_generator()).noise(kind, product(sizes), dtype)
-    return reshape(drawn, sizes)
+    return reshaped(drawn, sizes)
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -136,21 +135,21 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
 
 def unit(shape: Any, dtype: Any, generator: Generator | None) -> Tensor:
     """Uniform numbers in [0, 1); complex ones have two such parts."""
-    return _in_parts(uniform, shape, dtype, generator, 1.0)
+    return _in_parts("unit", shape, dtype, generator, 1.0)
 
 
 def standard(shape: Any, dtype: Any, generator: Generator | None) -> Tensor:
     """Normal numbers of mean 0 and variance 1, of which a complex number's parts have half."""
-    return _in_parts(normal, shape, dtype, generator, math.sqrt(0.5))
+    return _in_parts("normal", shape, dtype, generator, math.sqrt(0.5))
 
 
-def _in_parts(draw: Callable[..., Tensor], shape: Any, dtype: Any, generator: Generator | None,
+def _in_parts(kind: str, shape: Any, dtype: Any, generator: Generator | None,
               scale: float) -> Tensor:
-    kind = None if dtype is None else dtypes.as_dtype(dtype)
-    if kind is None or kind.kind != "c":
-        return draw(shape, dtype=kind, generator=generator)
-    pairs = draw((*checked_sizes(shape), 2), dtype=dtypes.real_of(kind), generator=generator)
-    return view_as_complex(pairs * scale)
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    sizes = checked_sizes(shape)
+    if wanted is None or wanted.kind != "c":
+        return noise(kind, sizes, float_of(wanted), generator)
+    return view_as_complex(noise(kind, (*sizes, 2), dtypes.real_of(wanted), generator) * scale)
 
 
 @public

@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.public import apply_to, explain_errors, into, public
+from agnesi.core.public import apply_to, explain_errors, into, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import accumulator, cast
@@ -29,6 +29,7 @@ def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any,
     return y if out is None else into(out, y)
 
 
+@planned
 @explain_errors
 def cumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
            out: Tensor | None = None) -> Tensor:
@@ -46,6 +47,7 @@ def cumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None
     return _cumulative(CumSum, x, axis, dtype, out)
 
 
+@planned
 @explain_errors
 def cumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
             out: Tensor | None = None) -> Tensor:

@@ -6,7 +6,7 @@ import math
 
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, select
@@ -14,6 +14,7 @@ from agnesi.ops.base.convert import as_tensor, cast, exact
 from agnesi.ops.base.reduce import reduced, root
 
 
+@planned
 @public
 def norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False,
          out: Tensor | None = None) -> Tensor:

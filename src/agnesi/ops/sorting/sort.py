@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.calls.sorting import first_few, sorting
 from agnesi.core.ir.foreign import Call
 from agnesi.core.op import Op
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
@@ -343,6 +343,7 @@ def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False
     return apply(ArgSort(axis, descending), x)
 
 
+@planned
 @public
 def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
          out: Tensor | None = None) -> Tensor:
@@ -360,6 +361,7 @@ def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, s
     return apply(Sort(axis, descending), x)
 
 
+@planned
 @public
 def topk(x: TensorLike, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
     """The ``k`` greatest elements of an axis, NaN before all, in order, and their indices.

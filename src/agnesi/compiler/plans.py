@@ -1,0 +1,135 @@
+"""Find the operations that a public function applies, from its graph (``core.public.planned``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.autodiff.bodies import body_trace, is_cut
+from agnesi.autodiff.recording import Identity
+from agnesi.core.dispatch import apply, current
+from agnesi.core.graph import constant_value
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import Item
+from agnesi.core.public import Plan
+from agnesi.core.support.config import LENT, MODE, switched, witnessed
+from agnesi.core.support.tree import flatten
+from agnesi.core.tensor import Tensor, wrap
+
+#: Operations beyond which the layers of Python around them count for little.
+_MAX_OPERATIONS = 100
+#: Operations that compute from which on a compiled region has less to do.
+_MIN_COMPILED = 3
+#: Elements of results up to which a plan is tried at all, so that it can be compared.
+_MAX_ELEMENTS = 1 << 16
+
+
+def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
+         xs: Sequence[Tensor]) -> Any:
+    """The plan of a call, a compiled region if it computes much; None where its graph is not what
+    the call does."""
+    mode = MODE.get()
+    if mode.examples is not None or mode.symbolic or mode.fixed or mode.watch is not None:
+        return None
+    if len(set(map(id, xs))) < len(xs):
+        args, keywords, xs = _apart(args, keywords)
+    try:
+        made = _traced(function, args, keywords, xs)
+        if made is None:
+            return None
+        found = flatten(function(*args, **keywords))[0]
+        if not _agree(found, flatten(made(xs))[0], xs):
+            return None
+    except Exception:  # whatever it is, the function itself will tell
+        return None
+    computing = [op for op, _ in made.steps if "movement" not in op.traits]
+    if len(computing) < _MIN_COMPILED:
+        return made
+    if any(y._view is not None or any(y is x for x in xs) for y in found) or any(
+            "raises" in op.traits for op in computing):
+        return None
+    leaves, tree = flatten((args, keywords))
+    places = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]
+    plain = [None if type(leaf) is Tensor else leaf for leaf in leaves]
+
+    def again(*operands: Tensor) -> Any:
+        given, more = tree.build([
+            v if i is None else operands[i] for v, i in zip(plain, places, strict=True)])
+        return function(*given, **more)
+
+    return LENT.regions(again)
+
+
+def _apart(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Arguments with another tensor in each place: in other calls they may differ."""
+    leaves, tree = flatten((args, keywords))
+    xs = []
+    for i, x in enumerate(leaves):
+        if type(x) is Tensor:
+            leaves[i] = twin = wrap(x.array)
+            twin._requires_grad = x._requires_grad
+            xs.append(twin)
+    return *tree.build(leaves), xs
+
+
+def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
+            xs: Sequence[Tensor]) -> Plan | None:
+    leaves, tree = flatten((args, keywords))
+    with witnessed(), switched(symbolic=False), body_trace(MODE.get().recording) as trace:
+        known: dict[int, Any] = {}
+        for x in xs:
+            if id(x) not in known:
+                made: Any = trace.variable(x)
+                known[id(x)] = made
+                made.requires_grad = made.node.requires_grad = x._requires_grad
+        given, more = tree.build([known.get(id(x), x) for x in leaves])
+        results, shape = flatten(function(*given, **more))
+        if trace.captures or trace.grads or not all(isinstance(y, Tensor) for y in results):
+            return None
+        ends = [current(y) for y in results]
+        if [v.node for v in known.values()] != trace.variables or not set(
+                trace.raising) <= set(toposort(ends)):
+            return None
+    places: dict[Node, int] = {}
+    for i, x in enumerate(xs):
+        places.setdefault(known[id(x)].node, i)
+    return _of_graph(ends, places, len(xs), None if shape.kind is None else shape.build)
+
+
+def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
+              build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
+    steps: list[Any] = []
+    order = [n for n in toposort(ends) if n not in places]
+    fixed: dict[Node, Tensor] = {}  # what follows from constants alone
+    for n in order:
+        if n.op is None:
+            value = constant_value(n)
+            if value is None:
+                return None
+            fixed[n] = wrap(value)
+        elif is_cut(n) or isinstance(n.op, Identity) or n.op.bodies or (
+                len(steps) >= _MAX_OPERATIONS):
+            return None
+        elif n.outputs is None and type(n.op) is not Item and all(i in fixed for i in n.inputs):
+            fixed[n] = apply(n.op, *[fixed[i] for i in n.inputs])
+        else:
+            steps.append(n)
+    if any(n in fixed for n in ends):  # nobody may change it for others
+        return None
+    read = dict.fromkeys(i for n in steps for i in n.inputs if i in fixed)
+    for i, n in enumerate((*read, *steps)):
+        places[n] = count + i
+    return Plan([fixed[n] for n in read],
+                [(n.op, tuple([places[i] for i in n.inputs])) for n in steps],
+                [places[n] for n in ends], build, count)
+
+
+def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -> bool:
+    """Return whether results are the same, and are views, operands or values of their own alike."""
+    return len(found) == len(planned) and all(
+        a.array.size <= _MAX_ELEMENTS and a.array.dtype == b.array.dtype
+        and a._requires_grad is b._requires_grad and (a._view is None) is (b._view is None)
+        and [a is x for x in xs] == [b is x for x in xs]
+        and a.array.shape == b.array.shape and a.array.strides == b.array.strides
+        and a.array.tobytes() == b.array.tobytes()
+        for a, b in zip(found, planned, strict=True))

@@ -1,0 +1,79 @@
+"""Plans of eager calls: what they are known by, and that they do what the function does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.public import CALLS_BEFORE_PLAN, planned
+
+X = ag.tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
+
+
+def often(function: Any, *args: Any, **keywords: Any) -> Any:
+    for _ in range(CALLS_BEFORE_PLAN + 2):
+        found = function(*args, **keywords)
+    return found
+
+
+def test_operands_that_were_one_may_differ() -> None:
+    a, b = ag.tensor([1.0, 2.0]), ag.tensor([3.0, 5.0])
+    assert often(ag.dot, a, a).item() == 5.0
+    assert ag.dot(a, b).item() == 13.0
+    often(ag.concat, [a, a])
+    assert ag.concat([a, b]).tolist() == [1.0, 2.0, 3.0, 5.0]
+
+
+def test_views_stay_views_and_copies_copies() -> None:
+    x = ag.zeros(2, 3)
+    often(lambda: x.view(3, 2))
+    x.view(3, 2)[0, 0] = 7.0
+    often(ag.stack, [x, x])
+    ag.stack([x, x])[0, 1, 1] = 9.0
+    assert x.tolist() == [[7.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    assert often(ag.squeeze, x) is x
+    y = ag.zeros(3, 2).T  # which lies otherwise
+    with pytest.raises(ValueError, match="does not lie in memory"):
+        y.view(3, 2)
+
+
+def test_what_depends_on_values_has_no_plan() -> None:
+    mask, index = ag.tensor([True, False, True]), ag.tensor([0, 2])
+    assert often(lambda: X[mask]).shape == (2, 4)
+    assert X[ag.tensor([True, True, True])].shape == (3, 4)
+    assert often(lambda: X[index]).tolist() == X.tolist()[::2]
+    with pytest.raises(IndexError, match=r"getitem\(float32\[3, 4\], int64\[2\]\)"):
+        X[ag.tensor([0, 3])]
+
+
+def test_plain_arguments_and_types_are_told_apart() -> None:
+    calls = []
+
+    @planned
+    def scaled(x: ag.Tensor, by: float) -> ag.Tensor:
+        calls.append(by)
+        return x * by
+
+    ones = ag.ones(2)
+    often(scaled, ones, 0.0)
+    assert len(calls) == CALLS_BEFORE_PLAN + 2  # 16 calls, a trace, and one to compare with
+    assert np.signbit(scaled(ones, -0.0).numpy()).all()
+    assert scaled(ag.ones(3), 0.0).shape == (3,)
+    assert scaled(ones.double(), 0.0).dtype == ag.float64
+    assert often(ag.softmax, ag.arange(3), 0).dtype == ag.float32
+    with ag.config(default_float="float64"):
+        assert ag.softmax(ag.arange(3), 0).dtype == ag.float64
+
+
+def test_gradients_and_long_functions() -> None:
+    x = X.clone().requires_grad_()
+    for _ in range(40):
+        x.grad = None
+        (ag.std(x, axis=1).sum() + ag.nn.functional.normalize(x).sum()).backward()
+    again = x.detach().requires_grad_()
+    (ag.sqrt(((again - again.mean(1, keepdims=True)) ** 2).mean(1)).sum()
+     + (again / ag.sqrt((again ** 2).sum(1, keepdims=True))).sum()).backward()
+    np.testing.assert_allclose(x.grad.numpy(), again.grad.numpy(), atol=1e-5)
