@@ -88,3 +88,12 @@ def test_parameters_are_leaves() -> None:
         nn.Parameter([1.0], requires_gard=True)
     weights = nn.ParameterDict({"a": [1.0, 2.0]})
     assert weights["a"].requires_grad
+
+
+def test_places_stay_empty_and_lists_of_parameters_nest() -> None:
+    layers = nn.ModuleList([nn.Linear(2, 2), None])
+    assert layers[1] is None and [n for n, _ in layers.named_parameters()] == [
+        "0.weight", "0.bias"]
+    assert "(1): None" in repr(layers)
+    nested = nn.ParameterList([nn.ParameterList([nn.Parameter(ag.ones(2))])])
+    assert list(nested.state_dict()) == ["0.0"]

@@ -78,8 +78,8 @@ def test_keys_are_told_in_the_order_of_the_module_and_of_the_state():
 def test_state_that_does_not_fit_changes_nothing():
     model = Net()
     before = model.state_dict()
-    with pytest.raises(KeyError, match=r"missing \['seen'\], unknown \['more'\]"):
-        model.load_state_dict({**{k: v for k, v in before.items() if k != "seen"}, "more": 1})
+    with pytest.raises(KeyError, match=r"missing \['scale'\], unknown \['more'\]"):
+        model.load_state_dict({**{k: v for k, v in before.items() if k != "scale"}, "more": 1})
     wrong = {name: np.zeros(t.shape) for name, t in before.items()}
     wrong["heads.a.weight"] = np.zeros((2, 4))
     with pytest.raises(ValueError, match=r"heads.a.weight has shape \(1, 4\).*\(2, 4\)"):

@@ -130,3 +130,35 @@ def test_an_optimizer_goes_on_with_a_parameter_that_is_no_longer_parametrized() 
     layer.weight.sum().backward()
     optimizer.step()
     np.testing.assert_allclose(layer.weight, before - 0.1, rtol=1e-5)
+
+
+class Assigned(nn.Module):
+    """A module with a constant that PyTorch would not save."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = ag.ones(2)
+        self.register_buffer("mean", ag.zeros(2))
+        self.norm = nn.BatchNorm1d(2)
+
+
+def test_a_state_may_lack_what_was_merely_assigned() -> None:
+    net = Assigned()
+    state = net.state_dict()
+    assert "positions" in state
+    del state["positions"]
+    assert net.load_state_dict(state) == ([], [])
+    for name in ("mean", "norm.running_var"):
+        with pytest.raises(KeyError, match=rf"missing \['{name}'\]"):
+            net.load_state_dict({k: v for k, v in state.items() if k != name})
+
+
+def test_attributes_by_getattr_are_found_and_followed() -> None:
+    net = Assigned()
+    net.scale = 2.0
+    fn = ag.jit(lambda x: x * net.__getattr__("scale"))  # noqa: PLC2801
+    assert float(fn(ag.tensor(1.0))) == 2.0
+    net.scale = 3.0
+    assert float(fn(ag.tensor(1.0))) == 3.0
+    with pytest.raises(AttributeError, match="'Assigned' object has no attribute 'other'"):
+        net.__getattr__("other")  # noqa: PLC2801

@@ -42,26 +42,32 @@ class _OfParameters(type):
         return begins(value)
 
 
-class Parameter(metaclass=_OfParameters):
-    """A tensor that a module owns and that training changes.
+if TYPE_CHECKING:
 
-    Every float tensor that requires a gradient and is made in a module's ``__init__`` is one; this
-    is PyTorch's word for it.  Such tensors are instances of it, though none has that type.
+    class Parameter(Tensor):
+        """What a type checker sees."""
 
-    :param data: Its value; shares memory with a tensor that is given, unless that is read-only.
-    :type data: array_like
-    :param requires_grad: Whether gradients flow to it; else it is a frozen parameter.
-    :see: nn.ParameterList, nn.Module
+        def __init__(self, data: TensorLike, requires_grad: bool = True) -> None: ...
 
-    >>> p = ag.nn.Parameter(ag.zeros(2))
-    >>> p, isinstance(p, ag.nn.Parameter)
-    (tensor([0., 0.], requires_grad=True), True)
-    """
+else:
 
-    __signature__ = inspect.signature(_made)
+    class Parameter(metaclass=_OfParameters):
+        """A tensor that a module owns and that training changes.
 
-    def __init__(self, data: TensorLike, requires_grad: bool = True) -> None:
-        """It is there for type checkers."""
+        Every float tensor that requires a gradient and is made in a module's ``__init__`` is one;
+        this is PyTorch's word for it.  Such tensors are instances of it, though none has that type.
+
+        :param data: Its value; shares memory with a tensor that is given, unless that is read-only.
+        :type data: array_like
+        :param requires_grad: Whether gradients flow to it; else it is a frozen parameter.
+        :see: nn.ParameterList, nn.Module
+
+        >>> p = ag.nn.Parameter(ag.zeros(2))
+        >>> p, isinstance(p, ag.nn.Parameter)
+        (tensor([0., 0.], requires_grad=True), True)
+        """
+
+        __signature__ = inspect.signature(_made)
 
 
 class _Container(Module):
@@ -278,7 +284,7 @@ class _Dict(_Container):
 
 
 def _module(owner: Any, entry: Any) -> Any:
-    if not isinstance(entry, Module):
+    if entry is not None and not isinstance(entry, Module):
         raise TypeError(at(f"{type(owner).__name__} holds modules, not {typed(entry)}"))
     return entry
 
@@ -288,6 +294,8 @@ def _parameter(owner: Any, entry: Any) -> Any:
     if isinstance(entry, Tensor):
         constant = entry.dtype.kind in "fc" and not entry._requires_grad and entry.array is not None
         return entry.requires_grad_() if constant else entry
+    if isinstance(entry, (ParameterList, ParameterDict)):
+        return entry
     if not isinstance(entry, Module):
         return Parameter(entry)
     raise TypeError(at(f"{type(owner).__name__} holds parameters, not {typed(entry)}"))
@@ -296,8 +304,8 @@ def _parameter(owner: Any, entry: Any) -> Any:
 class ModuleList(ModuleSequence):
     """A list of modules; their parameters are named by index, as ``0.weight``.
 
-    :param modules: What it holds.
-    :type modules: iterable of Module
+    :param modules: What it holds; None keeps a place empty.
+    :type modules: iterable of Module or None
     :raises TypeError: If an entry is no module.
     :see: nn.ModuleDict, nn.Sequential
 
@@ -309,7 +317,7 @@ class ModuleList(ModuleSequence):
     ['0.weight', '0.bias', '1.weight', '1.bias']
     """
 
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
+    def __init__(self, modules: Iterable[Module | None] = ()) -> None:
         super().__init__(modules)
 
     def _checked(self, entry: Any, place: int) -> Any:

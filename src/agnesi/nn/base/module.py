@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from agnesi.nn.base.owned import (
     check_replaced,
     followed,
     in_our_words,
+    is_assigned,
     is_owned,
     is_parameter,
     is_saved,
@@ -86,7 +87,8 @@ class Module(Stated, Lookups):
     _hooks: tuple[Any, ...]
     _training: bool
     _made: bool  # __init__ is over
-    _owned: dict[str, bool]  # names of parameters and buffers, and whether they are saved
+    #: Names of parameters and buffers, and whether they are saved; None for mere assignments.
+    _owned: dict[str, bool | None]
     _learned: set[str]  # names of what required a gradient once: parameters, frozen ones too
     _lent: frozenset[str]  # names of parameters that with_parameters gave other values
     _whole: Any  # what was compiled of a layer of ours, None before; False of other modules
@@ -137,7 +139,9 @@ class Module(Stated, Lookups):
     # -- attributes -----------------------------------------------------------------------
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> NoReturn:
+        def __getattr__(self, name: str) -> Any:
+            if name in vars(self):  # called by name, as programs for PyTorch do
+                return object.__getattribute__(self, name)
             if name == "forward":
                 held = "; call the modules in it one by one" * hasattr(type(self), "__getitem__")
                 raise AttributeError(at(f"{type(self).__name__} has no forward(self, ...), which a "
@@ -390,7 +394,8 @@ class Module(Stated, Lookups):
         :type state: mapping of str to array_like
         :param strict: Whether the names must be exactly those of this module;
             ``num_batches_tracked``, which only counts batches, may be missing, or be there where it
-            is not needed.
+            is not needed; buffers that a class of yours assigned without
+            :meth:`register_buffer` may be missing, as PyTorch does not save them.
         :returns: A named tuple: ``missing_keys``, which the state lacks, and ``unexpected_keys``,
             which the module lacks; both are empty if ``strict``.
         :raises KeyError: If names are missing or unknown, and ``strict``.
@@ -402,7 +407,9 @@ class Module(Stated, Lookups):
         check_state(type(self).__name__, state)
         loading = Loading(self, state, strict)
         state, mine = loading.state, dict(self._named_tensors())
-        missing = [n for n in mine if n not in state and not n.endswith(_ONLY_COUNTED)]
+        assigned = {n for n, _, owner, name in self._held() if is_assigned(owner, name)}
+        missing = [n for n in mine
+                   if n not in state and n not in assigned and not n.endswith(_ONLY_COUNTED)]
         unknown = [n for n in state if n not in mine and not n.endswith(_ONLY_COUNTED)]
         keys = loading.report(LoadedKeys(loading.ours(missing), loading.ours(unknown)))
         if strict and not loading.has_hooks_behind:  # which may take names out

@@ -75,8 +75,15 @@ def is_owned(module: Any, name: str, t: Tensor) -> bool:
 
 def is_saved(module: Any, name: str) -> bool:
     """Return whether ``state_dict`` has a parameter or buffer."""
-    saved: bool = _noted(module, "_owned").get(name, True)
-    return saved
+    return _noted(module, "_owned").get(name, True) is not False
+
+
+def is_assigned(module: Any, name: str) -> bool:
+    """Return whether a buffer was merely assigned by a user's class, not registered.
+
+    ``state_dict`` has it, but a state may lack it, for PyTorch's does.
+    """
+    return _noted(module, "_owned").get(name, True) is None
 
 
 def in_our_words(kind: type, init: Any, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -150,11 +157,13 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
             if better is None:
                 raise
             raise better from better.__cause__
-        if type(self).__init__ is __init__:  # not one that a subclass calls
+        library = init.__module__.startswith("agnesi.")
+        last = type(self).__init__ is __init__  # not one that a subclass calls
+        if library or last:
             for name, value in self._entries():
                 if isinstance(value, Tensor) and is_owned(self, name, value):
-                    self._owned.setdefault(name, True)
-            self._made = True
+                    self._owned.setdefault(name, True if library else None)
+            self._made = last
 
     return __init__
 

@@ -1,0 +1,148 @@
+"""einops on tensors: import from here what a program imports from ``einops``.
+
+Once this module is imported, the functions of ``einops`` itself take tensors, too. Patterns are
+einops' own (A. Rogozhnikov, "Einops: Clear and Reliable Tensor Manipulations with Einstein-like
+Notation", ICLR 2022); the results are views, or copies, as with `agnesi.Tensor.reshape`.
+
+Examples
+--------
+>>> import agnesi as ag
+>>> from agnesi.compat.einops import rearrange, reduce
+>>> images = ag.ones((2, 4, 6, 3))
+>>> rearrange(images, "b (h p) (w q) c -> b (h w) (p q c)", p=2, q=2).shape
+(2, 6, 12)
+>>> reduce(images, "b h w c -> b c", "mean").shape
+(2, 3)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import agnesi as ag
+from agnesi import nn
+
+try:
+    from einops import (
+        EinopsError,
+        asnumpy,
+        einsum,
+        pack,
+        parse_shape,
+        rearrange,
+        reduce,
+        repeat,
+        unpack,
+    )
+    from einops._backends import AbstractBackend
+    from einops.layers import RearrangeMixin, ReduceMixin
+    from einops.layers._einmix import _EinmixMixin
+except ImportError as error:
+    raise ImportError("agnesi.compat.einops needs einops: pip install einops") from error
+
+__all__ = [
+    "EinMix", "EinopsError", "Rearrange", "Reduce", "asnumpy", "einsum", "pack", "parse_shape",
+    "rearrange", "reduce", "repeat", "unpack",
+]
+
+
+class Backend(AbstractBackend):
+    """What einops asks of a library; einops finds it among the subclasses."""
+
+    framework_name = "agnesi"
+
+    def is_appropriate_type(self, tensor: Any) -> bool:
+        return isinstance(tensor, ag.Tensor)
+
+    def from_numpy(self, x: Any) -> ag.Tensor:
+        return ag.tensor(x)
+
+    def to_numpy(self, x: ag.Tensor) -> Any:
+        return x.detach().numpy()
+
+    def arange(self, start: int, stop: int) -> ag.Tensor:
+        return ag.arange(start, stop)
+
+    def transpose(self, x: ag.Tensor, axes: Sequence[int]) -> ag.Tensor:
+        return ag.permute(x, tuple(axes))
+
+    def reduce(self, x: ag.Tensor, operation: str, axes: Sequence[int]) -> ag.Tensor:
+        found: ag.Tensor = getattr(ag, operation)(x, axis=tuple(axes))
+        return found
+
+    def stack_on_zeroth_dimension(self, tensors: list[ag.Tensor]) -> ag.Tensor:
+        return ag.stack(tensors)
+
+    def add_axis(self, x: ag.Tensor, new_position: int) -> ag.Tensor:
+        return ag.expand_dims(x, new_position)
+
+    def tile(self, x: ag.Tensor, repeats: Sequence[int]) -> ag.Tensor:
+        return ag.tile(x, tuple(repeats))
+
+    def add_axes(self, x: ag.Tensor, n_axes: int, pos2len: dict[int, int]) -> ag.Tensor:
+        for position in pos2len:
+            x = ag.expand_dims(x, position)
+        return ag.broadcast_to(x, tuple(pos2len.get(i, n) for i, n in enumerate(x.shape)))
+
+    def concat(self, tensors: Sequence[ag.Tensor], axis: int) -> ag.Tensor:
+        return ag.concat(tensors, axis=axis)
+
+    def is_float_type(self, x: ag.Tensor) -> bool:
+        return ag.isdtype(x.dtype, ("real floating", "complex floating"))
+
+    def einsum(self, pattern: str, *x: ag.Tensor) -> ag.Tensor:
+        return ag.einsum(pattern, *x)
+
+    def layers(self) -> ModuleType:
+        return sys.modules[__name__]
+
+
+class Rearrange(RearrangeMixin, nn.Module):
+    """`rearrange` as a layer: ``Rearrange("b c h w -> b (c h w)")``."""
+
+    def forward(self, x: ag.Tensor) -> ag.Tensor:
+        found: ag.Tensor = self._apply_recipe(x)
+        return found
+
+    def extra_repr(self) -> str:
+        return repr(self).partition("(")[2][:-1]
+
+
+class Reduce(ReduceMixin, nn.Module):
+    """`reduce` as a layer: ``Reduce("b c (h 2) (w 2) -> b c h w", "max")``."""
+
+    def forward(self, x: ag.Tensor) -> ag.Tensor:
+        found: ag.Tensor = self._apply_recipe(x)
+        return found
+
+    def extra_repr(self) -> str:
+        return repr(self).partition("(")[2][:-1]
+
+
+class EinMix(_EinmixMixin, nn.Module):
+    """A dense layer over the axes that a pattern names, with a weight and a bias of such shapes.
+
+    ``EinMix("b t c -> b t d", weight_shape="c d", bias_shape="d", c=64, d=32)``.
+    """
+
+    weight: ag.Tensor
+    bias: ag.Tensor | None
+
+    def _create_parameters(self, weight_shape: Any, weight_bound: float, bias_shape: Any,
+                           bias_bound: float) -> None:
+        self.weight = nn.Parameter(ag.random.uniform(-weight_bound, weight_bound, weight_shape))
+        self.bias = None if bias_shape is None else nn.Parameter(
+            ag.random.uniform(-bias_bound, bias_bound, bias_shape))
+
+    def _create_rearrange_layers(self, pre: str | None, pre_lengths: Any, post: str | None,
+                                 post_lengths: Any) -> None:
+        self.before = nn.Identity() if pre is None else Rearrange(pre, **pre_lengths)
+        self.after = nn.Identity() if post is None else Rearrange(post, **post_lengths)
+
+    def forward(self, x: ag.Tensor) -> ag.Tensor:
+        found = ag.einsum(self.einsum_pattern, self.before(x), self.weight)
+        shifted: ag.Tensor = self.after(found if self.bias is None else found + self.bias)
+        return shifted
