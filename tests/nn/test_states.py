@@ -156,9 +156,9 @@ def test_a_state_may_lack_what_was_merely_assigned() -> None:
 def test_attributes_by_getattr_are_found_and_followed() -> None:
     net = Assigned()
     net.scale = 2.0
-    fn = ag.jit(lambda x: x * net.__getattr__("scale"))  # noqa: PLC2801
+    fn = ag.jit(lambda x: x * net.__getattr__("scale"))
     assert float(fn(ag.tensor(1.0))) == 2.0
     net.scale = 3.0
     assert float(fn(ag.tensor(1.0))) == 3.0
     with pytest.raises(AttributeError, match="'Assigned' object has no attribute 'other'"):
-        net.__getattr__("other")  # noqa: PLC2801
+        net.__getattr__("other")
