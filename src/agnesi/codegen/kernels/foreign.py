@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from agnesi.codegen.interrupts import looks, poll
@@ -15,8 +16,10 @@ from agnesi.core.ir.kernels import Buffer, Foreign
 #: What is called beside the main thread (``runtime/beside.py``), and what arguments are to it.
 _RUN_BESIDE = external("runtime:beside")
 _KINDS = {"result": WRITTEN, "scratch": SPARE}
-#: Bytes of a matrix from which a function may take long.
-_BESIDE_BYTES = 1 << 21
+#: Bytes of a matrix from which a function may take long, and from which one that iterates may: of
+#: 500 rows, singular values take 80 ms, and eigenvalues 300, a Cholesky factor 3.
+_BESIDE_BYTES, _ITERATED_BYTES = 1 << 21, 1 << 18
+_ITERATED = re.compile(r":[sdcz](gesdd|gees|geev|syevd|heevd)")
 #: Bytes of numbers, by their types.
 _BYTES = {"i8": 1, "i32": 4, "i64": 8, "float": 4, "double": 8, "<2 x float>": 8,
           "<2 x double>": 16}
@@ -60,7 +63,8 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
 def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value]) -> None:
     """A call that may take long: beside the main thread, which signals interrupt."""
     largest = max(map(maker.bytes_of, maker.call.arguments), key=guess)
-    if isinstance(largest, int) and largest < _BESIDE_BYTES:
+    least = _ITERATED_BYTES if _ITERATED.search(maker.call.symbol) else _BESIDE_BYTES
+    if isinstance(largest, int) and largest < least:
         b.call_pointer("void", function, *given)
         return
     table = b.alloca("i64", 2 + 3 * len(given))
@@ -69,7 +73,7 @@ def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value]) 
         words += [value, b.size(maker.bytes_of(a)), i64(_KINDS.get(a.kind, READ))]
     for i, word in enumerate(words):
         b.store(word, b.gep("i64", table, i64(i)))
-    (code,) = b.either(b.icmp("sge", b.size(largest), i64(_BESIDE_BYTES)),
+    (code,) = b.either(b.icmp("sge", b.size(largest), i64(least)),
                        lambda: [b.call("i32", _RUN_BESIDE, table)], lambda: [const("i32", -1)])
     with b.when(b.icmp("eq", code, const("i32", -1))):
         b.call_pointer("void", function, *given)
