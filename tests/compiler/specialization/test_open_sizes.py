@@ -17,9 +17,10 @@ from agnesi.core.tensor import Tensor
 RNG = np.random.default_rng(0)
 #: Functions whose results have as many elements, or are as many, as values or sizes say.
 BY_VALUE = set("""
-    argwhere bincount chunk compress delete extract flatnonzero histogramdd insert intersect1d ix_
-    nonzero setdiff1d setxor1d split_with_sizes trim_zeros unbind union1d unique unique_all
-    unique_consecutive unique_counts unique_inverse unique_values unstack where
+    argwhere array_split bincount chunk compress delete extract flatnonzero histogramdd insert
+    intersect1d ix_ nonzero setdiff1d setxor1d split_with_sizes tensor_split trim_zeros unbind
+    union1d unique unique_all unique_consecutive unique_counts unique_inverse unique_values
+    unstack where
 """.split())
 #: Functions that change an operand, ask about memory, take nothing apart but Python's own objects,
 #: or give memory as it is.

@@ -12,6 +12,7 @@ import agnesi as ag
 from agnesi.compiler.tracing.dead_checks import checks_of
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import tree
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.testing.samples import cases
 
@@ -117,8 +118,11 @@ def test_every_operation_whose_expansion_checks_values_says_so() -> None:
         for sample in case.samples[:2]:
             arrays = map(np.asarray, sample)
             xs = [symbol(Node(None, (), a.shape, a.dtype)) for a in arrays]
-            found = [t.node for t in tree.flatten(case.function(*xs))[0]
-                     if isinstance(t, Tensor) and t.node is not None]
+            try:
+                results = tree.flatten(case.function(*xs))[0]
+            except DTypeError:  # whole orders in a float, which must be known
+                continue
+            found = [t.node for t in results if isinstance(t, Tensor) and t.node is not None]
             silent |= {n.op.name for n in toposort(found)
                        if n.op is not None and "raises" not in n.op.traits and any(checks_of(n))}
     assert silent == OWN_PLACES

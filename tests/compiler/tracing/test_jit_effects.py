@@ -516,3 +516,21 @@ def test_a_tuple_that_becomes_something_else():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert run(ag.jit(step)) == run(step)
+
+
+def test_a_trace_that_was_begun_anew_left_nothing_in_attributes_met_after_a_change():
+    class Model:
+        def __init__(self):
+            self.scale, self.steps = 2.0, 0.0
+
+    model = Model()
+
+    @ag.jit
+    def f(x):
+        vars(model)["steps"] = vars(model)["steps"] + 0.5
+        return x + model.steps + model.scale
+
+    for i, scale in enumerate((2.0, 3.0, 4.0, 5.0), 1):  # the third value becomes an argument
+        model.scale = scale
+        assert float(f(ag.tensor(1.0))) == 1 + 0.5 * i + scale
+        assert model.steps == 0.5 * i

@@ -271,7 +271,9 @@ def undone(reads: Reads) -> None:
     for place in reads.places.values():
         if isinstance(place, State):
             place.restored()
-    for w in _written([*reads.places.values(), *reads.given.values()], reads.knows):
+    # Found before any is undone: one may have been met after a change by another way.
+    places = [*reads.places.values(), *reads.given.values()]
+    for w in reversed([*_written(places, reads.knows)]):
         w.place.undo(w.before)
 
 

@@ -293,8 +293,8 @@ def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool
         return wrap(silently(found.astype, kind))
     wide = dtypes.complex128 if "c" in first.dtype.kind + last.dtype.kind else dtypes.float64
     first, last = cast(first, wide), cast(last, wide)
-    first, last = demanded("geomspace", "the ends must not be 0",
-                           lambda a, b: (a != 0) & (b != 0), start=first, stop=last)
+    first, last = demanded("geomspace", "the ends must not be 0", lambda a, b: (a != 0) & (b != 0),
+                           of_complex=True, start=first, stop=last)
     steps = max(num - 1 if endpoint else num, 1)
     share = reshape(arange(num), (num,) + (1,) * max(first.ndim, last.ndim)) / steps
     row = first * power(last / first, cast(share, first.dtype))

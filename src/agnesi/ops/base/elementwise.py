@@ -358,7 +358,7 @@ _ORDERS = frozenset("equal not_equal less less_equal greater greater_equal".spli
 def _with_limits(xs: tuple[Any, Any]) -> tuple[Any, Any]:
     """Operands of a comparison: a Python integer outside of the other's dtype is infinite."""
     a, b = xs
-    if type(a) is int:
+    if type(a) is int and isinstance(b, Tensor):
         return _with_limits((b, a))[::-1]
     if type(b) is int and isinstance(a, Tensor) and a.dtype.kind in "iu":
         limits = np.iinfo(a.dtype)

@@ -18,16 +18,17 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.ensure import Ensure
 
 
-def demanded(name: str, text: str, holds: Callable[..., Any], **params: Any) -> list[Any]:
+def demanded(name: str, text: str, holds: Callable[..., Any], *, of_complex: bool = False,
+             **params: Any) -> list[Any]:
     """The parameters, tensors or Python numbers, if all of ``holds(*params)`` is true.
 
     Else ValueError with the text and the values that are wrong, which compiled code does not tell.
-    ``name`` is the function's, for compiled code.
+    ``name`` is the function's, for compiled code; complex parameters must be what it takes.
     """
     xs: list[Any] = [p if isinstance(p, (int, float)) else as_tensor(p) for p in params.values()]
     tensors = [i for i, x in enumerate(xs) if isinstance(x, Tensor)]
     for key, i in zip(params, range(len(xs)), strict=True):
-        if i in tensors and xs[i].dtype.kind == "c":
+        if not of_complex and i in tensors and xs[i].dtype.kind == "c":
             raise DTypeError(f"{key} must be real, not {typed(xs[i])}")
     if tensors and (is_tracing() or any(xs[i].array is None for i in tensors)):
         i = tensors[0]
