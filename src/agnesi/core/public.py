@@ -312,13 +312,25 @@ def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: boo
     return True
 
 
+class _Plans:
+    """Plans by signatures: numbers of calls where there is none yet, None where there is none.
+
+    A trace that follows what a closure holds would take a dict for the user's.
+    """
+
+    __slots__ = ("found",)
+
+    def __init__(self) -> None:
+        self.found: dict[Any, Any] = {}
+
+
 def planned(function: F) -> F:
     """A public function of which the operations follow from types and plain arguments.
 
     After some calls that agree in these, and in how operands lie in memory, it is traced once, and
     later calls apply the operations of the graph, without the layers in which it finds them out.
     """
-    plans: dict[Any, Any] = {}  # numbers of calls, None where there is no plan
+    plans = _Plans()
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -331,12 +343,13 @@ def planned(function: F) -> F:
                 keywords and not signature((*keywords, *keywords.values()), key, xs)):
             return function(*args, **keywords)
         known = tuple(key)
-        plan: Any = plans.get(known, 0)
+        plan: Any = plans.found.get(known, 0)
         if type(plan) is int:
-            if len(plans) >= _MAX_PLANS:
-                plans.clear()
-            plan = plans[known] = plan + 1 if plan < CALLS_BEFORE_PLAN or not xs else LENT.plan(
-                function, args, keywords, xs)
+            if len(plans.found) >= _MAX_PLANS:
+                plans.found.clear()
+            early = plan < CALLS_BEFORE_PLAN or not xs
+            plan = plan + 1 if early else LENT.plan(function, args, keywords, xs)
+            plans.found[known] = plan
         if plan is None or type(plan) is int:
             return function(*args, **keywords)
         try:

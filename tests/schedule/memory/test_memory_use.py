@@ -77,6 +77,7 @@ def test_memory_is_prepared_while_code_is_generated(monkeypatch):
         assert f.plan().arena_bytes > 8 * MEGABYTE
         gc.collect()
         kept.append(ag.memory_stats()["kept"])
+        del f, x  # whose memory is pooled, too
     assert [thread is not None for thread in begun] == [True, False]
     assert kept[0] == kept[1]
 
@@ -100,6 +101,8 @@ def test_functions_share_what_is_kept():
     g, _ = chain(5)
     g(x)
     f(x)
+    del _  # its memory is pooled, too
+    gc.collect()
     before = ag.memory_stats()
     for _ in range(3):
         f(x)

@@ -57,6 +57,8 @@ class Lent:
     execute: Callable[..., Any] = staticmethod(lambda op, xs: None)
     #: A condition that is looked at once the effects before it in the trace are done.
     behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
+    #: A value once a condition holds, else an error: ``ensured(name, x, condition, message)``.
+    ensured: Callable[..., Any] = staticmethod(lambda name, x, condition, message: x)
     #: The operands of an operation, with Python numbers among them as tensors where it takes those.
     strong: Callable[[Any, Any], Any] = staticmethod(lambda op, xs: xs)
     #: The results of a call that failed for sizes which are unknown, as an operation:

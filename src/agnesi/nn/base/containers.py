@@ -69,6 +69,9 @@ else:
 
         __signature__ = inspect.signature(_made)
 
+        def __init__(self, data: TensorLike, requires_grad: bool = True) -> None:
+            """It says what a call takes."""
+
 
 class _Container(Module):
     """A module whose entries are attributes, too, by their names."""

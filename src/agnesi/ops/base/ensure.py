@@ -65,6 +65,9 @@ def ensured_by(told: str, x: Tensor, condition: Tensor, message: str) -> Tensor:
     return apply(Ensure(message, told), x, LENT.behind_effects(condition))
 
 
+LENT.ensured = ensured_by
+
+
 @public
 def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition does not hold", *,
            out: Tensor | None = None) -> Tensor:

@@ -51,7 +51,8 @@ _MOST_EXPONENT, _GREATEST, _LINEAR_BELOW = 709.78, 1.79e308, 1e-19
 def _boxed(m: Any, logarithm: Any, p: Any) -> Any:
     """``expm1(p * log(x)) / p``, the logarithm itself where that is small, and by logarithms where
     the exponential is too large though its quotient is not."""
-    t, safe = p * logarithm, m.where(m.equal(p, 0.0), 1.0, p)
+    zero = m.equal(p, 0.0)
+    t, safe = m.where(zero, 0.0, p * logarithm), m.where(zero, 1.0, p)
     far = m.exp(t - m.log(m.abs(safe))) * m.where(m.less(p, 0.0), -1.0, 1.0) - 1.0 / safe
     quotient = m.where(m.greater(t, _MOST_EXPONENT), far, m.expm1(t) / safe)
     return m.where(m.less(m.abs(t), _LINEAR_BELOW), logarithm, quotient)
@@ -59,7 +60,8 @@ def _boxed(m: Any, logarithm: Any, p: Any) -> Any:
 
 def _unboxed(m: Any, y: Any, p: Any) -> Any:
     """``log1p(p * y) / p``, the logarithm of what :func:`_boxed` was given."""
-    t, safe = p * y, m.where(m.equal(p, 0.0), 1.0, p)
+    zero = m.equal(p, 0.0)
+    t, safe = m.where(zero, 0.0, p * y), m.where(zero, 1.0, p)
     far = m.log(m.abs(y + 1.0 / safe)) + m.log(m.abs(safe))
     quotient = m.where(m.greater(t, _GREATEST), far, m.log1p(t)) / safe
     return m.where(m.less(m.abs(t), _LINEAR_BELOW), y, quotient)
