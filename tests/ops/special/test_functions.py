@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special as reference
@@ -280,3 +281,16 @@ def test_logarithms_of_gammas_next_to_zero(way):
     a, b = np.array([0.0, 0.0, -0.0, 0.0]), np.array([0.0, 2.0, 0.0, np.nan])
     found = way(special.betaln)(ag.tensor(a), ag.tensor(b)).numpy()
     np.testing.assert_array_equal(found, [np.inf] * 3 + [np.nan])
+
+
+@pytest.mark.parametrize("n", [0, 1, 32])
+def test_laguerre_of_whole_degree_loses_no_digits(n: int) -> None:
+    x = ag.tensor([0.5, 60.0], dtype="float64")
+    exact = [float(mpmath.laguerre(n, 0, v)) for v in x.tolist()]
+    slope = [float(-mpmath.laguerre(n - 1, 1, v)) if n else 0.0 for v in x.tolist()]
+    for way in (lambda f: f, ag.jit):
+        np.testing.assert_allclose(way(lambda x: special.eval_laguerre(n, x))(x), exact, 1e-12)
+        np.testing.assert_allclose(
+            way(lambda x: special.eval_genlaguerre(n, 0.0, x))(x), exact, 1e-12)
+        found = way(ag.grad(lambda x: special.eval_laguerre(n, x).sum()))(x)
+        np.testing.assert_allclose(found, slope, 1e-12)

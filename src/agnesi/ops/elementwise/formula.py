@@ -19,6 +19,7 @@ from agnesi.core.ir import loops
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
+from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.elementwise import TABLE, Elementwise, Function, Rule, call, documented
 
 Numeric = Callable[..., np.ndarray]
@@ -214,15 +215,22 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     return _special(elementwise.binary(op, summary, args, result))
 
 
-def several(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
-    """The public function of a row of ``agnesi.special`` with more operands, or of mixed dtypes."""
+def several(op: Elementwise, summary: str = "", args: str = "", result: str = "",
+            integers: Elementwise | None = None) -> Function:
+    """The public function of a row of ``agnesi.special`` with more operands, or of mixed dtypes.
+
+    ``integers`` is the row of integers for the first operand, if they have one of their own.
+    """
+
+    def row_of(x1: TensorLike) -> Elementwise:
+        return op if integers is None or as_tensor(x1).dtype.kind not in "iu" else integers
 
     def two(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-        return call(op, (x1, x2), out)
+        return call(row_of(x1), (x1, x2), out)
 
     def three(x1: TensorLike, x2: TensorLike, x3: TensorLike, /, *, out: Tensor | None = None
               ) -> Tensor:
-        return call(op, (x1, x2, x3), out)
+        return call(row_of(x1), (x1, x2, x3), out)
 
     def four(x1: TensorLike, x2: TensorLike, x3: TensorLike, x4: TensorLike, /, *,
              out: Tensor | None = None) -> Tensor:
@@ -237,9 +245,15 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
 
 
 def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = "", args: str = "",
-           result: str = "", **keywords: Any) -> Function:
-    """The public function of a row that SciPy computes; for keywords see :func:`called`."""
+           result: str = "", two_loops: bool = False, **keywords: Any) -> Function:
+    """The public function of a row that SciPy computes; for keywords see :func:`called`.
+
+    With ``two_loops`` integers for the first operand have a row, and SciPy's loop, of their own.
+    """
     op = called(name, rules, home, **keywords)
+    if two_loops:
+        integers = called(name, (None, *rules[1:]), home, own=f"{name}_whole", whole=1)
+        return several(op, summary, args, result, integers)
     if op.whole or op.arity > 2:
         return several(op, summary, args, result)
     return (unary if op.arity == 1 else binary)(op, summary, args, result)

@@ -70,11 +70,13 @@ eval_sh_chebyu: Function = _documented(
     lambda g, a, b: g * _unless_zero(a, 4 * eval_gegenbauer(a - 1, 2.0, 2 * b - 1)), "[-1.]")
 eval_laguerre: Function = _documented(
     "eval_laguerre", "Laguerre polynomial of degree ``x1``.", "[2.0], [0.5]",
-    lambda g, a, b: -g * _unless_zero(a, eval_genlaguerre(a - 1, 1.0, b)), "[0.125]")
+    lambda g, a, b: -g * _unless_zero(a, eval_genlaguerre(a - 1, 1.0, b)), "[0.125]",
+    two_loops=True)
 eval_genlaguerre: Function = _documented(
     "eval_genlaguerre", "Generalized Laguerre polynomial of degree ``x1`` and parameter ``x2``.",
     "[2.0], [1.0], [0.5]",
-    lambda g, a, b, c: -g * _unless_zero(a, eval_genlaguerre(a - 1, b + 1, c)), "[1.625]", 2)
+    lambda g, a, b, c: -g * _unless_zero(a, eval_genlaguerre(a - 1, b + 1, c)), "[1.625]", 2,
+    two_loops=True)  # that of floats loses a fifth of degree 32 at 60
 eval_gegenbauer: Function = _documented(
     "eval_gegenbauer", "Gegenbauer polynomial of degree ``x1`` and parameter ``x2``.",
     "[2.0], [1.0], [0.25]",
