@@ -55,10 +55,9 @@ def _our_gradients(layer: Layer) -> Contender:
     ag = peers.agnesi()
     module, args = _our_layer(layer)
     floating = layer.inputs[0].dtype == np.float32
-    if floating:
-        args[0].requires_grad_()
 
-    def gradients(*xs: Any) -> Any:
+    def gradients(x: Any, *more: Any) -> Any:
+        xs = (x.detach().requires_grad_() if floating else x, *more)
         leaves = [*module.parameters(), *xs[:floating]]
         for leaf in leaves:
             leaf.grad = None
