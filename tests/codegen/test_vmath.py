@@ -198,7 +198,7 @@ def exact() -> Callable[[str, str], tuple[np.ndarray, list[mpmath.mpf]]]:
     return find
 
 
-@pytest.mark.share(32)
+@pytest.mark.share(64)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", REFERENCE)
 def test_error_in_ulps(name: str, dtype: str, compiled, exact) -> None:

@@ -104,6 +104,7 @@ def test_rules_meet_in_an_actor(workers):
         dist.RayCentral.serve(3)
 
 
+@pytest.mark.long
 def test_actors_that_differ_are_told_so_and_go_on(workers):
     for how in ("shape", "dtype", "op", "root", "order"):
         for texts in workers.run(programs.differ, how):
@@ -130,6 +131,7 @@ def end_odd(i):
     return os._exit(1) if i == 3 else i
 
 
+@pytest.mark.long
 def test_an_error_in_a_map_leaves_actors_that_work(workers):
     with pytest.raises(ZeroDivisionError):
         workers.map(lambda i: 1 // i, [2, 0, 3])

@@ -151,7 +151,7 @@ def drift(kind):
     return {n: after[n] - before[n] for n in before if abs(after[n] - before[n]) > ROUNDS // 2}
 
 
-@pytest.mark.share(14)
+@pytest.mark.share(28)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_nothing_is_lost_or_kept(kind):
     old = signal.signal(signal.SIGALRM, stop)
