@@ -424,13 +424,16 @@ def test_arguments_that_lie_otherwise_are_packed_for_native_code():
     for a, b in ((x, x), (x.T, x.T), (ag.broadcast_to(x[0], (6, 4, 6))[:, :, 0], x[::-1].T)):
         for _ in range(3):
             assert f(a, b).tolist() == (a * 2 + b.sum()).tolist()
-    calls, turned = [], x.T
-    sys.setprofile(lambda frame, event, _: calls.append(frame) if event == "call" else None)
-    try:
-        f(turned, turned)
-    finally:
-        sys.setprofile(None)
-    assert len(calls) < 30
+    turned, counts = x.T, []
+    for _ in range(4):  # a collection, or a count that another thread has begun anew, may be in one
+        calls = []
+        sys.setprofile(lambda frame, event, _: calls.append(frame) if event == "call" else None)
+        try:
+            f(turned, turned)
+        finally:
+            sys.setprofile(None)
+        counts.append(len(calls))
+    assert min(counts) < 30
     g = ag.jit(lambda a: a.add_(1.0))
     g(x), g(x.T)
     assert x[0, 0] == 2
