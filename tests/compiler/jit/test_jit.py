@@ -424,9 +424,9 @@ def test_arguments_that_lie_otherwise_are_packed_for_native_code():
     for a, b in ((x, x), (x.T, x.T), (ag.broadcast_to(x[0], (6, 4, 6))[:, :, 0], x[::-1].T)):
         for _ in range(3):
             assert f(a, b).tolist() == (a * 2 + b.sum()).tolist()
-    turned, counts = x.T, []
-    for _ in range(4):  # a collection, or a count that another thread has begun anew, may be in one
-        calls = []
+    turned, counts, calls = x.T, [], []
+    for _ in range(4):  # one may have to look at something anew
+        calls.clear()
         sys.setprofile(lambda frame, event, _: calls.append(frame) if event == "call" else None)
         try:
             f(turned, turned)
