@@ -4,6 +4,9 @@ what NumPy or Python computes of them once is compared.
 
 import functools
 import gc
+import pickle
+import sys
+import threading
 import warnings
 import weakref
 
@@ -127,3 +130,33 @@ def test_a_weak_proxy_of_what_is_gone():
     del held
     gc.collect()
     assert step(ag.ones(1)).tolist() == [-1]
+
+
+def _looks():
+    return (A.sum(), A[1], len(A), repr(A), np.dot(A, A), (A * 2).tolist(), sorted(A), A.shape,
+            A.T.tolist(), np.sort(A)[::-1].tolist(), f"{A}", np.stack([A]).tolist(),
+            pickle.loads(pickle.dumps(A)).tolist(), (A + ag.ones(4)).tolist())
+
+
+def test_other_threads_are_given_the_array_meanwhile():
+    expected, wrong, over, interval = _looks(), [], threading.Event(), sys.getswitchinterval()
+
+    def look() -> None:
+        while not over.is_set():
+            try:
+                if (found := _looks()) != expected:
+                    wrong.append(found)
+            except Exception as error:
+                wrong.append(error)
+
+    thread = threading.Thread(target=look)
+    sys.setswitchinterval(1e-5)
+    try:
+        thread.start()
+        for k in range(30):
+            assert ag.jit(lambda x, k=k: (x * A).sum() + k)(ag.ones(4)) == expected[0] + k
+    finally:
+        over.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert wrong == []

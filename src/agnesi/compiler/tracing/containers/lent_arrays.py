@@ -12,6 +12,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -48,16 +49,24 @@ class LendingError(Exception):
 
 
 class HandedArray(LentArray):
-    """A tensor over the memory of an array, with which nothing but tensors may compute."""
+    """A tensor over the memory of an array, with which nothing but tensors may compute.
 
-    __slots__ = ("spoil",)
+    It lies where the array was, for other threads too: to their code it is the array.
+    """
+
+    __slots__ = ("spoil", "thread")
 
     #: Ends the trace.
     spoil: Callable[[], NoReturn]
+    #: The one that traces.
+    thread: int
 
     def __getattribute__(self, name: str) -> Any:
-        if name not in _TOLD and not ours(sys._getframe(1).f_code.co_filename):
-            object.__getattribute__(self, "spoil")()
+        if not ours(sys._getframe(1).f_code.co_filename):
+            if _is_elsewhere(self):
+                return getattr(_array_of(self), name)
+            if name not in _TOLD:
+                object.__getattribute__(self, "spoil")()
         return object.__getattribute__(self, name)
 
     def refuse_change(self) -> NoReturn:
@@ -65,9 +74,11 @@ class HandedArray(LentArray):
         self.spoil()
 
     def __len__(self) -> int:
-        return len(self.shape) and int(self.shape[0])
+        return len(_array_of(self))
 
     def __getitem__(self, key: Any) -> Any:
+        if _is_elsewhere(self):
+            return _array_of(self)[key]
         if type(key) is not slice:
             self.spoil()
         return _handed(Tensor.__getitem__(self, key), self.spoil)
@@ -75,14 +86,51 @@ class HandedArray(LentArray):
     @property
     def T(self) -> Any:  # noqa: N802
         """The array with its axes in reverse order."""
+        if _is_elsewhere(self):
+            return _array_of(self).T
         found: Any = Tensor
         return _handed(found.T.__get__(self), self.spoil)
 
 
 def _handed(x: Tensor, spoil: Callable[[], NoReturn]) -> HandedArray:
     made: HandedArray = as_kind(HandedArray, x)
-    made.spoil = spoil
+    made.spoil, made.thread = spoil, threading.get_ident()
     return made
+
+
+def _is_elsewhere(x: HandedArray) -> bool:
+    """Return whether other code runs than that which is traced."""
+    thread: int = object.__getattribute__(x, "thread")
+    return threading.get_ident() != thread
+
+
+def _array_of(x: HandedArray) -> np.ndarray:
+    array: np.ndarray = object.__getattribute__(x, "array")
+    return array
+
+
+def _as_arrays(value: Any) -> Any:
+    """Operands as other threads mean them, in lists and tuples too."""
+    if type(value) is HandedArray:
+        return _array_of(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_as_arrays, value))
+    return value
+
+
+def _elsewhere(name: str, x: HandedArray, operands: Any, keywords: Any) -> Any:
+    """What the array's special method gives in another thread."""
+    operands = _as_arrays(operands)
+    keywords = {key: _as_arrays(value) for key, value in keywords.items()}
+    if name == "__array_ufunc__":
+        function, method, *operands = operands
+        return getattr(function, method)(*operands, **keywords)
+    if name == "__array_function__":
+        function, _, operands, keywords = operands
+        return function(*operands, **{k: _as_arrays(v) for k, v in keywords.items()})
+    own = getattr(np.ndarray, name, None)
+    return getattr(object, name)(x, *operands) if own is None else own(
+        _array_of(x), *operands, **keywords)
 
 
 def _computing(name: str) -> Callable[..., Any]:
@@ -90,6 +138,8 @@ def _computing(name: str) -> Callable[..., Any]:
     arrays and numbers NumPy gives what tensors give in some operations."""
 
     def call(self: HandedArray, *operands: Any, **keywords: Any) -> Any:
+        if _is_elsewhere(self):
+            return _elsewhere(name, self, operands, keywords)
         given = [v for t in operands for v in (t if type(t) is tuple else (t,))]
         alone = not any(isinstance(v, Tensor) and type(v) is not HandedArray for v in given)
         if alone and not (name in _ALIKE and self.dtype.kind == "f" and all(
@@ -101,8 +151,15 @@ def _computing(name: str) -> Callable[..., Any]:
     return call
 
 
-def _spoiling(self: HandedArray, *operands: Any, **keywords: Any) -> NoReturn:
-    self.spoil()
+def _spoiling(name: str) -> Callable[..., Any]:
+    """A special method with which code takes values out, or changes them."""
+
+    def call(self: HandedArray, *operands: Any, **keywords: Any) -> Any:
+        if _is_elsewhere(self):
+            return _elsewhere(name, self, operands, keywords)
+        self.spoil()
+
+    return call
 
 
 _OPERATORS = "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and or xor".split()
@@ -114,7 +171,7 @@ for _name in (*_OPERATORS, *(f"r{name}" for name in _OPERATORS),
 for _name in (*(f"i{name}" for name in _OPERATORS), *"""
         abs array array_namespace bool complex contains copy deepcopy delitem dlpack dlpack_device
         float format index int invert iter neg pos reduce_ex repr round setitem str""".split()):
-    setattr(HandedArray, f"__{_name}__", _spoiling)
+    setattr(HandedArray, f"__{_name}__", _spoiling(f"__{_name}__"))
 
 
 class Lent:
