@@ -95,6 +95,7 @@ _columns = _grown(lambda x: ag.sum(x, axis=0) + ag.max(x, axis=0))
 _all = _grown(lambda x: ag.sum(x + 1.0))
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(count=st.integers(0, 5), length=st.integers(0, 300))
 def test_rows_of_any_length(count, length):

@@ -15,6 +15,7 @@ from agnesi.distributed.processes import world
 JOB = Path(__file__).with_name("job.py")
 
 
+@pytest.mark.long
 def test_one_that_fails_ends_the_job_with_its_name(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(launching, "_POLL_SECONDS", 1.0)  # by then rank 0 has failed of it
     logs, made = tmp_path / "logs", []

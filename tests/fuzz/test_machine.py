@@ -243,9 +243,9 @@ def test_every_way_fits_some_programs():
 
 
 def test_the_command_line():
-    done = subprocess.run([sys.executable, "-m", "tests.fuzz", "--programs", "2", "--seed", "1"],
+    done = subprocess.run([sys.executable, "-m", "tests.fuzz", "--programs", "1", "--seed", "1"],
                           capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and "SEED=1" in done.stdout and "2 programs" in done.stdout
+    assert done.returncode == 0 and "SEED=1" in done.stdout and "1 programs" in done.stdout
 
 
 def test_what_is_switched_off_is_named():

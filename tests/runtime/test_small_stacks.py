@@ -74,7 +74,8 @@ thread.join()
 
 @pytest.mark.share(3)
 @pytest.mark.share(2)
-@pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
+@pytest.mark.parametrize("optimizer", [
+    "fast_run", pytest.param("fast_compile", marks=pytest.mark.long)])
 def test_kernels_need_little_of_the_stack(optimizer):
     command = [sys.executable, "-c", PROGRAM, optimizer]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

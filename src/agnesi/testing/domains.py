@@ -46,8 +46,8 @@ ORDERED: dict[str, tuple[tuple[float, ...], Bounds]] = {
     **{f"{name}_{i}": ((1.2,), _P) for name in ("pbdv", "pbvv", "pbwa") for i in (0, 1)},
     **{f"eval_{name}": ((3.0,), _UNIT)
        for name in "legendre sh_legendre chebyt chebyu chebyc chebys sh_chebyt sh_chebyu laguerre "
-                   "hermite hermitenorm".split()},
-    "eval_genlaguerre": ((3.0, 0.5), _UNIT),
+                   "laguerre_whole hermite hermitenorm".split()},
+    **dict.fromkeys(("eval_genlaguerre", "eval_genlaguerre_whole"), ((3.0, 0.5), _UNIT)),
     "eval_gegenbauer": ((3.0, 1.2), _UNIT), "eval_jacobi": ((3.0, 0.5, 1.2), _UNIT),
     "eval_sh_jacobi": ((3.0, 1.5, 1.2), _UNIT), "lpmv": (_ONE_TWO, _UNIT),
     "hyp0f1": ((1.5,), _UNIT), "hyp1f1": ((1.2, 2.5), _UNIT), "hyperu": ((1.2, 2.5), _P),

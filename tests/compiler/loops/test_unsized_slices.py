@@ -37,6 +37,7 @@ def every(s):
     return tuple(f(s) for f in OF_ROWS.values())
 
 
+@pytest.mark.long
 def test_values_and_gradients_are_those_of_a_python_loop():
     a = ag.tensor(VALUES, requires_grad=True)
     expected = [ag.stack(rows) for rows in zip(*(every(a[:i]) for i in range(1, 6)), strict=True)]

@@ -15,6 +15,8 @@ import pytest
 
 import agnesi as ag
 
+pytestmark = pytest.mark.usefixtures("little_to_collect")
+
 A = np.zeros(4)
 
 

@@ -37,6 +37,7 @@ def gradients(n: int, noise: bool = False, **settings: Any) -> tuple[list[np.nda
     return [loss.numpy(), *(w.grad.numpy() for w in ws)], step
 
 
+@pytest.mark.long
 def test_half_the_memory():
     plain, small = gradients(32)[1], gradients(32, save_dtype="float16")[1]
     assert small.plan().arena_bytes < 0.6 * plain.plan().arena_bytes
@@ -62,6 +63,7 @@ def test_off_by_default_and_by_config():
         gradients(8, save_dtype="int8")
 
 
+@pytest.mark.long
 def test_with_a_memory_limit():
     limit = gradients(16, save_dtype="float16")[1].plan().planned_bytes - 5 * 32768
     found, step = gradients(16, save_dtype="float16", memory_limit=limit)
