@@ -18,7 +18,7 @@ Examples
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -100,26 +100,24 @@ class Backend(AbstractBackend):
         return sys.modules[__name__]
 
 
-class Rearrange(RearrangeMixin, nn.Module):
+class _Recipe(nn.Module):
+    """A layer that applies what einops made of a pattern."""
+
+    _apply_recipe: Callable[[ag.Tensor], ag.Tensor]  # of einops' class beside it
+
+    def forward(self, x: ag.Tensor) -> ag.Tensor:
+        return self._apply_recipe(x)
+
+    def extra_repr(self) -> str:
+        return repr(self).partition("(")[2][:-1]
+
+
+class Rearrange(RearrangeMixin, _Recipe):
     """`rearrange` as a layer: ``Rearrange("b c h w -> b (c h w)")``."""
 
-    def forward(self, x: ag.Tensor) -> ag.Tensor:
-        found: ag.Tensor = self._apply_recipe(x)
-        return found
 
-    def extra_repr(self) -> str:
-        return repr(self).partition("(")[2][:-1]
-
-
-class Reduce(ReduceMixin, nn.Module):
+class Reduce(ReduceMixin, _Recipe):
     """`reduce` as a layer: ``Reduce("b c (h 2) (w 2) -> b c h w", "max")``."""
-
-    def forward(self, x: ag.Tensor) -> ag.Tensor:
-        found: ag.Tensor = self._apply_recipe(x)
-        return found
-
-    def extra_repr(self) -> str:
-        return repr(self).partition("(")[2][:-1]
 
 
 class EinMix(_EinmixMixin, nn.Module):

@@ -239,20 +239,23 @@ def _index_add(function: Form, args: Any, keywords: Any) -> Any:
     """A factor of what is added."""
     if "alpha" not in keywords:
         return NotImplemented
-    names = ("x", "axis", "index", "source")
-    given = in_our_words({w: v for w, v in keywords.items() if w != "alpha"}, names)
-    operands: list[Any] = [*args, *(given.pop(w) for w in names[len(args):])]
+    operands, given = _operands(("x", "axis", "index", "source"), args, keywords, "alpha")
     operands[3] = keywords["alpha"] * as_tensor(operands[3])
     return function(*operands, **given)
+
+
+def _operands(names: tuple[str, ...], args: Any, keywords: Any, apart: str
+              ) -> tuple[list[Any], Any]:
+    """Operands in order, and other keywords in our words, but for one that PyTorch alone has."""
+    given = in_our_words({w: v for w, v in keywords.items() if w != apart}, names)
+    return [*args, *(given.pop(w) for w in names[len(args):])], given
 
 
 def _scattered(function: Form, args: Any, keywords: Any) -> Any:
     """What is brought to places is added to what is there, or multiplied with it."""
     if "reduce" not in keywords:
         return NotImplemented
-    names = ("x", "axis", "index", "src")
-    given = in_our_words({w: v for w, v in keywords.items() if w != "reduce"}, names)
-    operands: list[Any] = [*args, *(given.pop(w) for w in names[len(args):])]
+    operands, given = _operands(("x", "axis", "index", "src"), args, keywords, "reduce")
     x, axis, index, src = operands
     how = {"add": "sum", "multiply": "prod"}.get(keywords["reduce"])
     if how is None:

@@ -43,7 +43,7 @@ class Lent:
     #: The cotangents of a backward pass over eager records from compiled code, or None:
     #: ``taped(order, seeds, wrt)``.
     taped: Callable[..., dict[Any, Any] | None] = staticmethod(lambda order, seeds, wrt: None)
-    #: The operations that a public function applies to its operands, as ``core.plans.Plan``, or
+    #: The operations that a public function applies to its operands, as ``core.public.Plan``, or
     #: None: ``plan(function, args, keywords, operands)``.
     plan: Callable[..., Any] = staticmethod(lambda *call: None)
     #: Begin to count anew how often eager work is wanted, as a process does that has just started.
