@@ -86,8 +86,8 @@ def test_parameters_are_leaves() -> None:
     assert ag.jit(lambda x: isinstance(x, nn.Parameter))(p)
     with pytest.raises(TypeError, match="did you mean `requires_grad`"):
         nn.Parameter([1.0], requires_gard=True)
-    weights = nn.ParameterDict({"a": [1.0, 2.0]})
-    assert weights["a"].requires_grad
+    weights = nn.ParameterDict({"a": [1.0, 2.0], "b": ag.ones(2, dtype="bfloat16")})
+    assert weights["a"].requires_grad and weights["b"].requires_grad
 
 
 def test_places_stay_empty_and_lists_of_parameters_nest() -> None:

@@ -164,6 +164,13 @@ def test_zeros_have_the_signs_of_eager_ones(shape):
         assert same.all(), (name, arrays)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_no_zero_of_a_product_is_negative(dtype):
+    for terms in (1, 2):
+        a, b = ag.full((2, terms), -0.0, dtype=dtype), ag.ones((terms, 2), dtype=dtype)
+        assert not ag.signbit(ag.jit(ag.matmul)(a, b)).any()
+
+
 QUOTIENTS = {
     "reciprocal twice": lambda x, y: 1 / (1 / x),
     "times a reciprocal": lambda x, y: y * (1 / x),

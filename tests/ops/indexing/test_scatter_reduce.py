@@ -44,6 +44,16 @@ def test_elements_that_meet_become_one(kind: str, include_self: bool) -> None:
     ag.testing.check_grads(ag.jit(run), [X, SRC], order=1, modes=("rev",))
 
 
+def test_bfloat16_is_as_float32() -> None:
+    """Means have fractions, and extremes without the element itself exist."""
+    x, src = ag.tensor(X), ag.tensor(SRC)
+    for kind in KINDS:
+        for own in (True, False):
+            found, want = (ag.scatter_reduce(x.astype(d), 1, INDEX, src.astype(d), kind,
+                                             include_self=own) for d in ("bfloat16", "float32"))
+            np.testing.assert_allclose(found.astype("float32"), want, rtol=1e-2)
+
+
 def test_equal_extremes_share_the_gradient_and_nan_stays() -> None:
     x = ag.tensor([2.0, 5.0], requires_grad=True)
     src = ag.tensor([2.0, 2.0, 1.0], requires_grad=True)

@@ -16,6 +16,7 @@ from agnesi.autodiff.bodies import BodyTrace, body_trace, close
 from agnesi.autodiff.opgraph import GraphOp
 from agnesi.autodiff.reverse import transposed
 from agnesi.core.dispatch import current
+from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros_like
@@ -87,4 +88,4 @@ def _same(a: Tensor, b: Tensor) -> bool:
     """Return whether tensors from outside are one, or hold the same numbers."""
     if a is b or a.array is None or b.array is None:
         return a is b
-    return np.array_equal(a.array, b.array, equal_nan=a.dtype.kind in "fc")
+    return np.array_equal(a.array, b.array, equal_nan=is_inexact(a.dtype))

@@ -15,7 +15,7 @@ from agnesi.autodiff.rules import Unknown
 from agnesi.core.dispatch import record, record_many
 from agnesi.core.op import GIVEN_NAMES, Op, explain
 from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.dtypes import fits
+from agnesi.core.support.dtypes import fits, is_inexact
 from agnesi.core.support.errors import DTypeError, GradientError, ShapeError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -140,7 +140,7 @@ class Function:
 
 def _same(a: Any, b: Any) -> bool:
     """Return whether two arrays hold the same numbers."""
-    return a is b or np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    return a is b or np.array_equal(a, b, equal_nan=is_inexact(a.dtype))
 
 
 class _Applied(Op):

@@ -295,7 +295,7 @@ def _module(owner: Any, entry: Any) -> Any:
 def _parameter(owner: Any, entry: Any) -> Any:
     """Return a parameter as it is, and a tensor of floats that is a constant as one."""
     if isinstance(entry, Tensor):
-        constant = entry.dtype.kind in "fc" and not entry._requires_grad and entry.array is not None
+        constant = is_inexact(entry.dtype) and not entry._requires_grad and entry.array is not None
         return entry.requires_grad_() if constant else entry
     if isinstance(entry, (ParameterList, ParameterDict)):
         return entry

@@ -109,6 +109,8 @@ class MatMul(Op):
 
         # The axis of the sum takes the slot after the result's own.
         total = loops.reduce_("add", [a.shape[-1]], term, _free(at), [len(at)])
+        if total.dtype.startswith("float"):
+            total = total + 0.0  # BLAS begins there: products of -0.0 alone add up to 0.0
         return loops.cast(total, a.dtype) if narrow else total
 
 

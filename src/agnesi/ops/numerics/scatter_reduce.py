@@ -65,7 +65,7 @@ class Brought(Op):
             return None
         order = argsort(values)
         if self.kind == "amin":  # but what is no number is last both times
-            order = argsort(-values) if values.dtype.kind == "f" else flip(order, 0)
+            order = argsort(-values) if values.dtype.kind in "fV" else flip(order, 0)
         last = apply(IndexPut((0,), 0), x, _at(values, order), _at(places, order))
         return (select.maximum if self.kind == "amax" else select.minimum)(x, last)
 
@@ -109,14 +109,14 @@ def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self:
     if kind == "sum":
         return total
     among = select.maximum(brought + int(include_self), 1) if not include_self else brought + 1
-    return total / among if x.dtype.kind in "fc" else cast(total // among, x.dtype)
+    return total / among if x.dtype.kind in "fcV" else cast(total // among, x.dtype)
 
 
 def _nothing(dtype: np.dtype, kind: str) -> Any:
     """Return the neutral element of a reduction, for elements that do not count."""
     if kind not in ("amax", "amin"):
         return int(kind == "prod")
-    if dtype.kind == "f":
+    if dtype.kind in "fV":
         return -np.inf if kind == "amax" else np.inf
     if dtype.kind == "b":
         return kind == "amin"

@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.node import Node
+from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import DIVIDE, add, multiply, reciprocal
 from agnesi.ops.base.movement import reshape
@@ -52,7 +53,7 @@ def outer_product(node: Node) -> Tensor | None:
     if a.shape[-1] != 1 or b.shape[-2] != 1:
         return None
     product = multiply(symbol(a), symbol(b))
-    return add(product, 0.0) if node.dtype.kind in "fc" else product
+    return add(product, 0.0) if is_inexact(node.dtype) else product
 
 
 @rewriter("specialize", ops=[MatMul])
