@@ -169,6 +169,8 @@ def test_no_zero_of_a_product_is_negative(dtype):
     for terms in (1, 2):
         a, b = ag.full((2, terms), -0.0, dtype=dtype), ag.ones((terms, 2), dtype=dtype)
         assert not ag.signbit(ag.jit(ag.matmul)(a, b)).any()
+        image, filters = (x.reshape(1, terms, 2) for x in (a, b))
+        assert not ag.signbit(ag.jit(ag.conv1d)(image, filters)).any()
 
 
 QUOTIENTS = {

@@ -94,13 +94,15 @@ def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
 
 # -- operations -------------------------------------------------------------------------------
 def _summed_wide(lower: Any) -> Any:
-    """A lowering that adds up 16-bit numbers in float32."""
+    """A lowering that adds up 16-bit numbers in float32, and begins at 0.0 as BLAS does."""
 
     def wide(self: Op, at: Any, *reads: loops.Read) -> Any:
         kind = reads[0].dtype
-        if kind not in ("float16", "bfloat16"):
-            return lower(self, at, *reads)
-        return loops.cast(lower(self, at, *map(_widened, reads)), kind)
+        narrow = kind in ("float16", "bfloat16")
+        total = lower(self, at, *map(_widened, reads) if narrow else reads)
+        if total.dtype.startswith("float"):
+            total = total + 0.0  # products of -0.0 alone add up to 0.0
+        return loops.cast(total, kind) if narrow else total
 
     return wide
 
