@@ -9,16 +9,16 @@ import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled
-from agnesi.autodiff.recording import ALIAS, STOP, alias, enable_grad, no_grad
+from agnesi.autodiff.recording import ALIAS, STOP, alias
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item, explain, item_of, typed
-from agnesi.core.public import keyworded, renamed
+from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import earlier
-from agnesi.core.support.config import LENT, MODE, STATE, switched
+from agnesi.core.support.config import LENT, MODE, STATE, settled, switched
 from agnesi.core.support.errors import (
     GradientError,
     MissingRuleError,
@@ -36,6 +36,8 @@ from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.sparse.words import is_sparse
 
+_new = Tensor.__new__
+
 
 def _carrying(roots: Iterable[Node]) -> list[Node]:
     """Nodes that carry gradient from ``roots``, inputs first."""
@@ -45,11 +47,12 @@ def _carrying(roots: Iterable[Node]) -> list[Node]:
     while stack:
         node = stack[-1]
         if node not in done:
-            count = len(stack)
+            ready = True
             for n in node.inputs:
                 if n.requires_grad and n not in done:
                     stack.append(n)
-            if len(stack) > count:
+                    ready = False
+            if not ready:
                 continue
             done.add(node)
             order.append(node)
@@ -74,12 +77,6 @@ def _between(
     return kept
 
 
-def _stale(node: Node, since: int) -> bool:
-    """Return whether the value that was kept has been changed in place after the node ``since``."""
-    version = node.version
-    return version is not None and version[0] > since
-
-
 def overwritten(node: Node) -> GradientError:
     """The error where a gradient needs a value that is there no more."""
     made = f"made by {node.op.name} at {location(node.where)}" if node.op else "a leaf"
@@ -96,14 +93,18 @@ def tensor_of(node: Node, since: int) -> Tensor:
 
     ``since`` is the number of what read the value; a change of it afterwards is an error.
     """
-    if node.value is None:
-        return symbol(node)
-    if _stale(node, since):
+    value, version = node.value, node.version
+    if value is None:
+        version = None
+    elif version is not None and version[0] > since:
         raise overwritten(node)
-    t = wrap(node.value)
+    t = _new(Tensor)  # ``wrap``, written out: every rule's operands pass here
+    t.array = value
     t.node = node
     t._requires_grad = node.requires_grad
-    t._version = node.version
+    t._grad = t._view = None
+    t._version = version
+    t._name = node.name
     return t
 
 
@@ -119,10 +120,12 @@ def backprop(
 
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
     """
-    if not is_tracing() and all([
-            n.serial < 0 and (type(g) is not Tensor or g.array is not None)
-            for n, g in seeds.items()]):
-        return _backprop(seeds, wrt, constants, sparse, True)
+    if not is_tracing():
+        for n, g in seeds.items():
+            if n.serial > 0 or (type(g) is Tensor and g.array is None):
+                break
+        else:
+            return _backprop(seeds, wrt, constants, sparse, True)
     with no_gc(), switched(line=STATE.line or user_where()):
         return _backprop(seeds, wrt, constants, sparse, False)
 
@@ -131,15 +134,15 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
               constants: Collection[Node], sparse: bool, eager: bool) -> dict[Node, Tensor]:
     order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
     goals = None if wrt is None else set(wrt)
+    if eager:
+        rows = [g for g in seeds.values() if type(g) is not Tensor and is_sparse(g)]
+        found = None if constants or rows else LENT.taped(order, seeds, wrt)
+        return swept(order, seeds, goals, constants, sparse, _pullback) if found is None else found
     better = stable_roots(
         seeds, order, lambda: {*constants, *(goals or ()), *HOOKED.among(order)})
     if better:
         seeds = _moved(seeds, better)
         order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
-    if eager and not constants and not any(map(is_sparse, seeds.values())):
-        found = LENT.taped(order, seeds, wrt)
-        if found is not None:
-            return found
     results = swept(order, seeds, goals, constants, sparse, _pullback)
     if is_tracing():
         current_trace().derived(
@@ -230,7 +233,7 @@ def _pullback(node: Node, g: Any) -> tuple[Any, ...]:
         return found
     xs, y = read_by_rules(node)
     if op.vjp is not None:
-        return cotangents(op, g, y, xs)
+        return cotangents(op, g, y, xs) if op.user_defined else op.vjp(g, y, *xs)
     return transposed(lambda us: tangents(op, us, y, xs, node), xs, g if op.outputs > 1 else [g])
 
 
@@ -268,11 +271,13 @@ def read_by_rules(node: Node) -> tuple[list[Tensor], Any]:
             raise overwritten(n)
     xs = []
     for i, n in enumerate(node.inputs):
-        kept = n.value is not None and (not _stale(n, since) or op.needs(i, node.inputs))
-        xs.append(tensor_of(n, since) if kept else symbol(n))
+        version = n.version
+        stale = version is not None and version[0] > since
+        xs.append(symbol(n) if stale and not op.needs(i, node.inputs) else tensor_of(n, since))
     if op.outputs > 1:
         return xs, results_of(node) if op.keep_output else None
-    if _stale(node, since) and not op.needs_result(node.inputs):
+    version = node.version
+    if version is not None and version[0] > since and not op.needs_result(node.inputs):
         return xs, symbol(node)
     return xs, tensor_of(node, since)
 
@@ -301,7 +306,8 @@ def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
             )
         one = number(1, y.dtype)
         return broadcast_to(one, y.shape) if y.shape else one
-    if type(g) is Tensor and g.shape == y.shape and g.dtype is y.dtype and not g.weak:
+    if type(g) is Tensor and (data := g.array) is not None and (
+            data.shape == y.shape and data.dtype is y.dtype):
         return g
     try:
         g = as_tensor(g, y.dtype)
@@ -316,7 +322,6 @@ def seed(y: Tensor, g: Any = None, owner: str = "backward") -> Tensor:
 
 
 @renamed(gradient="grad", retain_graph="")
-@keyworded
 def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None:
     """Accumulate gradients of ``y`` in the ``grad`` of every leaf that it depends on.
 
@@ -340,10 +345,14 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
                 "which takes its gradients itself, returns values only"
             )
         )
-    node = current(y)
-    with enable_grad() if create_graph else no_grad():
+    node, mode = current(y), MODE.get()
+    try:
+        if mode.recording is not bool(create_graph):
+            MODE.set(settled(bool(create_graph)))
         g = seed(y, y._grad if grad is None and _has_seed(y) else grad)
-        _accumulate(backprop({node: g}, sparse=not create_graph), Apart(g))
+        _accumulate(backprop({node: g}, sparse=not create_graph), g)
+    finally:
+        MODE.set(mode)
 
 
 def _has_seed(y: Tensor) -> bool:
@@ -355,7 +364,8 @@ def _has_seed(y: Tensor) -> bool:
     )
 
 
-def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
+def _accumulate(found: Mapping[Node, Tensor], seed: Tensor) -> None:
+    """Add gradients to those that tensors have; the cotangent ``seed`` may be one of them."""
     gradients: dict[int, tuple[Tensor, Tensor]] = {}
     for n, g in found.items():
         target = _owner(n)
@@ -363,8 +373,10 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
             # there are several of one that was changed in a trace, or by assignment
             known = gradients.get(id(target))
             gradients[id(target)] = target, g if known is None else known[1] + g
-    arrived = [pair for pair in gradients.values() if not _is_lost(pair[0])]
-    there = [target.grad for target, _ in arrived]
+    traced, recording, apart = is_tracing(), MODE.get().recording, Apart(seed)
+    arrived = [pair for pair in gradients.values()
+               if pair[0]._grad is not CONSUMED or not _is_lost(pair[0])]
+    there: list[Tensor | None] = [t.grad if traced else t._grad for t, _ in arrived]
     users: dict[int, int] = {}
     if any([before is not None for before in there]):
         for t in (*there, *[target for target, _ in arrived]):
@@ -375,9 +387,9 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
         before = target.grad if HOOKED.any else held  # the hooks of others may have taken it away
         if before is None:
             target.grad = apart(g)
-        elif before is held and users[_memory(before)] == 1 and _may_change(
-                before) and not MODE.get().recording:
-            before += g.to_dense() if is_sparse(g) else g
+        elif before is held and not recording and users[_memory(before)] == 1 and _may_change(
+                before):
+            before += g if type(g) is Tensor or not is_sparse(g) else g.to_dense()
         else:
             target.grad = before + g
         if HOOKED.any:
@@ -402,7 +414,7 @@ def _owner(node: Node) -> Tensor | None:
 
 def _memory(t: Tensor) -> int:
     """Return a key of the memory that a tensor is in."""
-    data: Any = t.array if type(t) is Tensor else t.values().array if is_sparse(t) else t.array
+    data: Any = t.array if type(t) is Tensor or not is_sparse(t) else t.values().array
     while isinstance(data, np.ndarray) and data.base is not None:
         data = data.base
     return id(t if data is None else data)

@@ -20,7 +20,7 @@ from agnesi.core.integers import is_integer
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.programs import is_declaring
-from agnesi.core.public import higher, keyworded, renamed
+from agnesi.core.public import higher, renamed
 from agnesi.core.support import tree
 from agnesi.core.support.config import LENT, STATE, switched
 from agnesi.core.support.dtypes import is_inexact
@@ -70,7 +70,6 @@ def grad(
 
 @higher
 @renamed(argnum="argnums", retain_graph="")
-@keyworded
 def grad(
     cost: Tensor | Callable[..., Any],
     wrt: Any = None,
@@ -218,7 +217,6 @@ def gradient_function(f: Function, argnums: Any, has_aux: bool = False, owner: s
 
 @higher
 @renamed(argnum="argnums")
-@keyworded
 def value_and_grad(
     f: Callable[P, R], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Callable[P, tuple[R, Any]]:

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.programs import begins_program
-from agnesi.core.public import higher, keyworded, renamed
+from agnesi.core.public import higher, renamed
 from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree
@@ -35,7 +35,6 @@ R = TypeVar("R")
 
 @higher
 @renamed(func="f", in_dims="in_axes", out_dims="out_axes", chunk_size="")
-@keyworded
 def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, *,
          randomness: str = "different") -> Callable[P, R]:
     """The function that computes ``f`` for many examples at once.

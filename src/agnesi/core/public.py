@@ -458,19 +458,23 @@ def keyworded(function: F) -> F:
 
 
 def renamed(**words: str) -> Callable[[F], F]:
-    """A function that takes keywords by other libraries' names; those with an empty one of ours
-    say nothing here."""
+    """A :func:`keyworded` function that takes keywords by other libraries' names, too; those with
+    an empty one of ours say nothing here."""
 
     def decorate(function: F) -> F:
+        name, known = _shown(function), _parameters(inspect.unwrap(function))
+
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
-            for word in words.keys() & keywords.keys() if keywords else ():
-                value = keywords.pop(word)
-                if words[word]:
-                    keywords[words[word]] = value
+            if keywords:
+                for word in words.keys() & keywords.keys():
+                    value = keywords.pop(word)
+                    if words[word]:
+                        keywords[words[word]] = value
+                _check_keywords(name, keywords, known)
             return function(*args, **keywords)
 
-        return _renamed(call, _shown(function))
+        return _renamed(call, name)
 
     return decorate
 

@@ -187,6 +187,9 @@ _new = Tensor.__new__
 
 
 def _check_grad(t: Tensor, grad: Any) -> None:
+    if type(grad) is Tensor and (data := grad.array) is not None and (
+            (own := t.array) is not None and data.shape == own.shape and data.dtype is own.dtype):
+        return
     if not isinstance(grad, Tensor) and not getattr(grad, "is_sparse", False):
         raise TypeError(at(f"grad must be a Tensor or None, not {type(grad).__name__}"))
     if grad.shape != t.shape or grad.dtype != t.dtype:

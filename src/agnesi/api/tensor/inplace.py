@@ -59,13 +59,14 @@ def update(name: str, function: Method, shown: str) -> Method:
     operator = not shown.isidentifier()
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
-        element = element_place(self) is not None
+        element, data = element_place(self) is not None, self.array
         if operator and (element or MODE.get().fixed
-                         or (self.array is None and not self._placed
+                         or (data is None and not self._placed
                              and (self.weak or is_declaring()))):
             result: Tensor = function(self, *others, **keywords)
             return result  # numbers and expressions never change: it is the name that does
-        if writer is not None and not element and not keywords and self.dtype.kind in kinds:
+        if data is not None and writer is not None and data.dtype.kind in kinds and not (
+                element or keywords):
             operands = _direct(self, others)
             if operands is not None and _run(writer, operands):
                 touch(self)
@@ -89,19 +90,18 @@ class LateUpdate(Late):
 
 def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     """The arrays to compute on if the result can go straight into x's memory, else None."""
-    data = x.array
-    if data is None or MODE.get().trace is not None or (MODE.get().recording and x._requires_grad):
-        return None
-    if MODE.get().watch is not None:
+    data, mode = x.array, MODE.get()
+    if data is None or mode.trace is not None or mode.watch is not None or (
+            mode.recording and x._requires_grad):
         return None
     arrays: list[Any] = [data]
     for other in others:
         if type(other) is Tensor:
-            if other.array is None or other.array.dtype != data.dtype:
+            value = other.array
+            if value is None or value.dtype != data.dtype or (
+                    mode.recording and other._requires_grad):
                 return None
-            if MODE.get().recording and other._requires_grad:
-                return None
-            arrays.append(other.array)
+            arrays.append(value)
         elif type(other) in SCALARS and dtypes.promote_scalar(data.dtype, other) == data.dtype:
             arrays.append(other)
         else:

@@ -286,14 +286,18 @@ class Elementwise(Op):
         return any([inputs[k].requires_grad for k in self._result_readers])
 
     def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
-        if xs[-1].dtype.kind == "c":
+        known = (*xs, g, y)
+        last: Any = xs[-1].node if xs[-1].array is None else xs[-1].array
+        if last.dtype.kind == "c":
             return self._complex_vjp(g, y, *xs)
         results: list[Any] = []
-        for i, x in enumerate(xs):
+        for x, rule, found_at in zip(xs, self.rules, self._found_at, strict=True):
             part = None
-            if x._requires_grad and self.rules[i] is not None:
-                part = self.product(i, g, y, xs)
-            results.append(None if part is None else sum_to(part, x.shape))
+            if x._requires_grad and rule is not None:
+                part = rule(*[known[k] for k in found_at])
+                if part is not None and part.shape != x.shape:
+                    part = sum_to(part, x.shape)
+            results.append(part)
         return tuple(results)
 
     def _complex_vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
