@@ -231,3 +231,16 @@ def test_higher_derivatives_through_a_layer_are_the_same_compiled_and_not() -> N
         late = residual()
     for a, b in zip(early, late, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("layer", [nn.LeakyReLU, nn.SiLU])
+def test_a_layer_overwrites_what_it_read(layer: Callable[..., nn.Module]) -> None:
+    found = []
+    for inplace in (False, True):
+        body = nn.Sequential(layer(inplace=inplace), nn.BatchNorm1d(3))
+        x = ag.linspace(-2.0, 3.0, 12).reshape(4, 3).requires_grad_()
+        for _ in range(3):
+            (g,) = ag.autograd.grad((body(x * 2)[0] ** 2).sum(), x, create_graph=True)
+        (g**2).sum().backward()
+        found.append((g.tolist(), x.grad.tolist()))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5, atol=1e-6)

@@ -25,7 +25,7 @@ from agnesi.core.op import Item, Op
 from agnesi.core.support.config import LENT, MODE, config, settled, switched, witnessed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor, keep, wrap
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.control.body import Body
 
@@ -295,7 +295,7 @@ class _Backward:
         self.needed = [i for i, n in enumerate(self.variables) if n in self.read]
         inputs = [*saved, *(self.variables[i] for i in self.needed), *seeds]
         body, outer = close(self.trace, inputs, self.gradients)
-        self.pull, self.outer = _compiled(body), Outer(outer)
+        self.pull, self.outer = _compiled(body), list(outer)
         whole, self.all_outer = close(self.trace, [*self.variables, *seeds], self.gradients)
         #: The gradients from the operands, a region that has gradients of its own.
         self.whole = Regions(_compiled(whole))
@@ -313,17 +313,34 @@ class _Backward:
         xs = (*[args[i] for i in self.places], *[c.outer for c in self.owners])
         if op.outputs == 1:
             record(results[0], op, xs)
-            return
-        record_many(results, op, xs)
-        for t, flows in zip(results, region.flows, strict=True):
-            if not flows:
-                t.node, t._requires_grad = None, False
+        else:
+            record_many(results, op, xs)
+            for t, flows in zip(results, region.flows, strict=True):
+                if not flows:
+                    t.node, t._requires_grad = None, False
+        op.read = [_kept(t) for t in (*[args[i] for i in self.needed], *self.outer)]
+
+
+def _kept(t: Tensor) -> Node:
+    """A node that keeps a value for the gradients, as those of operands of operations do."""
+    node = current(t)
+    if node.value is not t.array or node.version is not t._version or node.version is None:
+        keep(t, node)
+    return node
+
+
+def _is_late(node: Node, since: int) -> bool:
+    """Return whether the value that a node kept was changed in place after the node ``since``."""
+    version = node.version
+    return version is not None and version[0] > since
 
 
 class RegionCall(Op):
     """A call of a region: inputs are the operands and parameters that get gradients."""
 
     name = "region"
+    #: The nodes of what the gradients read besides saved values: operands, then tensors outside.
+    read: Sequence[Node] = ()
 
     def __init__(self, region: Region, args: Sequence[Tensor], saved: Sequence[Tensor],
                  before: Sequence[np.ndarray]) -> None:
@@ -342,29 +359,25 @@ class RegionCall(Op):
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         back: Any = self.region.backward
         if not self.is_fresh():
-            late = [t for t in self._read() if t._version and t._version[0] > self.serial]
-            raise overwritten(current(late[0]))
+            raise overwritten(next(n for n in self.read if _is_late(n, self.serial)))
         if not MODE.get().recording:
-            back.outer.fit()
-            return self.pulled(g, [*self.saved, *[_bare(self.args[i]) for i in back.needed],
-                                   *back.outer.bare])
+            return self.pulled(g, self.held())
         args = list(self.args)
         for i, x in zip(back.places, xs, strict=False):
             args[i] = x
+        for t in (*args, *back.outer):  # as they are now, not as they were kept
+            if t._version and t._version[0] > self.serial:
+                raise overwritten(current(t))
         return self._parts(self._recorded(back, args, self._seeds(g)))
 
     def held(self) -> list[Tensor]:
         """What the gradients are computed from besides cotangents."""
-        return [*self.saved, *self._read()]
-
-    def _read(self) -> list[Tensor]:
-        back: Any = self.region.backward
-        return [*[self.args[i] for i in back.needed], *back.outer.tensors]
+        return [*self.saved, *[wrap(n.value) for n in self.read]]  # type: ignore[arg-type]
 
     def is_fresh(self) -> bool:
         """Return whether nothing that they are computed from was changed since the call."""
         serial = self.serial
-        return all([t._version is None or t._version[0] <= serial for t in self._read()])
+        return not any([_is_late(n, serial) for n in self.read])
 
     def pulled(self, g: Any, held: Sequence[Any]) -> tuple[Any, ...]:
         """The gradients, computed from such values."""
