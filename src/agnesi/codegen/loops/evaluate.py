@@ -15,6 +15,7 @@ from agnesi.codegen.arithmetic.divide_by_invariant import RANGE, Divisor
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.partial_store import store_first
+from agnesi.codegen.loops.bordered_loads import BORDERED, bordered, load_bordered
 from agnesi.codegen.loops.short_index import compared, short_index
 from agnesi.codegen.loops.strided_loads import (
     LONGEST_STEP,
@@ -22,6 +23,7 @@ from agnesi.codegen.loops.strided_loads import (
     load_steps,
     pattern,
     period_of,
+    rows_at,
 )
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import guess, is_some
@@ -166,8 +168,10 @@ class Scope:
             return const(scalars.register(value.dtype), value.param)
         if value.op == "size":
             return self.b.size(value.param)
-        if value.op == "load":
+        if value.op in ("load", BORDERED):
             return self._load(value)
+        if value.op == "where" and self.varies(value):
+            value = bordered(self, value)
         if value.op in ("real", "imag"):
             return complex_pairs.load(self, value.args[0])[value.op == "imag"]
         if value.op == "index":
@@ -213,10 +217,10 @@ class Scope:
     # -- indices --------------------------------------------------------------------------
     def place(self, at: Affine) -> Value:
         """An index as a scalar, for lane 0."""
-        first, distance = self._parted(at)
+        first, distance = self.parted(at)
         return self.b.op("add nsw", first, i64(distance))
 
-    def _parted(self, at: Affine) -> tuple[Value, int]:
+    def parted(self, at: Affine) -> tuple[Value, int]:
         """The same as what neighbours share, outer axes first, and a constant distance."""
         first, distance = i64(0), at.const
         depth = {axis: i for i, axis in enumerate(self.axes)}
@@ -264,7 +268,7 @@ class Scope:
     def address(self, dtype: str, buffer: Buffer, at: Affine) -> Value:
         """Return the address of an element, that of lane 0."""
         type_, memory = memory_type(dtype), self.pointer(buffer)
-        first, distance = self._parted(at)
+        first, distance = self.parted(at)
         if distance < 0 or any(isinstance(c, int) and c < 0 for c in at.terms.values()):
             return self.b.gep(type_, memory, self.b.op("add nsw", first, i64(distance)))
         return self.b.gep(type_, self.b.gep(type_, memory, first), i64(distance))
@@ -276,10 +280,12 @@ class Scope:
         return at.terms.get(self.along, 0)
 
     def _load(self, value: Expr) -> Value:
-        buffer, at = value.param
         type_, dtype = memory_type(value.dtype), value.dtype
         align = _ITEM[dtype]
-        if not self.varies(value):
+        buffer, at = value.param[:2]
+        if value.op == BORDERED:
+            raw = load_bordered(self, value.param, type_, align)
+        elif not self.varies(value):
             raw = self.b.load(type_, self.address(dtype, buffer, at), align)
         elif self.step(at) == 1:
             wide = vector(type_, self.lanes)
@@ -303,7 +309,8 @@ class Scope:
             if not isinstance(step, int) or not 1 <= abs(step) <= LONGEST_STEP:
                 return None
             address = self.address(dtype, buffer, at)
-            return load_steps(self.b, type_, address, self.lanes, step, active, _ITEM[dtype])
+            row = rows_at(self.b, type_, address, _ITEM[dtype])
+            return load_steps(self.b, type_, row, self.lanes, step, active, _ITEM[dtype])
         moving = [a for a in at.atoms if self.varies(a)]
         if len(moving) != 1 or moving[0].op != "floor_divide" or at.terms[moving[0]] != 1:
             return None
@@ -313,8 +320,8 @@ class Scope:
         rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not moving[0]})
         first = self.b.op("sdiv", self.place(period.start), i64(period.length))
         address = self.b.gep(type_, self.address(dtype, buffer, rest), first)
-        return load_repeated(self.b, type_, address, self.lanes, period.length, active,
-                             _ITEM[dtype])
+        row = rows_at(self.b, type_, address, _ITEM[dtype])
+        return load_repeated(self.b, row, self.lanes, period, active)
 
     def pointers(self, type_: str, buffer: Buffer, at: Affine) -> Value:
         places = self._index(at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, lanes, vector, width
@@ -16,11 +16,17 @@ LONGEST_STEP = 6
 REGISTER_BYTES = 64
 
 
+#: ``row(start, count, active)`` reads elements side by side, of which the first ``active`` are
+#: wanted.
+Row = Callable[[int, int, int], Value]
+
+
 class Period(NamedTuple):
-    """A quotient by ``length`` or its remainder; at the first lane ``start`` divides evenly."""
+    """A quotient by ``length`` or its remainder, which is ``phase`` at the first lane."""
 
     start: Affine
     length: int
+    phase: int
 
 
 def period_of(value: Expr, along: Axis | None, unit: int) -> Period | None:
@@ -37,9 +43,9 @@ def period_of(value: Expr, along: Axis | None, unit: int) -> Period | None:
     if not 1 < length <= LONGEST_STEP or at.atoms or at.terms.get(along, 0) != 1:
         return None
     rest = [c for a, c in at.terms.items() if a is not along]
-    if any(not isinstance(c, int) or c % length for c in (at.const, unit, *rest)):
+    if at.const < 0 or any(not isinstance(c, int) or c % length for c in (unit, *rest)):
         return None
-    return Period(at, length)
+    return Period(at, length, at.const % length)
 
 
 def lanes_with_periods(wide: int, native: int, values: Iterable[Expr], along: Axis) -> int:
@@ -51,27 +57,30 @@ def lanes_with_periods(wide: int, native: int, values: Iterable[Expr], along: Ax
     return whole if whole <= LONGEST_STEP * native else wide
 
 
-def load_steps(b: Builder, type_: str, address: Value, count: int, step: int, active: int,
+def load_steps(b: Builder, type_: str, row: Row, count: int, step: int, active: int,
                align: int) -> Value:
     """Every ``step``-th element in ``count`` lanes, of which the first ``active`` must be read.
 
     Steps back are read forwards, from the last element on, and turned round.
     """
     if step < 0:
-        last = b.gep(type_, address, Value(str((active - 1) * step), "i64"))
-        found = load_steps(b, type_, last, count, -step, active, align)
+        last = (active - 1) * step
+        found = load_steps(b, type_, _further(row, last), count, -step, active, align)
         return b.shuffle(found, None, [max(active - 1 - k, 0) for k in range(count)])
     chunk = min(count, REGISTER_BYTES // max(align, 4))
     parts = [
-        _every(b, type_, b.gep(type_, address, Value(str(first * step), "i64")),
-               min(chunk, count - first), step, min(max(active - first, 0), chunk), align)
+        _every(b, type_, _further(row, first * step), min(chunk, count - first), step,
+               min(max(active - first, 0), chunk))
         for first in range(0, count, chunk)
     ]
     return _joined(b, parts)[0]
 
 
-def _every(b: Builder, type_: str, address: Value, count: int, step: int, active: int,
-           align: int) -> Value:
+def _further(row: Row, by: int) -> Row:
+    return lambda start, count, active: row(start + by, count, active)
+
+
+def _every(b: Builder, type_: str, row: Row, count: int, step: int, active: int) -> Value:
     """The same for one register: whole registers are read, but none beyond the last element."""
     if not active:
         return const(vector(type_, count), 0)
@@ -82,8 +91,7 @@ def _every(b: Builder, type_: str, address: Value, count: int, step: int, active
         if first >= beyond and result is not None:
             break
         start = max(min(first, beyond - count), 0)
-        piece = _row(b, type_, b.gep(type_, address, Value(str(start), "i64")), count,
-                     min(beyond - start, count), align)
+        piece = row(start, count, min(beyond - start, count))
         picks = [
             (k * step - start) + (count if result is not None else 0)
             if first <= k * step < first + count and k < active
@@ -96,22 +104,26 @@ def _every(b: Builder, type_: str, address: Value, count: int, step: int, active
     return result
 
 
-def _row(b: Builder, type_: str, address: Value, count: int, active: int, align: int) -> Value:
-    """Elements side by side, of which the first ``active`` are read."""
-    wide = vector(type_, count)
-    if active >= count:
-        return b.load(wide, address, align)
-    mask = lanes(vector("i1", count), [k < active for k in range(count)])
-    return b.masked_load(wide, address, mask, align, const(wide, 0))
+def rows_at(b: Builder, type_: str, address: Value, align: int) -> Row:
+    """Elements side by side, counted from an address."""
+
+    def row(start: int, count: int, active: int) -> Value:
+        wide, first = vector(type_, count), b.gep(type_, address, Value(str(start), "i64"))
+        if active >= count:
+            return b.load(wide, first, align)
+        mask = lanes(vector("i1", count), [k < active for k in range(count)])
+        return b.masked_load(wide, first, mask, align, const(wide, 0))
+
+    return row
 
 
-def load_repeated(b: Builder, type_: str, address: Value, count: int, length: int, active: int,
-                  align: int) -> Value:
-    """Elements side by side, each in ``length`` lanes."""
-    if count <= length:
-        return b.splat(b.load(type_, address, align), count)
-    row = _row(b, type_, address, -(-count // length), -(-active // length), align)
-    return b.shuffle(row, None, [k // length for k in range(count)])
+def load_repeated(b: Builder, row: Row, count: int, period: Period, active: int) -> Value:
+    """Elements side by side, each in as many lanes as the period has, the first one in fewer."""
+    length, phase = period.length, period.phase
+    last = [(k - 1 + phase) // length + 1 for k in (count, active)]
+    if last[0] == 1:
+        return b.splat(row(0, 1, 1), count)
+    return b.shuffle(row(0, *last), None, [(k + phase) // length for k in range(count)])
 
 
 def _joined(b: Builder, parts: list[Value]) -> list[Value]:
@@ -137,7 +149,8 @@ def _pair(b: Builder, first: Value, second: Value) -> Value:
 def pattern(b: Builder, value: Expr, period: Period, start: Value, count: int) -> Value:
     """The quotient or remainder in all lanes; ``start`` is what is divided at the first lane."""
     type_ = vector("i64", count)
+    turns = [divmod(k + period.phase, period.length) for k in range(count)]
     if value.op == "remainder":
-        return lanes(type_, [k % period.length for k in range(count)])
+        return lanes(type_, [rest for _, rest in turns])
     first = b.splat(b.op("sdiv", start, Value(str(period.length), "i64")), count)
-    return b.add(first, lanes(type_, [k // period.length for k in range(count)]))
+    return b.add(first, lanes(type_, [whole for whole, _ in turns]))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+from agnesi.codegen.vmath import avx512
 from agnesi.codegen.vmath.explog import (
     EXP2,
+    MAGIC,
     exp_parts,
     log,
     log1p,
@@ -24,6 +26,7 @@ from agnesi.codegen.vmath.lane import (
     through_double,
     two_product,
 )
+from agnesi.codegen.vmath.tables import ERF, ERF_AT
 from agnesi.core.ir.erfc_coefficients import ERFC_TAIL
 
 # erf(x)/x - 1 in z = x^2 for |x| <= 1, relative error of erf 2^-29.4.
@@ -56,7 +59,21 @@ _INVERSE_TAIL = (
 )  # fmt: skip
 
 
+def _erf_in_pieces(x: Lane) -> Lane:
+    """In float32, by tables; AVX-512 only."""
+    size = x.abs().least_of(3.9374)
+    place = (size + MAGIC["float"] / 8).bits()  # 8 |x|, rounded
+    d = size - avx512.lookup(place, ERF_AT)
+    at, *rest = (avx512.lookup(place, row) for row in ERF)
+    result = rest[-1]
+    for c in rest[-2::-1]:
+        result = mad(d, result, c)
+    return mad(d, result, select(size > 0.0625, at, size)).copysign(x)
+
+
 def _erf_single(x: Lane) -> Lane:
+    if x.avx512:
+        return _erf_in_pieces(x)
     size = x.abs()
     power = poly(size.least_of(3.95), _LOG2_ERFC)
     n, whole = to_nearest(power)

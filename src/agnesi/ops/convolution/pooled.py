@@ -298,8 +298,7 @@ def _sum_of_chosen(op: Any, at: Any, x: Any, runs: Any, read: Any) -> Any:
     def term(places: tuple[Place, ...]) -> Any:
         value, chosen = read(places)
         mine = loops.cast(number(number_of([p.tap for p in places], op.kernel)), dtype)
-        mine = inside_or(math.prod(op.kernel), mine, places)
-        return loops.where(chosen.eq(mine), value, 0)
+        return inside_or(0, loops.where(chosen.eq(mine), value, 0), places)
 
     return fold("add", runs, at, term)
 
