@@ -95,3 +95,23 @@ def test_threads_share_out_whole_turns_of_columns_with_a_period(n):
     with ag.config(threads=8):
         found = ag.jit(columns)(x)
     np.testing.assert_allclose(found.numpy(), columns(x).numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("kernel", "stride", "padding", "dilation", "shape", "dtype"), [
+    ((3, 3), 1, 1, 1, (2, 3, 5, 28), "float32"),  # lanes at both borders
+    ((3, 3), 2, 1, 1, (2, 3, 9, 35), "float32"),  # every second element; pairs that share a window
+    ((3, 5), 2, 1, (1, 2), (2, 3, 47, 31), "float64"),  # two choices of lanes by known masks
+    ((2, 4), 3, (1, 2), 1, (2, 2, 7, 50), "float16"),
+])
+def test_windows_at_borders(kernel, stride, padding, dilation, shape, dtype):
+    x = ag.tensor(np.random.default_rng(0).normal(size=shape).round(1).astype(dtype))
+
+    def gradients(x):
+        def total(x):
+            y = ag.max_pool(x, kernel, stride, padding, dilation) ** 2
+            mean = ag.avg_pool(x, kernel, stride, padding) if dilation == 1 else x
+            return y.sum() + (mean * 2).sum()
+
+        return ag.grad(total)(x)
+
+    np.testing.assert_allclose(ag.jit(gradients)(x).numpy(), gradients(x).numpy(), rtol=1e-5)

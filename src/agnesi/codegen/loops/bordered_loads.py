@@ -55,7 +55,11 @@ def bordered(scope: Any, value: Expr) -> Expr:
                 changes[load] = loops.make(BORDERED, border.at.atoms, load.dtype, border, free)
     if not changes:
         return value
-    return loops.make("where", (condition, Substitution({}, changes)(wanted), other), value.dtype)
+    wanted = Substitution({}, changes)(wanted)
+    if wanted.op == "where" and wanted.args[2] is other:
+        # One choice: of two, LLVM 22 takes lanes that the outer one drops for zeros in the inner.
+        condition, wanted = condition & wanted.args[0], wanted.args[1]
+    return loops.where(condition, wanted, other)
 
 
 def _tests(condition: Expr) -> set[Expr]:
@@ -76,10 +80,12 @@ def _border(scope: Any, load: Expr, tests: set[Expr]) -> Border | None:
         size = last.param + 1
     clipped = value.op == "maximum" and value.args[1] == loops.const(0, "int64")
     value = value.args[0] if clipped else value
-    if value.op != "index" or (size is not None and value < size not in tests) or (
-            clipped and value >= 0 not in tests):
+    needed = [value >= 0] * clipped + ([] if size is None else [value < size])
+    if value.op != "index" or not needed or not tests.issuperset(needed):
         return None
     place = value.param
+    if size is None and scope.mask is not None and scope.active is None:
+        return None  # some lanes may be beyond the end
     if not _is_short(place) or (size or 0) >= _END or not _moves(scope, place):
         return None
     rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not moving[0]})
@@ -120,21 +126,19 @@ def _period(scope: Any, place: Affine) -> tuple[Expr, Period] | None:
 
 def load_bordered(scope: Any, border: Border, type_: str, align: int) -> Value:
     """The elements that lie inside, in the lanes that want them."""
-    b, count = scope.b, scope.lanes
-    step = scope.step(border.place)
-    if step is not None:
-        row = _row(scope, border.buffer, scope.parted(border.at), scope.place(border.place),
-                   border.size, type_, align)
-        return row(0, count, count) if step == 1 else load_steps(b, type_, row, count, step, count,
-                                                                 align)
-    found = _period(scope, border.place)
-    assert found is not None
-    atom, period = found
-    first = b.op("sdiv", scope.place(period.start), i64(period.length))
-    (start, by), place = (_without(scope, at, atom, first) for at in (border.at, border.place))
-    row = _row(scope, border.buffer, (start, by), b.add(place[0], i64(place[1])), border.size,
-               type_, align)
-    return load_repeated(b, row, count, period, count)
+    b, count, active = scope.b, scope.lanes, scope.active or scope.lanes
+    step, at, place = scope.step(border.place), border.at, border.place
+    if step is None:
+        atom, period = _period(scope, place)  # type: ignore[misc]
+        first = b.op("sdiv", scope.place(period.start), i64(period.length))
+        found = _without(scope, at, atom, first), _without(scope, place, atom, first)
+    else:
+        found = scope.parted(at), scope.parted(place)
+    row = _row(scope, border, *found, type_, align)
+    if step is None:
+        return load_repeated(b, row, count, period, active)
+    return (row(0, count, active) if step == 1
+            else load_steps(b, type_, row, count, step, active, align))
 
 
 def _without(scope: Any, at: Affine, atom: Expr, value: Value) -> tuple[Value, int]:
@@ -144,20 +148,26 @@ def _without(scope: Any, at: Affine, atom: Expr, value: Value) -> tuple[Value, i
     return scope.b.op("add nsw", first, value), by
 
 
-def _row(scope: Any, buffer: Buffer, at: tuple[Value, int], place: Value, size: int | None,
-         type_: str, align: int) -> Row:
-    b, memory = scope.b, scope.pointer(buffer)
-    address = b.pure("ptr", f"getelementptr {type_}, {memory}, {at[0]}")
-    near = b.cast("trunc", place, "i32")
+def _row(scope: Any, border: Border, at: tuple[Value, int], place: tuple[Value, int], type_: str,
+         align: int) -> Row:
+    """Elements side by side, counted from an index that is ``place`` on the axis."""
+    b, size = scope.b, border.size
+    address = b.pure("ptr", f"getelementptr {type_}, {scope.pointer(border.buffer)}, {at[0]}")
+    first = b.cast("trunc", b.op("add nsw", place[0], i64(place[1])), "i32")
 
     def row(start: int, count: int, active: int) -> Value:
-        whole = vector(type_, max(count, 2))
-        ramp = lanes(vector("i32", max(count, 2)), range(start, start + max(count, 2)))
-        places = b.add(b.splat(near, max(count, 2)), ramp)
-        mask = (b.icmp("sge", places, const(places.type, 0)) if size is None
-                else b.icmp("ult", places, const(places.type, size)))
+        whole = max(count, 2)
+        ramp = lanes(vector("i32", whole), range(start, start + whole))
+        places = b.add(b.splat(first, whole), ramp)
+        if size is not None:
+            mask = b.icmp("ult", places, const(places.type, size))
+        else:
+            mask = b.icmp("sge", places, const(places.type, 0))
+            if active < whole:
+                mask = b.op("and", mask, lanes(mask.type, [k < active for k in range(whole)]))
+        wide = vector(type_, whole)
         from_ = b.pure("ptr", f"getelementptr {type_}, {address}, {i64(at[1] + start)}")
-        found = b.masked_load(whole, from_, mask, align, const(whole, 0))
+        found = b.masked_load(wide, from_, mask, align, const(wide, 0))
         return found if count > 1 else b.extract(found, 0)
 
     return row

@@ -120,10 +120,11 @@ def rows_at(b: Builder, type_: str, address: Value, align: int) -> Row:
 def load_repeated(b: Builder, row: Row, count: int, period: Period, active: int) -> Value:
     """Elements side by side, each in as many lanes as the period has, the first one in fewer."""
     length, phase = period.length, period.phase
-    last = [(k - 1 + phase) // length + 1 for k in (count, active)]
-    if last[0] == 1:
+    read, wanted = ((k - 1 + phase) // length + 1 for k in (count, active))
+    if read == 1:
         return b.splat(row(0, 1, 1), count)
-    return b.shuffle(row(0, *last), None, [(k + phase) // length for k in range(count)])
+    whole = 1 << (read - 1).bit_length()
+    return b.shuffle(row(0, whole, wanted), None, [(k + phase) // length for k in range(count)])
 
 
 def _joined(b: Builder, parts: list[Value]) -> list[Value]:
