@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.pullbacks import pulled
-from agnesi.autodiff.recording import ALIAS, STOP, alias
+from agnesi.autodiff.recording import ALIAS, STOP, alias, enable_grad, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
@@ -18,7 +18,7 @@ from agnesi.core.op import Item, explain, item_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import earlier
-from agnesi.core.support.config import LENT, MODE, STATE, settled, switched
+from agnesi.core.support.config import LENT, MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
     MissingRuleError,
@@ -345,14 +345,10 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
                 "which takes its gradients itself, returns values only"
             )
         )
-    node, mode = current(y), MODE.get()
-    try:
-        if mode.recording is not bool(create_graph):
-            MODE.set(settled(bool(create_graph)))
+    node = current(y)
+    with enable_grad() if create_graph else no_grad():
         g = seed(y, y._grad if grad is None and _has_seed(y) else grad)
         _accumulate(backprop({node: g}, sparse=not create_graph), g)
-    finally:
-        MODE.set(mode)
 
 
 def _has_seed(y: Tensor) -> bool:
