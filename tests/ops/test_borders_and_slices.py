@@ -33,6 +33,37 @@ def test_borders_of_statistics_are_numpy_s(run, mode, dtype):
 
 
 @BOTH
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+def test_borders_mirrored_at_values_are_numpy_s(run, mode):
+    for x in (np.array([[3.0, 8.0, 2.0], [5.0, -1.0, 0.5]]), np.array([[7], [9], [200]], "uint8")):
+        for widths in (1, ((0, 5), (9, 2))):
+            found = run(functools.partial(ag.pad, pad_width=widths, mode=mode, reflect_type="odd"))(
+                ag.tensor(x)).numpy()
+            np.testing.assert_array_equal(found, np.pad(x, widths, mode, reflect_type="odd"))
+    with pytest.raises(ValueError, match="reflect_type must be 'even' or 'odd', not 'of'"):
+        ag.pad(ag.ones(2), 1, mode, reflect_type="of")
+
+
+@BOTH
+@pytest.mark.parametrize("axis", [None, 0, (2, 0)])
+def test_weighted_quantiles_are_numpy_s(run, axis):
+    rng = np.random.default_rng(1)
+    x, w = np.round(rng.normal(size=(2, 3, 4)), 1), rng.integers(0, 3, (2, 3, 4)) + 0.5
+    x[0, 1, 2] = np.nan
+    how = {"axis": axis, "method": "inverted_cdf"}
+    for q in (0.0, [0.1, 0.5, 1.0]):
+        for name in ("quantile", "nanquantile"):
+            function = functools.partial(getattr(ag, name), q=q, **how)
+            found = run(lambda x, w, f=function: f(x, weights=w))(ag.tensor(x), ag.tensor(w))
+            expected = getattr(np, name)(x, q, weights=w, **how)
+            np.testing.assert_array_equal(found.numpy(), expected)
+    with pytest.raises(ValueError, match="weights must be at least 0"):
+        run(lambda x: ag.quantile(x, 0.5, weights=-x, method="inverted_cdf"))(ag.ones(3))
+    with pytest.raises(ValueError, match="weights are for the method 'inverted_cdf', not 'linear'"):
+        run(lambda x: ag.quantile(x, 0.5, weights=x))(ag.ones(3))
+
+
+@BOTH
 def test_borders_of_statistics_need_elements(run):
     with pytest.raises(ag.ShapeError, match="no elements"):
         run(lambda x: ag.pad(x, 1, "mean"))(ag.zeros(0))

@@ -25,8 +25,11 @@ import numpy as np
 
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT, switched
 from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed, warn
 from agnesi.core.support.foreign import attribute_of, has
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import symbol
 
 
 class Rule(NamedTuple):
@@ -40,6 +43,8 @@ class Rule(NamedTuple):
     plain: bool = False
     #: Whether functions check it, too, but no methods and operations.
     early: bool = False
+    #: What must hold of a value that only a run of a program tells, as a tensor; None if nothing.
+    holds: Callable[[Any], Any] = lambda value: None
 
 
 # -- numbers ------------------------------------------------------------------------------------
@@ -81,8 +86,15 @@ def within(least: float = -math.inf, most: float = math.inf, *, above: bool = Fa
             return f"{told} and finite".removeprefix(" and ")
         return told or ("a number that is not NaN" if infinite else "a finite number")
 
+    def holds(value: Any) -> Any:
+        if _known(value) is not None or isinstance(value, Dim):
+            return None
+        x = symbol(value.node)
+        inside = (x > least if above else x >= least) & (x < most if below else x <= most)
+        return inside if infinite else inside & (abs(x) < math.inf)
+
     return Rule("an integer" if whole else "a number", _is_whole if whole else _is_real, wanted,
-                True)
+                True, holds=holds)
 
 
 def _range(least: float, most: float, above: bool, below: bool) -> str:
@@ -107,7 +119,9 @@ def _each(rule: Rule) -> Rule:
         return ""
 
     return Rule(f"{rule.told}, or one for each axis",
-                lambda value: rule.fits(value) or _is_several(value), wanted)
+                lambda value: rule.fits(value) or _is_several(value), wanted,
+                holds=lambda value: _joined([_holds((rule,), entry) for entry in (
+                    value if isinstance(value, (list, tuple)) else [value])]))
 
 
 #: Any number, also NaN and infinity.
@@ -261,7 +275,8 @@ def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
                 return f"{count} numbers, with one {found[0]} in the place of {_told(entry)}"
         return ""
 
-    return Rule(f"{count} numbers", _is_several, wanted)
+    return Rule(f"{count} numbers", _is_several, wanted, holds=lambda value: _joined(
+        [_holds(rules, entry) for rules, entry in zip(parts, value, strict=True)]))
 
 
 def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
@@ -277,8 +292,9 @@ def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
 
     if inner is None:
         return rule
-    return Rule(rule.told, rule.fits, wanted,
-                early=all(entry.plain for entry in inner))
+    return Rule(rule.told, rule.fits, wanted, early=all(entry.plain for entry in inner),
+                holds=lambda value: _joined([_holds(inner, entry) for entry in value[:1000]])
+                if isinstance(value, (list, tuple)) else None)
 
 
 def _known_entries(value: Any) -> Any:
@@ -376,6 +392,20 @@ def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exce
     return _or([*reasons, *others]), ValueError if reasons else TypeError
 
 
+def _holds(rules: tuple[Rule, ...] | None, value: Any) -> Any:
+    """What must hold of a value, all of whose rules that a program knows are met; None if
+    nothing."""
+    found = [rule.holds(value) for rule in rules or () if rule.fits(value)]
+    return functools.reduce(operator.or_, found) if found and all(
+        c is not None for c in found) else None
+
+
+def _joined(found: list[Any]) -> Any:
+    """All of some conditions, of which there may be none."""
+    known = [c for c in found if c is not None]
+    return functools.reduce(operator.and_, known) if known else None
+
+
 def check(owner: Callable[[], str], function: Any, given: Iterable[tuple[str, Any]],
           early: bool = False) -> None:
     """Raise an error for the first argument that does not match its annotation; ``owner`` returns
@@ -403,9 +433,27 @@ def culprit(function: Any, given: Iterable[tuple[str, Any]]) -> str:
 
 
 def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
-    """Return the error if a value matches none of its rules, without the name of the function."""
-    found = _refusal(rules, value)
-    return None if found is None else found[1](f"{name} must be {found[0]}, not {_told(value)}")
+    """Return the error if a value matches none of its rules, without the name of the function.
+
+    A number that only a run of a program tells is compared there.
+    """
+    if (found := _refusal(rules, value)) is not None:
+        return found[1](f"{name} must be {found[0]}, not {_told(value)}")
+    if is_tracing() and type(value) not in (int, float, bool, str):
+        with switched(recording=False):
+            if (condition := _holds(rules, value)) is not None:
+                wanted: Any = _refusal(rules, _unfit(value))
+                LENT.ensured("", condition, condition, f"{name} must be {wanted[0]}")
+    return None
+
+
+def _unfit(value: Any) -> Any:
+    """The value with numbers that no range has, where only a run of a program tells them."""
+    if isinstance(value, (list, tuple)):
+        return [_unfit(entry) for entry in value]
+    if _holds((_RULES["float"],), value) is None:
+        return value
+    return -2**63 if _is_whole(value) else math.nan
 
 
 def _told(value: Any) -> str:

@@ -142,6 +142,11 @@ def test_complex_parts() -> None:
     np.testing.assert_allclose(ag.abs(z).numpy(), [5.0, 1.0])
     np.testing.assert_allclose(ag.sign(z).numpy(), [0.6 + 0.8j, -1j])
     assert ag.sign(ag.tensor([0j])).item() == 0
+    z = np.array([complex(a, b) for a in (0, 2, np.inf, -np.inf, np.nan) for b in (1, -np.inf)])
+    for sign in (ag.sign, ag.jit(ag.sign)):
+        np.testing.assert_array_equal(sign(ag.tensor(z)).numpy(), np.sign(z))
+        assert abs(sign(ag.tensor([1e-320 + 0j], "complex128")).item() - 1) < 1e-15
+    assert ag.grad(lambda z: ag.sign(z).real.sum())(ag.tensor([0j])).item() == 0
     x = ag.tensor([-1.0, 2.0])
     assert ag.real(x) is x and ag.conj(x) is x
     np.testing.assert_array_equal(ag.imag(x).numpy(), [0, 0])

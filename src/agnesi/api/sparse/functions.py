@@ -12,6 +12,7 @@ from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
+from agnesi.core.options import Size
 from agnesi.core.public import explain_errors
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
@@ -169,7 +170,7 @@ def to_scipy(a: SparseTensor) -> Any:
 
 
 @explain_errors
-def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None) -> CSR:
+def eye(n: Size, m: Size | None = None, *, dtype: DTypeLike = None) -> CSR:
     """Ones on the diagonal.
 
     :param n: Number of rows.

@@ -62,7 +62,7 @@ def _extreme(found: Form, of_two: Form) -> Form:
             return found(*args, **keywords)
         if "other" in keywords and len(args) < 2:
             return of_two(*args, *(keywords[w] for w in ("input", "other") if w in keywords))
-        if len(args) == 2 and isinstance(args[1], Tensor) and not keywords:
+        if len(args) == 2 and isinstance(args[1], Tensor) and not (keywords or args[1].weak):
             return of_two(*args)
         return NotImplemented
 

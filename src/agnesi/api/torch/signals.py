@@ -39,7 +39,7 @@ _VECTOR = "Tensor | A vector of ``window_length`` weights."
 _NEGATIVE = "ValueError | If ``window_length`` is negative."
 
 
-def _weights(length: Any, periodic: bool, dtype: Any, curve: Callable[[np.ndarray], Any]) -> Tensor:
+def _weights(length: Any, periodic: bool, dtype: Any, curve: Callable[[Any], Any]) -> Tensor:
     """Values of a curve on [0, 1], with its end or without."""
     n = operator.index(length)
     if n < 0:
@@ -47,7 +47,7 @@ def _weights(length: Any, periodic: bool, dtype: Any, curve: Callable[[np.ndarra
     last = n if periodic else n - 1
     values = curve(np.arange(n) / last) if n > 1 else np.ones(n)
     kind = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
-    return wrap(np.asarray(values).astype(kind))
+    return cast(as_tensor(values), kind)
 
 
 @torch(_VECTOR, "hanning, hamming_window, stft",
@@ -67,7 +67,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
                    ) -> Tensor:
     """Hamming's window: a raised cosine that does not fall to zero."""
     return _weights(window_length, periodic, dtype,
-                    lambda t: alpha - beta * np.cos(2 * np.pi * t))
+                    lambda t: alpha - beta * as_tensor(np.cos(2 * np.pi * t)))
 
 
 @torch(_VECTOR, "blackman, hann_window",

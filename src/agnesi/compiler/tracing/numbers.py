@@ -129,6 +129,14 @@ class Number(Tensor):
         """The type that ``type`` gives for the number."""
         return float if self.dtype.kind == "f" else int
 
+    def check_fits(self, dtype: np.dtype) -> None:
+        """Let Python look at a number that is written where it may not fit."""
+        self.check_range(dtype)
+        if self.python_type is float and dtype.kind in "iu":
+            ends = np.iinfo(dtype)
+            if not (self > float(ends.min) - 1 and self < float(ends.max) + 1):
+                raise LookedAtError(self)
+
     def __getattribute__(self, name: str) -> Any:
         asked = name == "__class__" or name in _TENSORS_OWN
         if asked and not sys._getframe(1).f_code.co_filename.startswith(_LIBRARY):

@@ -18,6 +18,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functions.pairs import CosineSimilarity, PairwiseDistance, bilinear_product
 from agnesi.ops.base.convert import as_tensor, floating
+from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.convolution.transposed import conv_transpose
 
 
@@ -140,8 +141,8 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, *,
     tensor([0., 1.])
     """
     x = as_tensor(logits)
-    if not isinstance(tau, Tensor) and not tau > 0:
-        raise ValueError(f"tau, the temperature, must be above 0, not {tau}")
+    (tau,) = demanded("gumbel_softmax", "tau, the temperature, must be above 0", lambda t: t > 0,
+                      tau=tau)
     soft = F.softmax((x + F.astype(random.gumbel(size=x.shape), x.dtype)) / tau, dim)
     if not hard:
         return soft

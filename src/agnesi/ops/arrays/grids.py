@@ -22,7 +22,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power
-from agnesi.ops.base.convert import as_tensor, cast, check_real
+from agnesi.ops.base.convert import as_places, as_tensor, cast, check_real
 from agnesi.ops.base.creation import float_dtype
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -169,8 +169,8 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
 
 def _whole(indices: Any) -> Tensor:
     """Positions, which are integers."""
-    x = as_tensor(indices)
-    if x.dtype.kind not in "biu" and x.size:
+    x = as_places(indices)
+    if x.dtype.kind not in "biu":
         raise DTypeError(f"positions must be integers, not {typed(x)}")
     return cast(x, dtypes.int64)
 
@@ -298,7 +298,9 @@ def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool
     steps = max(num - 1 if endpoint else num, 1)
     share = reshape(arange(num), (num,) + (1,) * max(first.ndim, last.ndim)) / steps
     row = first * power(last / first, cast(share, first.dtype))
-    row = cast(where(share == 1, last, row) if endpoint and num > 1 else row, kind)
+    if endpoint and num > 1:
+        row = where((share == 1) & (first == first), last, row)
+    row = cast(row, kind)
     return row if axis == 0 else moveaxis(row, 0, axis)
 
 

@@ -19,7 +19,7 @@ from agnesi.ops.arrays.nonzeros import flatnonzero
 from agnesi.ops.arrays.replicate import broadcast_to, copy, tile, unfold
 from agnesi.ops.base import reduce
 from agnesi.ops.base.compare import logical_not
-from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair, written
+from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair, to_write, written
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes
 from agnesi.ops.base.select import where
@@ -289,7 +289,7 @@ def _fixed(index: Any, n: int) -> Any:
         return np.arange(n)[index]
     if isinstance(index, Tensor):
         index = index.array
-    places = np.asarray(index) if np.size(index) else np.zeros(0, np.int64)
+    places = np.zeros(0, np.int64) if isinstance(index, list) and not index else np.asarray(index)
     if places.dtype.kind not in "biu":
         raise IndexError(f"places must be integers or booleans, not {places.dtype}")
     if places.dtype == bool:
@@ -355,7 +355,7 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
     computed = isinstance(obj, Tensor) and not is_known(obj)
     _check_vector(obj)
     given = _places(as_tensor(obj), n) if computed else _fixed(obj, n)
-    new = as_tensor(values, x.dtype) if not isinstance(values, Tensor) else written(values, x.dtype)
+    new = written(to_write(values, x.dtype), x.dtype)
     if given.ndim == 0:  # NumPy: values for one place stand as they are
         new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
         new = moveaxis(new, 0, axis)
@@ -385,6 +385,8 @@ def _places(index: Tensor, n: int) -> Tensor:
     """Places that compiled code tells, from -n to n."""
     if index.dtype.kind == "b":
         return flatnonzero(index)
+    if index.dtype.kind not in "iu":
+        raise IndexError(f"places must be integers or booleans, not {index.dtype}")
     return within(index, n + 1, called("insert", (index,)), least=-n, what="a place")
 
 

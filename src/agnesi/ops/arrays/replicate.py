@@ -259,6 +259,8 @@ def repeat(x: TensorLike, /, repeats: TensorLike, axis: int | None = None, *,
             repeats = ensure(repeats, repeats >= 0, "repeats must not be negative")
             return take(x, _origins(repeats, x.shape[axis]), axis)
         repeats = integer(repeats, "repeats") if not is_known(repeats) else repeats.array
+    if not isinstance(repeats, Dim) and np.asarray(repeats).dtype.kind not in "biu":
+        raise TypeError(f"repeats must be integers, not {typed(repeats)}")
     if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
         raise ValueError(f"repeats must not be negative: {repeats}")
     if isinstance(repeats, Dim) or np.size(repeats) == 1:
@@ -299,7 +301,7 @@ class Unfold(LinearOp):
 
     def infer(self, x: Any) -> Any:
         n, size = x.shape[-1], self.size
-        if isinstance(n, int) and isinstance(size, int) and not 0 < size <= n:
+        if isinstance(n, int) and isinstance(size, int) and not 0 <= size <= n:
             raise ShapeError(f"a window of {size} does not fit an axis of size {n}")
         return (*x.shape[:-1], self._count(n), size), x.dtype
 
@@ -335,7 +337,7 @@ def unfold(x: TensorLike, axis: int, size: int, step: int = 1, *, out: Tensor | 
     :type size: int or tuple of int, optional
     :param step: Positions from one window to the next; positive.
     :returns: On the axis ``(n - size) // step + 1`` windows.
-    :raises ShapeError: If a window is longer than the axis, or empty.
+    :raises ShapeError: If a window is longer than the axis.
     :raises ValueError: If ``step`` is not positive.
     :see: sliding_window_view, nn.functional.unfold
 

@@ -213,8 +213,21 @@ def sign(input: TensorLike, *, out: Tensor | None = None) -> Tensor:
             return _sign(input, out=out)
         result = cast(_sign(input), dtypes.bool_)
         return result if out is None else into(out, result)
-    result = safe_divide(input, as_tensor(abs(input), input.dtype))
+    result = _direction(input)
     return result if out is None else into(out, result)
+
+
+def _direction(x: Tensor) -> Tensor:
+    """``x / abs(x)``, 0 for 0; of infinite numbers that of the part which is infinite, NaN if both
+    are."""
+    size = abs(x)
+    odd = (size == math.inf) | (size == 0)
+    a, b = (_sign(p).masked_fill(abs(p) != math.inf, 0) for p in (real(x), imag(x)))
+    end = cast(a, x.dtype) + cast(b, x.dtype) * 1j
+    end = end.masked_fill(a * b != 0, complex(math.nan, math.nan))
+    x, size = x.masked_fill(odd, 1), size.masked_fill(odd, 1)
+    x = (x * 2.0**60).where(size < 1, x)  # of the least numbers the reciprocal is infinite
+    return end.where(odd, safe_divide(x, as_tensor(abs(x), x.dtype)))
 
 
 # -- complex numbers ----------------------------------------------------------------------------

@@ -198,8 +198,11 @@ class Size(Op):
 def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
     """A tensor from a tensor, array, number, size or nested list, without a copy where possible."""
     if isinstance(x, Tensor):
+        stands = type(x) is not Tensor and x.weak
         if dtype is None:
-            return strong(x) if type(x) is not Tensor and x.weak else x
+            return strong(x) if stands else x
+        if stands:
+            x.check_fits(dtype)  # type: ignore[attr-defined]
         return cast(x, dtype)
     if isinstance(x, Dim):
         node = Node(Size(x), (), (), dtypes.int64, weak=True)
@@ -216,6 +219,21 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
     if isinstance(x, (list, tuple)) and _holds_tensor(x):
         return as_tensor(joined(x), dtype)
     return wrap(as_array(x, dtype))
+
+
+def to_write(x: Any, dtype: np.dtype) -> Tensor:
+    """A tensor that is written into one of a dtype, which Python's numbers must fit."""
+    return as_tensor(x, None if isinstance(x, Tensor) and not of_python(x) else dtype)
+
+
+def of_python(x: Any) -> bool:
+    """Return whether something is a number of Python's, or stands for one."""
+    return type(x) in SCALARS or (isinstance(x, Tensor) and type(x) is not Tensor and x.weak)
+
+
+def as_places(x: Any) -> Tensor:
+    """A tensor of places or counts: a list without elements has integers."""
+    return as_tensor(np.zeros(0, np.int64) if isinstance(x, (list, tuple)) and not x else x)
 
 
 #: Sequences of Python's that are read as lists.

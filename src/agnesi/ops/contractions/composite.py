@@ -24,7 +24,7 @@ from agnesi.ops.base.compare import (
     logical_or,
     not_equal,
 )
-from agnesi.ops.base.convert import as_tensor, cast, common, floating, written
+from agnesi.ops.base.convert import as_tensor, cast, common, floating, to_write, written
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.reduce import all as every
@@ -243,7 +243,7 @@ def masked_fill(x: TensorLike, mask: TensorLike, value: TensorLike, *, out: Tens
     tensor([7, 2])
     """
     x = as_tensor(x)
-    value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
+    value = to_write(value, x.dtype)
     return where(mask, written(value, x.dtype), x)
 
 

@@ -190,7 +190,7 @@ def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 
 @public
 def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Distance to the next number that is further from zero, with the sign of ``x``.
+    """Distance to the next number that is further from zero, negative where ``x`` is.
 
     :param x: Real numbers; integers become the default float dtype.
     :returns: Of the shape of ``x``; NaN for infinities and NaN.
@@ -202,7 +202,8 @@ def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """
     x = _real(x, "spacing")
     size = magnitude(x)
-    return copysign(nextafter(size, as_tensor(np.inf, x.dtype)) - size, x)
+    apart = nextafter(size, as_tensor(np.inf, x.dtype)) - size
+    return where(less(x, 0), -apart, apart)
 
 
 # -- parts --------------------------------------------------------------------------------------

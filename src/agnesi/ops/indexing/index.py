@@ -14,15 +14,17 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
-from agnesi.core.op import typed
+from agnesi.core.integers import known_integer
+from agnesi.core.op import called, typed
 from agnesi.core.public import planned, public
 from agnesi.core.storage.views import taken
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.convert import as_places, as_tensor, common, of_python
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.gather.elements import Index, Window
+from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice
@@ -97,7 +99,7 @@ def windowed(x: Tensor, key: Any) -> tuple[Tensor, Any]:
 
 def as_index(index: Any) -> Tensor:
     """An operand as a tensor of integers."""
-    t = as_tensor(np.asarray(index, _INT64) if isinstance(index, list) and not index else index)
+    t = as_places(index)
     if t.dtype.kind not in "iu":
         raise DTypeError(f"indices must be integers, not {typed(t)}")
     return t
@@ -290,11 +292,17 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
     size = x.shape[axis]
-    if isinstance(start, int) and isinstance(length, int) and isinstance(size, int):
+    if isinstance(start, Tensor) and is_known(start):
+        start = known_integer(start, "start")
+    if isinstance(size, int) and (of_python(start) and of_python(length)):
         first = start + size if start < 0 else start
         if not 0 <= first <= first + length <= size:
             raise IndexError(f"{length} elements from {start} on do not lie on axis {axis} of size "
                              f"{size}")
         start = first
+    elif isinstance(start, Tensor) and isinstance(size, int) and isinstance(length, int):
+        first = within(start + size * (start < 0), size - length + 1, called("narrow", (x, start)),
+                       least=0, what="the first position")
+        return take(x, first + made(Arange(0, 1, length, _INT64), length), axis)
     window = slice(start, start + length)
     return getitem(x, (*(slice(None),) * axis, window))

@@ -388,6 +388,8 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
     pairs = list(zip(widths, x.shape, strict=True))
     shape = tuple(before + n + after for (before, after), n in pairs)
     key = tuple((before, before + n, 1) for (before, _), n in pairs)
+    if not isinstance(value, Tensor):
+        as_tensor(value, x.dtype)  # which refuses what does not fit
     if isinstance(value, Tensor) or value != 0:
         if isinstance(value, Tensor) and value.ndim:
             raise TypeError("constant_values must be a number; use index_put for a tensor")

@@ -29,7 +29,7 @@ from agnesi.core.valuedims import refusal, refuse, size_of
 from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
-from agnesi.ops.base.convert import SCALARS, as_tensor, cast, written
+from agnesi.ops.base.convert import as_tensor, cast, of_python, written
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import broadcast_to
@@ -105,7 +105,7 @@ class Part:
 
     def _beside(self, value: Any) -> Tensor:
         whole = value.whole_for(self) if isinstance(value, Selection) else None
-        kind = self.view.dtype if type(value) in SCALARS else None
+        kind = self.view.dtype if of_python(value) else None
         return self.fitted(as_tensor(value, kind)) if whole is None else whole
 
     def fitted(self, value: Tensor) -> Tensor:

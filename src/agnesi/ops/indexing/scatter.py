@@ -23,7 +23,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
-from agnesi.ops.base.convert import as_tensor, written
+from agnesi.ops.base.convert import as_tensor, of_python, to_write, written
 from agnesi.ops.base.creation import filled, made
 from agnesi.ops.base.gather.elements import Index, IndexSum, Picked
 from agnesi.ops.base.gather.gather_scatter import (
@@ -241,7 +241,7 @@ def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
     part = part_of(x, key)
     if part is not None:
         return part.view, part.filled(value)
-    value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
+    value = to_write(value, x.dtype)
     mask = _masked(x, key)
     if mask is not None and value.ndim == 0:
         return x, where(_under(mask, x), written(value, x.dtype), x)
@@ -280,7 +280,8 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     if has_bounds(key):
         part, rest = windowed(x, key)
         part = part if rest is None else part[rest]
-        assign(x, Place(part).replaced(_fits(written(as_tensor(value), x.dtype), part.shape)))
+        new = written(as_tensor(value, x.dtype if of_python(value) else None), x.dtype)
+        assign(x, Place(part).replaced(_fits(new, part.shape)))
         return
     change = _new_value(x, key, value)
     if change is not None:
@@ -311,7 +312,7 @@ def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = 
     part = part_of(x, key)
     if part is not None and part.view is x:
         return part.added(value) if accumulate else part.filled(value)
-    value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
+    value = to_write(value, x.dtype)
     mask = _masked(x, key)
     if mask is not None and value.ndim == 0:
         new = written(value, x.dtype)
@@ -409,7 +410,7 @@ class Place:
 
 
 def _beside(part: Tensor, value: Any) -> Tensor:
-    new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
+    new = to_write(value, part.dtype)
     return _fits(written(new, part.dtype), part.shape)
 
 
@@ -571,7 +572,7 @@ def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
 
 def source_of(src: Any, index: Tensor, x: Tensor) -> Tensor:
     """The elements of ``src`` that an index brings to places of ``x``."""
-    src = written(as_tensor(src, None if isinstance(src, Tensor) else x.dtype), x.dtype)
+    src = written(to_write(src, x.dtype), x.dtype)
     if src.ndim == index.ndim and src.ndim:
         src = apply(Slice(tuple((0, n, 1) for n in index.shape)), src)
     return expand.broadcast_to(src, index.shape)
@@ -598,7 +599,7 @@ def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *
     """
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
-    new = written(as_tensor(source, None if isinstance(source, Tensor) else x.dtype), x.dtype)
+    new = written(to_write(source, x.dtype), x.dtype)
     at = as_index(index)
     wanted = tuple(at.size if a == axis else n for a, n in enumerate(x.shape))
     if at.ndim != 1 or new.ndim != x.ndim or (

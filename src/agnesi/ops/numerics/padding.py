@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,7 +30,8 @@ PAD_MODES = ("constant", "edge", "empty", "linear_ramp", "maximum", "mean", "med
 @planned
 @public
 def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: TensorLike = 0, *,
-        end_values: TensorLike = 0, stat_length: Any = None, out: Tensor | None = None) -> Tensor:
+        end_values: TensorLike = 0, stat_length: Any = None,
+        reflect_type: Literal["even", "odd"] = "even", out: Tensor | None = None) -> Tensor:
     """With a border around it.
 
     :param x: Of any shape.
@@ -49,6 +50,8 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
     :type end_values: number, (before, after), or one such pair for each axis
     :param stat_length: Of how many elements at that end statistics are taken; by default of all.
     :type stat_length: int, (before, after), or one such pair for each axis, optional
+    :param reflect_type: Whether mirrored elements stay as they are, or are mirrored at the edge's
+        value too: twice that less the element.
     :returns: Of the dtype of ``x``, longer by ``before + after`` on each axis.
     :raises ValueError: If there is no such mode, or a width is negative.
     :raises ShapeError: If a border would be computed from no elements.
@@ -67,8 +70,30 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
         if stat_length is not None and (np.asarray(lengths) < 1).any():
             raise ValueError(f"stat_length must be at least 1, not {stat_length}")
         return _extended(x, pad_width, lengths, lambda *end: _statistic(_STATISTICS[mode], *end))
+    if reflect_type == "odd" and mode in ("reflect", "symmetric"):
+        return _odd(x, pad_width, mode)
     return join.pad(x, pad_width, "constant" if mode == "empty" else mode,
                     0 if mode == "empty" else constant_values)
+
+
+def _odd(x: Tensor, pad_width: Any, mode: str) -> Tensor:
+    """Mirrored at the ends, and at the values there."""
+    for axis, (before, after) in enumerate(join.border_widths(pad_width, x.ndim)):
+        n = x.shape[axis]
+        around = [(0, 0)] * x.ndim
+        around[axis] = before, after
+        first, last = _part(x, axis, 1), flip(_part(flip(x, axis), axis, 1), axis)
+        x = join.pad(x, around, mode)
+        if n == 1:
+            continue
+        turns = arange(-before, n + after) // (n - (mode == "reflect"))
+        turns = reshape(turns, (n + before + after, *[1] * (x.ndim - axis - 1)))
+        turned = select.where(turns % 2 == 1, first + last - x, x)
+        turned = turned + cast(turns, x.dtype) * (last - first)
+        for turn, edge in ((1, last), (-1, first)):  # where the other end may be infinite
+            turned = select.where(turns == turn, edge + edge - x, turned)
+        x = select.where(turns == 0, x, turned)
+    return x
 
 
 def _extended(x: Tensor, pad_width: Any, settings: Any, border: Callable[..., Tensor]) -> Tensor:

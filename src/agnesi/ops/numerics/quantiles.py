@@ -30,7 +30,9 @@ from agnesi.ops.base.select import ceil, clip, floor, where
 from agnesi.ops.base.select import round as nearest
 from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.indexing.index import take, take_along_axis
-from agnesi.ops.sorting.sort import Partition, sort
+from agnesi.ops.numerics.statistics import spread
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.sort import Partition, argsort, sort
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -132,10 +134,38 @@ def _is_share(q: Any) -> Any:
     return (q >= 0) & (q <= 1)
 
 
-def _quantile(x: Any, of: _Shares, axis: Axis, method: str, keepdims: bool, skip: bool) -> Tensor:
+def _quantile(x: Any, of: _Shares, axis: Axis, method: str, keepdims: bool, skip: bool,
+              weights: Any = None) -> Tensor:
     x = as_tensor(x)
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise ValueError(f"weights are for the method 'inverted_cdf', not {method!r}")
+        return _weighted(with_order(x), of.values, axis, keepdims, skip, as_tensor(weights))
     how = of.bounds, shapes.axes_of(axis, x.ndim), method, bool(keepdims), skip
     return _of_shares(x, of.values, how=how)
+
+
+def _weighted(x: Tensor, q: Tensor, axis: Axis, keepdims: bool, skip: bool, w: Tensor) -> Tensor:
+    """The first elements in order up to which the weights are shares of their sum."""
+    if w.shape != x.shape:
+        w = spread(w, x, shapes.axes_in_order(axis, x.ndim))
+    (w,) = demanded("quantile", "weights must be at least 0 and finite, and not all 0",
+                    lambda w: (w >= 0) & (w < math.inf) & (w.sum() > 0), weights=w)
+    rows, axes = _rows(x, axis)
+    counts = cast(_rows(w, axis)[0], dtypes.float64)
+    if skip:
+        counts = where(isnan(rows), 0, counts)
+    order = argsort(rows, -1)
+    rows = take_along_axis(rows, order, -1)
+    upto = cumsum(take_along_axis(counts, order, -1), -1)
+    upto = upto / upto[..., -1:]
+    before = (upto < reshape(q, (q.size, *[1] * upto.ndim))) | (upto == 0)
+    place = clip(total(before, -1, keepdims=True), 0, rows.shape[-1] - 1)
+    rows = broadcast_to(rows, (q.size, *rows.shape))
+    found = cast(take_along_axis(rows, place, -1)[..., 0], dtypes.floating(x.dtype))
+    if not skip:
+        found = where(some(isnan(rows), -1), math.nan, found)
+    return reshape(found, (*q.shape, *shapes.reduced(x.shape, axes, keepdims)))
 
 
 @composite
@@ -169,7 +199,8 @@ def _of_shares(x: Tensor, q: Tensor, how: tuple[Any, ...]) -> Tensor:
 
 @public
 def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
-             keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+             keepdims: bool = False, weights: TensorLike | None = None,
+             out: Tensor | None = None) -> Tensor:
     """The value below which a share ``q`` of the elements lies.
 
     :param x: Real numbers; integers become the default float dtype.
@@ -179,9 +210,11 @@ def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "
         "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
         "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased"
         (Hyndman and Fan, Sample quantiles in statistical packages, 1996).
+    :param weights: How often each element counts, for the method "inverted_cdf"; of the shape of
+        ``x``, or of its axes ``axis``.
     :returns: The shape of ``q``, then that of ``x`` without the axes; NaN where an element is NaN.
     :raises DTypeError: For complex numbers.
-    :raises ValueError: If ``q`` is out of its range, or there is no such method.
+    :raises ValueError: If ``q`` is out of its range, there is no such method, or none with weights.
     :raises TraceError: If NaN must be left out of an axis whose size is not known.
     :see: percentile, median, nanquantile, histogram
 
@@ -190,12 +223,13 @@ def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "
     >>> ag.quantile(ag.tensor([1.0, 2.0, 4.0]), [0.0, 0.6], method="lower")
     tensor([1., 2.])
     """
-    return _quantile(x, _shares(q), axis, method, keepdims, False)
+    return _quantile(x, _shares(q), axis, method, keepdims, False, weights)
 
 
 @public
 def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
-               keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+               keepdims: bool = False, weights: TensorLike | None = None,
+               out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of ``q`` percent.
 
     :like: quantile
@@ -210,7 +244,7 @@ def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str =
     >>> ag.percentile(ag.tensor([1.0, 2.0, 4.0]), 25).item()
     1.5
     """
-    return _quantile(x, _hundredth(q), axis, method, keepdims, False)
+    return _quantile(x, _hundredth(q), axis, method, keepdims, False, weights)
 
 
 def _hundredth(q: Any) -> _Shares:
@@ -248,7 +282,8 @@ def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
 
 @public
 def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
-                keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+                keepdims: bool = False, weights: TensorLike | None = None,
+                out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of the elements that are not NaN; NaN where there are none.
 
     :like: quantile
@@ -261,12 +296,13 @@ def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str 
     >>> ag.nanquantile(ag.tensor([1.0, ag.nan, 3.0]), 0.5).item()
     2.0
     """
-    return _quantile(x, _shares(q), axis, method, keepdims, True)
+    return _quantile(x, _shares(q), axis, method, keepdims, True, weights)
 
 
 @public
 def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
-                  keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+                  keepdims: bool = False, weights: TensorLike | None = None,
+                  out: Tensor | None = None) -> Tensor:
     """:func:`percentile` of the elements that are not NaN; NaN where there are none.
 
     :like: quantile
@@ -281,7 +317,7 @@ def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: st
     >>> ag.nanpercentile(ag.tensor([1.0, ag.nan, 3.0]), 50).item()
     2.0
     """
-    return _quantile(x, _hundredth(q), axis, method, keepdims, True)
+    return _quantile(x, _hundredth(q), axis, method, keepdims, True, weights)
 
 
 @public

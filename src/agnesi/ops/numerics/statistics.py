@@ -19,7 +19,7 @@ from agnesi.core.valuedims import size_of
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
 from agnesi.ops.base.compare import isnan, logical_and, logical_not
-from agnesi.ops.base.convert import as_tensor, cast, exact, pair
+from agnesi.ops.base.convert import as_places, as_tensor, cast, exact, pair
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import atleast_2d, matrix_transpose, reshape
@@ -75,7 +75,7 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     kind = dtypes.floating(x.dtype)
     x, w = exact(x), exact(w)
     if not shapes.fits(w.shape, x.shape):
-        w = _spread(w, x, shapes.axes_in_order(axis, x.ndim))
+        w = spread(w, x, shapes.axes_in_order(axis, x.ndim))
     scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
         if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
     (scale,) = demanded("average", "weights must not sum to zero", lambda s: s != 0, scale=scale)
@@ -84,7 +84,7 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     return (result, broadcast_to(scale, result.shape)) if returned else result
 
 
-def _spread(w: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+def spread(w: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Weights of some axes as those of all."""
     if tuple(x.shape[a] for a in axes) != w.shape:
         raise ShapeError(
@@ -231,7 +231,7 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
     >>> ag.bincount(ag.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
-    x = as_tensor(x)
+    x = as_places(x)
     if x.ndim != 1 or x.dtype.kind not in "biu":
         raise ShapeError(f"the operand must be a vector of integers, not {typed(x)}")
     x = cast(x, dtypes.int64)

@@ -17,7 +17,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, of_python
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.movement import reshape, reshaped
 from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_negative, weights
@@ -284,7 +284,7 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
         high, shape = None, high
     low, high = (0, low) if high is None else (low, high)
     for name, bound in (("low", low), ("high", high)):
-        if isinstance(bound, float):
+        if of_python(bound) and as_tensor(bound).dtype.kind == "f":
             raise TypeError(f"{name} must be an integer, not {bound}")
     span = high - low
     if isinstance(span, int) and not 0 < span < MOST_WORDS:
@@ -318,7 +318,7 @@ def permutation(x: TensorLike, *, generator: Generator | None = None, out: Tenso
     if isinstance(x, Dim):
         return argsort(words(x, generator))
     if isinstance(x, (int, np.integer)):
-        return argsort(words(operator.index(x), generator))
+        return argsort(words(max(operator.index(x), 0), generator))
     x = as_tensor(x)
     if x.ndim == 0:
         raise ShapeError("a scalar tensor has no axis to put into random order; pass an int")

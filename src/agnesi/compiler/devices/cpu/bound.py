@@ -14,6 +14,7 @@ from agnesi.compiler.binding.call_adapter import missed
 from agnesi.compiler.compilation.failures import raiser
 from agnesi.compiler.compilation.pipeline import Call, is_dense
 from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.kernels import DECIDES
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import config
 from agnesi.core.support.record import replace
@@ -72,7 +73,7 @@ class Bound:
             "foreign": recipe.foreign, "name": call.name, "counters": call.counters,
         }
         #: Whether Python decides by what it computes: a call may turn out to be another's.
-        self.decides = any(n.op is not None and n.op.name == "decided" for n in graph.outputs)
+        self.decides = any(kind == DECIDES for kind, _, _ in recipe.failures)
         self.launch = entry.bind(self.code, spec, slow=missed if self.decides else _unfit, **common)
         self.direct = None
         apart = self._apart(written, call.arguments, arrays)

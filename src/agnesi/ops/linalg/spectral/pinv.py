@@ -224,7 +224,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResu
     :param a: Of shape (..., m, n).
     :param b: Of shape (m,) or (..., m, k).
     :param rcond: Singular values up to this share of the greatest are taken for 0; by default
-        ``max(m, n)`` times the dtype's eps.
+        ``max(m, n)`` times the dtype's eps; the eps alone where it is not between 0 and 1.
     :returns x: Of shape (n,) or (..., n, k).
     :returns residuals: Squared lengths of ``b - a @ x``, of shape (1,) or (..., k), also where
         NumPy leaves them out.
@@ -240,6 +240,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResu
     a, b = matrix_pair(a, b)
     a = matrix(a)
     share = float(default_rtol(a) if rcond is None else rcond)
+    share = share if 0 < share < 1 else float(np.finfo(dtypes.real_of(a.dtype)).eps)  # as LAPACK
     check_rows(a.shape, b.shape)
     many = b if len(b.shape) > 1 else reshape(b, (*b.shape, 1))
     x = apply(LeastSquares(share), a, many)
