@@ -29,7 +29,6 @@ from agnesi.core.support.config import LENT, switched
 from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed, warn
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.tracing import is_tracing
-from agnesi.core.tensor import symbol
 
 
 class Rule(NamedTuple):
@@ -89,7 +88,7 @@ def within(least: float = -math.inf, most: float = math.inf, *, above: bool = Fa
     def holds(value: Any) -> Any:
         if _known(value) is not None or isinstance(value, Dim):
             return None
-        x = symbol(value.node)
+        x = attribute_of(value, "_plain", value)  # comparing a number would decide
         inside = (x > least if above else x >= least) & (x < most if below else x <= most)
         return inside if infinite else inside & (abs(x) < math.inf)
 

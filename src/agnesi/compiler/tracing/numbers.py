@@ -146,6 +146,11 @@ class Number(Tensor):
             raise AttributeError(f"'{kind.__name__}' object has no attribute {name!r}")
         return object.__getattribute__(self, name)
 
+    @property
+    def _plain(self) -> Tensor:
+        """The same number as a tensor, which Python does not decide by."""
+        return symbol(self.node)  # type: ignore[arg-type]
+
     def refuse_change(self) -> NoReturn:
         """It is changed in place, which no number can be."""
         raise TypeError(f"{self.python_type.__name__}s cannot be changed in place; give a tensor")
