@@ -22,9 +22,10 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power
-from agnesi.ops.base.convert import as_places, as_tensor, cast, check_real
+from agnesi.ops.base.convert import as_tensor, cast, check_real
 from agnesi.ops.base.creation import float_dtype
 from agnesi.ops.base.gather.gather_scatter import within
+from agnesi.ops.base.literals import as_places
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import where

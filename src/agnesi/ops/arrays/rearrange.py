@@ -19,8 +19,9 @@ from agnesi.ops.arrays.nonzeros import flatnonzero
 from agnesi.ops.arrays.replicate import broadcast_to, copy, tile, unfold
 from agnesi.ops.base import reduce
 from agnesi.ops.base.compare import logical_not
-from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair, to_write, written
+from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair, written
 from agnesi.ops.base.gather.gather_scatter import within
+from agnesi.ops.base.literals import to_write
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import flip

@@ -221,21 +221,6 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
     return wrap(as_array(x, dtype))
 
 
-def to_write(x: Any, dtype: np.dtype) -> Tensor:
-    """A tensor that is written into one of a dtype, which Python's numbers must fit."""
-    return as_tensor(x, None if isinstance(x, Tensor) and not of_python(x) else dtype)
-
-
-def of_python(x: Any) -> bool:
-    """Return whether something is a number of Python's, or stands for one."""
-    return type(x) in SCALARS or (isinstance(x, Tensor) and type(x) is not Tensor and x.weak)
-
-
-def as_places(x: Any) -> Tensor:
-    """A tensor of places or counts: a list without elements has integers."""
-    return as_tensor(np.zeros(0, np.int64) if isinstance(x, (list, tuple)) and not x else x)
-
-
 #: Sequences of Python's that are read as lists.
 LISTS = (deque, UserList)
 

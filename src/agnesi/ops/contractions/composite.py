@@ -24,8 +24,9 @@ from agnesi.ops.base.compare import (
     logical_or,
     not_equal,
 )
-from agnesi.ops.base.convert import as_tensor, cast, common, floating, to_write, written
+from agnesi.ops.base.convert import as_tensor, cast, common, floating, written
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.literals import to_write
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.reduce import all as every
 from agnesi.ops.base.select import where

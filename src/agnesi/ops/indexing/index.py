@@ -21,10 +21,11 @@ from agnesi.core.storage.views import taken
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.base.convert import as_places, as_tensor, common, of_python
+from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.gather.elements import Index, Window
 from agnesi.ops.base.gather.gather_scatter import within
+from agnesi.ops.base.literals import as_places, of_python
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice

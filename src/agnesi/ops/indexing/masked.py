@@ -29,11 +29,12 @@ from agnesi.core.valuedims import refusal, refuse, size_of
 from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
-from agnesi.ops.base.convert import as_tensor, cast, of_python, written
+from agnesi.ops.base.convert import as_tensor, cast, written
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.gather.elements import Picked
+from agnesi.ops.base.literals import of_python
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import NEUTRAL, Reduce, beaten, reducer
 from agnesi.ops.base.select import maximum, where

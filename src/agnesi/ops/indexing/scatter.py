@@ -23,7 +23,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
-from agnesi.ops.base.convert import as_tensor, of_python, to_write, written
+from agnesi.ops.base.convert import as_tensor, written
 from agnesi.ops.base.creation import filled, made
 from agnesi.ops.base.gather.elements import Index, IndexSum, Picked
 from agnesi.ops.base.gather.gather_scatter import (
@@ -35,6 +35,7 @@ from agnesi.ops.base.gather.gather_scatter import (
     selected,
     spread,
 )
+from agnesi.ops.base.literals import of_python, to_write
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import FULL, Slice

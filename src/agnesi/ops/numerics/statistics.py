@@ -19,9 +19,10 @@ from agnesi.core.valuedims import size_of
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
 from agnesi.ops.base.compare import isnan, logical_and, logical_not
-from agnesi.ops.base.convert import as_places, as_tensor, cast, exact, pair
+from agnesi.ops.base.convert import as_tensor, cast, exact, pair
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.literals import as_places
 from agnesi.ops.base.movement import atleast_2d, matrix_transpose, reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.reduce import max as greatest

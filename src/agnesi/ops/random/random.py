@@ -17,8 +17,9 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor, cast, of_python
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
+from agnesi.ops.base.literals import of_python
 from agnesi.ops.base.movement import reshape, reshaped
 from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_negative, weights
 from agnesi.ops.base.select import where
