@@ -7,7 +7,6 @@ from typing import Any
 
 from agnesi.codegen.interrupts import Pace, chunk, poll, polls
 from agnesi.codegen.kernel_key import structure
-from agnesi.codegen.kernels.library_products import emit_call, plan_call
 from agnesi.codegen.launch import Runner, Step, spot
 from agnesi.codegen.leaving import emit_leaving, left_by
 from agnesi.codegen.llvm.builder import HOT, LIGHT, Builder, Module, Value, i64
@@ -255,10 +254,13 @@ class _Program:
                  begin: Value, end: Value, left: Callable[[], Value]) -> tuple[Size, bool]:
         """Emit the work of a product; in how many units, and whether it polls."""
         module = self.module
-        call = plan_call(kernel, self.threads)
-        if call is not None:
-            emit_call(b, call, pointer, begin, end)
-            return call.units, False
+        if kernel.symbol:
+            from agnesi.codegen.kernels.library_products import emit_call, plan_call
+
+            call = plan_call(kernel, self.threads)
+            if call is not None:
+                emit_call(b, call, pointer, begin, end)
+                return call.units, False
         from agnesi.codegen.kernels.product import emit_product, plan_product
 
         cut = plan_product(kernel, module.target, module.policy)

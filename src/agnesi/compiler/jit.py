@@ -12,11 +12,9 @@ import numpy as np
 
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
-from agnesi.compiler.cfunction import CFunction, c_function
 from agnesi.compiler.compilation.compiled import Settings
 from agnesi.compiler.compilation.graph_serialization import check_named, named
 from agnesi.compiler.compilation.limits import byte_count
-from agnesi.compiler.devices.executor import call
 from agnesi.compiler.reports.compare import compared
 from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.specialization.recorded import as_they_are, recorded
@@ -35,6 +33,9 @@ from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from agnesi.compiler.cfunction import CFunction
 
 #: So often other threads may change what a version depends on before it runs.
 _MAX_OVERTAKEN = 3
@@ -128,6 +129,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         leaves: Sequence[Any]
         leaves, tree = flatten((args, keywords))
         if any([isinstance(v, PlacedTensor) for v in leaves]) and not is_tracing():
+            from agnesi.compiler.devices.executor import call
+
             return call(self.function, self.settings, self.name, leaves, tree, self._placed)
         if not config.compiles or _stays_eager(leaves):
             return self.function(*args, **keywords)
@@ -323,6 +326,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         >>> f.c_function(np.zeros(3)).signature
         'int (const double */*3*/, double */*1*/, double */*3*/)'
         """
+        from agnesi.compiler.cfunction import c_function
+
         fresh = self.companion(self.function)
         return c_function(fresh.version, args, form)
 

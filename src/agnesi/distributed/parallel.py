@@ -26,7 +26,7 @@ from agnesi.nn.layers.norms import BatchNorm1d
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import permute_dims, reshape
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.sparse.coordinates import dense
+from agnesi.ops.sparse.words import dense
 from agnesi.optim.optimizer import Optimizer
 
 #: Bytes of a bucket: smaller gradients go together, larger ones alone and without a copy.

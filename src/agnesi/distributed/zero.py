@@ -20,7 +20,7 @@ from agnesi.nn.base.module import Module
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.sparse.coordinates import dense
+from agnesi.ops.sparse.words import dense
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.states import flat_state
 

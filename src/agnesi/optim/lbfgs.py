@@ -15,7 +15,7 @@ from agnesi.core.support.errors import StateError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import wrap
 from agnesi.ops.arrays.loading import check_state
-from agnesi.ops.sparse.coordinates import dense
+from agnesi.ops.sparse.words import dense
 from agnesi.optim.flat.descent import Memory
 from agnesi.optim.flat.search import Point, evaluated, strong_wolfe
 from agnesi.optim.groups import Parameters

@@ -7,18 +7,20 @@ two parts under a store.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from agnesi.core.ir import loops
 from agnesi.core.ir.kernels import Kernel, Store, walk
 from agnesi.core.ir.loops import Affine, Expr, Substitution, atom_of
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
-from agnesi.schedule.complexmath import COMPLEX, REAL, Pair
 from agnesi.schedule.program import Program
 
-#: Operations on elements whose result at a place is what a real operation gives for each part, and
-#: those that read complex numbers in the table's terms.
-_KNOWN = COMPLEX.keys() | REAL.keys() | {"where", "positive", "complex"}
+if TYPE_CHECKING:
+    from agnesi.schedule.complexmath import Pair
+
+#: Operations beside those of the tables that are written in real ones.
+_KNOWN = frozenset(("where", "positive", "complex"))
 
 
 def is_known(node: Node) -> bool:
@@ -26,8 +28,11 @@ def is_known(node: Node) -> bool:
     op = node.op
     if op is None:
         return True
-    if op.pointwise and op.name not in ("astype", *_KNOWN):
-        return getattr(op, "expand", None) is not None
+    if op.pointwise:
+        from agnesi.schedule.complexmath import COMPLEX, REAL
+
+        known = op.name == "astype" or any([op.name in t for t in (_KNOWN, COMPLEX, REAL)])
+        return known or getattr(op, "expand", None) is not None
     return op.name not in ("prod", "max", "min")
 
 
@@ -84,6 +89,8 @@ class _Parts(Substitution):
             if value.dtype == "bool":
                 return pairs[0][0].ne(0) | pairs[0][1].ne(0)
             return loops.cast(pairs[0][0], value.dtype)
+        from agnesi.schedule.complexmath import REAL
+
         return REAL[value.op](*pairs)
 
     def pair(self, value: Expr) -> Pair:
@@ -111,6 +118,8 @@ class _Parts(Substitution):
             re, im = self.pair(value.args[0])
             return (loops.make("reduce", (re,), part, value.param, value.free),
                     loops.make("reduce", (im,), part, value.param, value.free))
+        from agnesi.schedule.complexmath import COMPLEX
+
         return COMPLEX[value.op](*map(self.pair, value.args))
 
     def _cast(self, value: Expr, part: str) -> Pair:

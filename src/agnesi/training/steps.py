@@ -17,7 +17,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.utils import clip_grad_norm_
 from agnesi.ops.arrays.loading import write_all
 from agnesi.ops.base.convert import cast
-from agnesi.ops.sparse.coordinates import dense
+from agnesi.ops.sparse.words import dense
 
 
 class Steps:

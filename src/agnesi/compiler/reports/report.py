@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agnesi.compiler.compilation.compiled import Compiled, Settings
-from agnesi.compiler.reports.memory_plan import MemoryPlan, algorithms
-from agnesi.compiler.reports.profile import Profile
 from agnesi.compiler.tracing.decisions import Decision
 from agnesi.compiler.tracing.unrolled import repetitions
 from agnesi.core.graph import FunctionGraph
@@ -15,6 +13,10 @@ from agnesi.core.keywords import strict_class
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import Explained, at
 from agnesi.core.support.exports import public
+
+if TYPE_CHECKING:
+    from agnesi.compiler.reports.memory_plan import MemoryPlan
+    from agnesi.compiler.reports.profile import Profile
 
 
 class Specialisation:
@@ -48,6 +50,8 @@ class Specialisation:
             n = len(stages)
             changes = ", ".join(f"{s.stage} {s.before} -> {s.after} operations" for s in stages)
             yield f"\n    rewritten in {n} pass{'es' if n > 1 else ''}: {changes}"
+        from agnesi.compiler.reports.memory_plan import algorithms
+
         by = algorithms(self.compiled)
         if by:
             yield f"\n    {by}"
@@ -151,6 +155,8 @@ class Inspectable(Explained):
 
         :returns: With its kernels, buffers and peak.
         """
+        from agnesi.compiler.reports.memory_plan import MemoryPlan
+
         return MemoryPlan(self._last())
 
     def profile(self) -> Profile:
@@ -167,6 +173,8 @@ class Inspectable(Explained):
         """
         if not self.settings.profile:
             raise RuntimeError(at(f"{self.name} is not profiled: make it with profile=True"))
+        from agnesi.compiler.reports.profile import Profile
+
         return Profile(self.name, self.specialisations)
 
     def ir(self) -> str:

@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.checkpoint import as_before
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
-from agnesi.autodiff.transforms import recording
 from agnesi.compiler.tracing.process.said import silent
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
+from agnesi.core.support.config import switched
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
@@ -92,7 +91,7 @@ def pullback_of(version: Any) -> Any:
         leaves = list(leaves)
         for i in version.mutated:
             leaves[i] = copy(as_tensor(leaves[i]))
-        with _holding(version.changed, state), recording(version.recording):
+        with _holding(version.changed, state), switched(recording=version.recording):
             for i in arguments:
                 leaves[i] = alias(leaves[i])
             args, keywords = tree.build(leaves)
@@ -141,6 +140,8 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
 def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[None]:
     """Give tensors other values within this block, whatever is assigned to them in it."""
     if not is_tracing():
+        from agnesi.autodiff.checkpoint import as_before
+
         with as_before([(weakref.ref(x), v.array) for x, v in zip(tensors, values, strict=True)]):
             yield
         return

@@ -53,7 +53,7 @@ from agnesi.core.support.errors import call_user
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import CONSUMED, Tensor
-from agnesi.ops.sparse.coordinates import dense
+from agnesi.ops.sparse.words import dense
 from agnesi.runtime.support import still_seen
 from agnesi.runtime.watched import Watched
 

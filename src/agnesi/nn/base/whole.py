@@ -6,6 +6,7 @@ module was assigned an attribute since the last call, or a class in it another `
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 
 _OURS = "agnesi.nn."
+#: Layers inside of each other that are regions: each looks at all that it has inside.
+_MOST_DEEP = 12
 #: Reads an attribute without a trace, or a count of changes, hearing of it.
 _noted = object.__getattribute__
 
@@ -63,6 +66,8 @@ def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         return module.forward(*args, **keywords)
     whole = _noted(module, "_whole")
     if whole is None:
+        if _is_deep():
+            return module.forward(*args, **keywords)
         whole = Whole(module)
         object.__setattr__(module, "_whole", whole)
     elif whole.count != CHANGES.count:
@@ -73,6 +78,15 @@ def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     if whole.regions is None:
         return module.forward(*args, **keywords)
     return whole.regions(args, keywords)
+
+
+def _is_deep() -> bool:
+    """Return whether the layer that is called lies in so many that are being called."""
+    frame, calls = sys._getframe(1), 0
+    while frame is not None and calls <= _MOST_DEEP:
+        calls += frame.f_code is called.__code__
+        frame = frame.f_back  # type: ignore[assignment]
+    return calls > _MOST_DEEP
 
 
 def _forwards(module: Any) -> list[tuple[Any, Any]]:

@@ -17,7 +17,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.random.generators import Generator
 from agnesi.ops.random.random import normal
-from agnesi.ops.sparse.coordinates import COO, dense
+from agnesi.ops.sparse.coordinates import COO
+from agnesi.ops.sparse.words import dense
 
 
 def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:

@@ -491,11 +491,6 @@ def _added(values: Tensor, number: Tensor, count: Any) -> Tensor:
     return index_add(nothing, 0, number, values)
 
 
-def dense(x: Any) -> Any:
-    """A gradient with all its zeros."""
-    return x.to_dense() if isinstance(x, COO) else x
-
-
 tree.register(COO, lambda a: ((a._places, a._entries), (a.shape, a._coalesced)),
               lambda extra, parts: COO._made(*parts, *extra))
 

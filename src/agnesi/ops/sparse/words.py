@@ -178,3 +178,8 @@ FOREIGN: set[type] = set()
 def is_sparse(x: Any) -> TypeGuard[Any]:
     """Return whether an operand keeps some of its elements only."""
     return isinstance(x, Words)
+
+
+def dense(x: Any) -> Any:
+    """A gradient with all its zeros."""
+    return x.to_dense() if is_sparse(x) else x

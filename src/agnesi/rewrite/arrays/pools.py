@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import multiply
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.reduce import Reduce
-from agnesi.ops.convolution.pooled import MaxPool, PoolTaps, TapSpread
-from agnesi.ops.convolution.windows import Windows
 from agnesi.rewrite.arrays.products import replaced
 from agnesi.rewrite.pattern import is_number, scalar
 from agnesi.rewrite.rules import Book, GraphRule
+
+if TYPE_CHECKING:
+    from agnesi.ops.convolution.windows import Windows
 
 BOOK = Book()
 rewriter = BOOK.rewriter
@@ -38,7 +39,7 @@ _GROWING: dict[str, tuple[float, ...]] = {
 _MAX_RECOMPUTED_OPS = 6
 
 
-@rewriter("canonicalize", ops=["multiply"], operands=[TapSpread])
+@rewriter("canonicalize", ops=["multiply"], operands=["tap_spread"])
 def factor_of_winners(node: Node) -> Tensor | None:
     """Move a factor of a max-pooling gradient that is computed from the pooled image into the
     windows.
@@ -51,7 +52,7 @@ def factor_of_winners(node: Node) -> Tensor | None:
     return None
 
 
-@rewriter("canonicalize", ops=["where"], operands=[TapSpread])
+@rewriter("canonicalize", ops=["where"], operands=["tap_spread"])
 def mask_of_winners(node: Node) -> Tensor | None:
     """Move a mask of a max-pooling gradient that is computed from the pooled image into the
     windows.
@@ -68,11 +69,18 @@ def mask_of_winners(node: Node) -> Tensor | None:
     return None
 
 
+def _is(node: Node, name: str) -> bool:
+    """Return whether a node is of the operation of a name."""
+    return node.op is not None and node.op.name == name
+
+
 def _for_winners(node: Node, spread: Node, whole: Node) -> Tensor | None:
     """A pointwise function of the image that a gradient of maxima belongs to, for its windows."""
     taps = _taps(spread)
     if taps is None or spread.shape != whole.shape:
         return None
+    from agnesi.ops.convolution.pooled import MaxPool
+
     (image,) = taps.inputs
     pool = apply(MaxPool(taps.op.windows, taps.op.kernel), symbol(image))
     return _of_winners(node, image, pool)
@@ -80,10 +88,10 @@ def _for_winners(node: Node, spread: Node, whole: Node) -> Tensor | None:
 
 def _taps(node: Node) -> Node | None:
     """Where the windows of a gradient of maxima found them."""
-    if type(node.op) is not TapSpread:
+    if not _is(node, "tap_spread"):
         return None
     taps = node.inputs[1]
-    fits = type(taps.op) is PoolTaps and taps.op.windows == node.op.windows
+    fits = _is(taps, "pool_taps") and taps.op.windows == node.op.windows
     return taps if fits and taps.inputs[0].shape == node.shape else None
 
 
@@ -102,7 +110,7 @@ def _of_winners(
     return apply(node.op, *operands) if len(operands) == len(found) else None
 
 
-@rewriter("canonicalize", ops=["sum"], operands=[TapSpread])
+@rewriter("canonicalize", ops=["sum"], operands=["tap_spread"])
 def sum_of_winners(node: Node) -> Tensor | None:
     """A gradient of maxima over whole images adds up to the one over all windows."""
     (spread,) = node.inputs
@@ -148,7 +156,7 @@ def pools_first(graph: FunctionGraph) -> FunctionGraph:
             continue
         for user in users[node]:
             new = apply(user.op, symbol(node.inputs[0]))
-            changes[user] = graph_node(apply(node.op, new) if type(user.op) is MaxPool else new)
+            changes[user] = graph_node(apply(node.op, new) if _is(user, "max_pool") else new)
             changes[user].where = user.where
     return FunctionGraph.of(graph.inputs, replaced(graph, changes)) if changes else graph
 
@@ -156,13 +164,13 @@ def pools_first(graph: FunctionGraph) -> FunctionGraph:
 def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
     """Return whether nothing but maxima of a growing function's values and their gradients is
     wanted."""
-    pools = [n for n in users[node] if type(n.op) is MaxPool]
-    taps = [n for n in users[node] if type(n.op) is PoolTaps]
+    pools = [n for n in users[node] if _is(n, "max_pool")]
+    taps = [n for n in users[node] if _is(n, "pool_taps")]
     if not pools or len(pools) + len(taps) < len(users[node]) or not all(map(_met, pools)):
         return False
     flat = _GROWING[node.op.name]
     return all(
-        type(n.op) is TapSpread and any(_vanishes(n.inputs[0], p, flat) for p in pools)
+        _is(n, "tap_spread") and any(_vanishes(n.inputs[0], p, flat) for p in pools)
         for t in taps for n in users[t]
     )
 
@@ -186,4 +194,4 @@ def _value(node: Node, pool: Node, x: np.ndarray, steps: int = _MAX_RECOMPUTED_O
     return None if any(f is None for f in found) else node.op.perform(*map(np.asarray, found))
 
 
-BOOK.add(GraphRule("pools_first", "specialize", ("memory",), (MaxPool.name,), pools_first))
+BOOK.add(GraphRule("pools_first", "specialize", ("memory",), ("max_pool",), pools_first))

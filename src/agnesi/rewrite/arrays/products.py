@@ -15,7 +15,6 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import add, multiply
 from agnesi.ops.base.movement import Permute, Reshape, permute_dims, reshape
 from agnesi.ops.contractions.matmul import MATMUL, MatMul
-from agnesi.ops.indexing.join import Concat
 from agnesi.rewrite.pattern import is_count, scalar
 from agnesi.rewrite.rules import Book, GraphRule
 
@@ -156,6 +155,8 @@ def _is_step(node: Node, uses: Counter[Node]) -> bool:
 
 def _joined(nodes: list[Node], axis: int) -> Tensor:
     """Matrices one behind the other; transposed ones are joined as they lie."""
+    from agnesi.ops.indexing.join import Concat
+
     if all(map(_swaps, nodes)):
         rows = apply(Concat(1 - axis), *(symbol(n.inputs[0]) for n in nodes))
         return permute_dims(rows, (1, 0))

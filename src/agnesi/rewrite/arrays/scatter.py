@@ -11,7 +11,6 @@ from agnesi.ops.base.arith import ADD, SUBTRACT, add, divide, multiply, negative
 from agnesi.ops.base.creation import spread_constant
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import WHERE, where
-from agnesi.ops.indexing.join import Concat
 from agnesi.rewrite.pattern import CONSTANT, LEAF, is_number
 from agnesi.rewrite.rules import Book
 
@@ -210,7 +209,11 @@ def side_by_side(node: Node) -> Tensor | None:
         pieces += [*_nothing(node, axis, start - at), piece]
         at = start + piece.shape[axis]
     pieces += _nothing(node, axis, node.shape[axis] - at)
-    return apply(Concat(axis), *pieces) if pieces else None
+    if not pieces:
+        return None
+    from agnesi.ops.indexing.join import Concat
+
+    return apply(Concat(axis), *pieces)
 
 
 def _nothing(node: Node, axis: int, size: int) -> list[Tensor]:

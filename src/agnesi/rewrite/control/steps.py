@@ -20,7 +20,6 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import add
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.matmul import MATMUL, MatMul
-from agnesi.ops.indexing.join import Concat
 from agnesi.rewrite.arrays.products import replaced
 from agnesi.rewrite.rules import Book, GraphRule
 
@@ -179,7 +178,7 @@ def _circular(start: int, among: list[int], needs: list[int]) -> bool:
 
 def _edges(operand: Node) -> list[int]:
     """Where the parts of an operand begin, and its end."""
-    if type(operand.op) is not Concat or operand.op.axis != 1:
+    if operand.op is None or operand.op.name != "concat" or operand.op.axis != 1:
         return [0, operand.shape[1]]
     return [0, *accumulate(part.shape[1] for part in operand.inputs)]
 
@@ -214,4 +213,8 @@ def _part(matrix: Node, lines: Span, columns: Span) -> Tensor:
 
 
 def _side_by_side(parts: Sequence[Node], axis: int) -> Tensor:
-    return symbol(parts[0]) if len(parts) == 1 else apply(Concat(axis), *map(symbol, parts))
+    if len(parts) == 1:
+        return symbol(parts[0])
+    from agnesi.ops.indexing.join import Concat
+
+    return apply(Concat(axis), *map(symbol, parts))

@@ -20,7 +20,6 @@ from agnesi.core.support.config import config
 from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor
 from agnesi.runtime import entry
-from agnesi.runtime.callbacks import Callbacks
 from agnesi.runtime.machine import Code
 from agnesi.runtime.watched import lying
 
@@ -48,6 +47,8 @@ class Bound:
         recipe, live, written, graph = call.recipe, call.live, call.written, call.graph
         back = None
         if recipe.callbacks:
+            from agnesi.runtime.callbacks import Callbacks
+
             back = Callbacks(recipe.callbacks)
         changed = {id(t) for t in written if isinstance(t, Tensor)}
         self.states = [
