@@ -4,15 +4,6 @@ import typing as _typing
 
 from agnesi.api.late import NAMES as _NAMES
 from agnesi.api.late import load as _load
-from agnesi.ops.arrays.replicate import broadcast_arrays as broadcast_arrays
-from agnesi.ops.arrays.replicate import broadcast_shapes as broadcast_shapes
-from agnesi.ops.arrays.replicate import broadcast_to as broadcast_to
-from agnesi.ops.arrays.replicate import copy as copy
-from agnesi.ops.arrays.replicate import expand as expand
-from agnesi.ops.arrays.replicate import meshgrid as meshgrid
-from agnesi.ops.arrays.replicate import repeat as repeat
-from agnesi.ops.arrays.replicate import tile as tile
-from agnesi.ops.arrays.replicate import unfold as unfold
 from agnesi.ops.arrays.types import astype as astype
 from agnesi.ops.arrays.types import can_cast as can_cast
 from agnesi.ops.arrays.types import finfo as finfo
@@ -64,7 +55,6 @@ from agnesi.ops.base.creation import ones_like as ones_like
 from agnesi.ops.base.creation import tensor as tensor
 from agnesi.ops.base.creation import zeros as zeros
 from agnesi.ops.base.creation import zeros_like as zeros_like
-from agnesi.ops.base.ensure import ensure as ensure
 from agnesi.ops.base.movement import atleast_1d as atleast_1d
 from agnesi.ops.base.movement import atleast_2d as atleast_2d
 from agnesi.ops.base.movement import atleast_3d as atleast_3d
@@ -146,11 +136,6 @@ from agnesi.ops.indexing.index import narrow as narrow
 from agnesi.ops.indexing.index import select as select
 from agnesi.ops.indexing.index import take as take
 from agnesi.ops.indexing.index import take_along_axis as take_along_axis
-from agnesi.ops.indexing.ranges import arange as arange
-from agnesi.ops.indexing.ranges import eye as eye
-from agnesi.ops.indexing.ranges import identity_like as identity_like
-from agnesi.ops.indexing.ranges import linspace as linspace
-from agnesi.ops.indexing.ranges import logspace as logspace
 from agnesi.ops.numerics.pytorch import add as add
 from agnesi.ops.numerics.pytorch import addmm as addmm
 from agnesi.ops.numerics.pytorch import cdist as cdist
@@ -161,6 +146,16 @@ from agnesi.ops.numerics.pytorch import subtract as subtract
 
 if _typing.TYPE_CHECKING:  # loaded at first use
     from agnesi.ops.arrays.nonzeros import nonzero as nonzero
+    from agnesi.ops.arrays.replicate import broadcast_arrays as broadcast_arrays
+    from agnesi.ops.arrays.replicate import broadcast_shapes as broadcast_shapes
+    from agnesi.ops.arrays.replicate import broadcast_to as broadcast_to
+    from agnesi.ops.arrays.replicate import copy as copy
+    from agnesi.ops.arrays.replicate import expand as expand
+    from agnesi.ops.arrays.replicate import meshgrid as meshgrid
+    from agnesi.ops.arrays.replicate import repeat as repeat
+    from agnesi.ops.arrays.replicate import tile as tile
+    from agnesi.ops.arrays.replicate import unfold as unfold
+    from agnesi.ops.base.ensure import ensure as ensure
     from agnesi.ops.contractions.composite import addcdiv as addcdiv
     from agnesi.ops.contractions.composite import addcmul as addcmul
     from agnesi.ops.contractions.composite import allclose as allclose
@@ -201,6 +196,11 @@ if _typing.TYPE_CHECKING:  # loaded at first use
     from agnesi.ops.indexing.join import stack as stack
     from agnesi.ops.indexing.join import unstack as unstack
     from agnesi.ops.indexing.join import vstack as vstack
+    from agnesi.ops.indexing.ranges import arange as arange
+    from agnesi.ops.indexing.ranges import eye as eye
+    from agnesi.ops.indexing.ranges import identity_like as identity_like
+    from agnesi.ops.indexing.ranges import linspace as linspace
+    from agnesi.ops.indexing.ranges import logspace as logspace
     from agnesi.ops.indexing.scatter import inc_subtensor as inc_subtensor
     from agnesi.ops.indexing.scatter import index_add as index_add
     from agnesi.ops.indexing.scatter import index_put as index_put

@@ -103,6 +103,11 @@ _MODULES = {
         nan_to_num
     """,
     "agnesi.ops.elementwise.bitcast": "bitcast",
+    "agnesi.ops.arrays.replicate": """
+        broadcast_arrays broadcast_shapes broadcast_to copy expand meshgrid repeat tile unfold
+    """,
+    "agnesi.ops.base.ensure": "ensure",
+    "agnesi.ops.indexing.ranges": "arange eye identity_like linspace logspace",
     "agnesi.ops.elementwise.complexes": "complex polar view_as_complex view_as_real",
     "agnesi.ops.indexing.diagonal": "diag diagonal trace tril triu",
     "agnesi.ops.neural.softmax": "log_softmax logsumexp softmax",

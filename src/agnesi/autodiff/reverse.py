@@ -29,7 +29,6 @@ from agnesi.core.support.errors import (
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
-from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elementwise import Elementwise
@@ -426,6 +425,8 @@ def _may_change(before: Tensor) -> bool:
 def _copied(g: Tensor) -> Tensor:
     """A gradient in other memory; what it was computed from goes on, be it a leaf."""
     if g._requires_grad and current(g).op is None:
+        from agnesi.ops.arrays.replicate import copy
+
         return copy(g)
     assert g.array is not None
     other = wrap(g.array.copy())
@@ -445,7 +446,11 @@ class Apart:
             return g.with_values(self(g.values()))
         data = g.array
         if data is None:
-            return symbol(current(g)) if g._view is None else copy(g)
+            if g._view is None:
+                return symbol(current(g))
+            from agnesi.ops.arrays.replicate import copy
+
+            return copy(g)
         if data.base is not None or not data.flags.writeable or id(data) in self.taken:
             g = _copied(g)
         self.taken.add(id(g.array))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -72,7 +71,9 @@ def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
 @functools.cache
 def compiles() -> bool:
     """Return whether there is a compiler."""
-    return importlib.util.find_spec("llvmlite") is not None
+    from importlib.util import find_spec
+
+    return find_spec("llvmlite") is not None
 
 
 def native(op: Op, arrays: Sequence[np.ndarray]) -> Callable[..., np.ndarray]:

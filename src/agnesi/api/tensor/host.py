@@ -5,14 +5,12 @@ from __future__ import annotations
 import copyreg
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from opcode import opmap
 from typing import Any, NoReturn
 
 import numpy as np
 
 from agnesi.api.tensor import show
-from agnesi.api.tensor.novalue import no_value, of_many
 from agnesi.api.tensor.sharedmemory import memory_of, seen_in
 from agnesi.autodiff.recording import detach, is_leaf
 from agnesi.core.dispatch import current
@@ -29,7 +27,6 @@ from agnesi.core.support.config import MODE, STATE
 from agnesi.core.support.errors import GradientError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing, told_of, within
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base import movement
 
 #: So many elements are results of a compiled function by themselves.
@@ -40,6 +37,8 @@ def value(x: Tensor, use: str) -> np.ndarray:
     """The array behind a tensor, or an error that says why ``use`` cannot have it."""
     if is_known(x):
         return x.array
+    from agnesi.api.tensor.novalue import no_value
+
     raise no_value(x, use)
 
 
@@ -57,12 +56,16 @@ def _decided(x: Tensor, use: str) -> np.ndarray:
     decide = getattr(trace, "decide", None)
     found: np.ndarray | None = None if decide is None else decide(x, use)
     if found is None:
+        from agnesi.api.tensor.novalue import no_value
+
         raise no_value(x, use)
     return found
 
 
 def _one(x: Tensor, use: str, read: Callable[[Tensor, str], np.ndarray] = _decided) -> Any:
     if dims.is_static(x.shape) and dims.product(x.shape) != 1:
+        from agnesi.api.tensor.novalue import of_many
+
         hint = of_many(use)
         raise ValueError(at(f"{use} takes a tensor of one element, not {typed(x)}{hint}"))
     return read(x, use).item()
@@ -389,6 +392,8 @@ def clone(self: Tensor, *, memory_format: object = None) -> Tensor:
     :type memory_format: object
     :returns: Of the same shape and dtype.
     """
+    from agnesi.ops.arrays.replicate import copy
+
     return copy(self)
 
 
@@ -429,9 +434,13 @@ def __reduce__(self: Tensor) -> Any:  # noqa: N807
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
     if self.array is None and not is_tracing():
+        from copy import deepcopy
+
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
     begins = self._requires_grad and is_leaf(self)  # else its history is not copied
     if is_tracing() and self._view is None:
+        from agnesi.ops.arrays.replicate import copy
+
         made = memo[id(self)] = copy(detach(self)).requires_grad_(begins)
         made._name = self._name
         if isinstance(self.grad, Tensor):

@@ -10,7 +10,6 @@ from typing import Any
 
 from agnesi.api import functions, late
 from agnesi.api.tensor import (
-    arrayfunction,
     detached,
     exchange,
     host,
@@ -55,14 +54,13 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_
 SAME = """
     abs acos acosh add addmm all amax amin angle any arccos arccosh arcsin arcsinh arctan arctan2
     arctanh asin asinh astype atan atan2 atanh bitwise_and bitwise_left_shift bitwise_or
-    bitwise_right_shift bitwise_xor broadcast_to ceil clamp clip conj copysign cos cosh
-    count_nonzero dimshuffle divide dot exp exp2 expand_dims expm1 flip floor floor_divide fmax fmin
-    fmod gather greater greater_equal hypot index_select isfinite isinf isnan less less_equal log
-    log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul max maximum
-    mean min minimum moveaxis multiply narrow negative nextafter not_equal outer positive power prod
-    ravel reciprocal relu remainder round rsqrt select sigmoid sign signbit sin sinh softplus sqrt
-    square squeeze std subtract sum swapaxes take take_along_axis tan tanh tensordot trunc unfold
-    unsqueeze var vecdot xlogy
+    bitwise_right_shift bitwise_xor ceil clamp clip conj copysign cos cosh count_nonzero dimshuffle
+    divide dot exp exp2 expand_dims expm1 flip floor floor_divide fmax fmin fmod gather greater
+    greater_equal hypot index_select isfinite isinf isnan less less_equal log log10 log1p log2
+    logaddexp logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum
+    moveaxis multiply narrow negative nextafter not_equal outer positive power prod ravel reciprocal
+    relu remainder round rsqrt select sigmoid sign signbit sin sinh softplus sqrt square squeeze std
+    subtract sum swapaxes take take_along_axis tan tanh tensordot trunc unsqueeze var vecdot xlogy
 """
 #: Methods under another name than the function's.
 OTHER = {
@@ -106,17 +104,17 @@ PYTORCH = """
 #: Methods that are functions which are loaded when one is first asked for.
 LATE = """
     addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere
-    baddbmm bernoulli bincount chunk clamp_max clamp_min conj_physical corrcoef cov cross cummax
-    cummin cumprod cumsum deg2rad diag diag_embed diagflat diagonal diagonal_scatter diff digamma
-    dist dsplit einsum erf erfc erfinv fliplr flipud float_power frac frexp gcd hardshrink heaviside
-    histc hsplit i0 igamma igammac index_add index_copy index_fill index_put index_reduce inner
-    is_nonzero is_same_size is_signed isclose isneginf isposinf isreal istft kthvalue lcm ldexp lerp
-    lgamma log_softmax logaddexp2 logcumsumexp logdet logit logsumexp masked_fill masked_scatter
-    masked_select mode movedim msort multinomial mv mvlgamma nan_to_num nanmean nanquantile nansum
-    narrow_copy nonzero norm prelu put_along_axis quantile rad2deg renorm repeat_interleave roll
-    rot90 scatter scatter_add scatter_reduce select_scatter sgn sinc slice_scatter softmax
-    split_with_sizes stft swapdims take_along_dim tensor_split topk trace tril triu unbind unflatten
-    unique unique_consecutive vdot vsplit
+    baddbmm bernoulli bincount broadcast_to chunk clamp_max clamp_min conj_physical corrcoef cov
+    cross cummax cummin cumprod cumsum deg2rad diag diag_embed diagflat diagonal diagonal_scatter
+    diff digamma dist dsplit einsum erf erfc erfinv fliplr flipud float_power frac frexp gcd
+    hardshrink heaviside histc hsplit i0 igamma igammac index_add index_copy index_fill index_put
+    index_reduce inner is_nonzero is_same_size is_signed isclose isneginf isposinf isreal istft
+    kthvalue lcm ldexp lerp lgamma log_softmax logaddexp2 logcumsumexp logdet logit logsumexp
+    masked_fill masked_scatter masked_select mode movedim msort multinomial mv mvlgamma nan_to_num
+    nanmean nanquantile nansum narrow_copy nonzero norm prelu put_along_axis quantile rad2deg renorm
+    repeat_interleave roll rot90 scatter scatter_add scatter_reduce select_scatter sgn sinc
+    slice_scatter softmax split_with_sizes stft swapdims take_along_dim tensor_split topk trace tril
+    triu unbind unflatten unfold unique unique_consecutive vdot vsplit
 """
 #: Methods of PyTorch's that are no functions, by the module under ``agnesi.api.torch``.
 TORCH = {
@@ -209,6 +207,7 @@ def _lent(name: str, *modules: str) -> Method:
 for _name in ("places", "repeated", "unsized_product", "unsized_item"):
     setattr(LENT, _name, _lent(_name, "ops.indexing.unsized", "ops.neural.unsized_elements"))
 LENT.gradients = _lent("gradients", "autodiff.transforms")
+LENT.ensured = _lent("ensured", "ops.base.ensure")
 
 
 def _operators() -> dict[str, Any]:
@@ -259,7 +258,8 @@ def _own() -> dict[str, Any]:
         place = late.NAMES.get(own, f"agnesi.api.functions:{own}").split(":")
         table[f"{name}_"] = inplace.LateUpdate(f"{name}_", *place)
     table.update(
-        __array_function__=arrayfunction.__array_function__,
+        __array_function__=matrices.Late(
+            "__array_function__", "agnesi.api.tensor.arrayfunction", "__array_function__"),
         __array_ufunc__=ufunc.__array_ufunc__,
         __repr__=show.__repr__, copy=host.clone, nelement=host.numel,
         fill_=inplace.fill_, zero_=inplace.zero_, copy_=inplace.copy_, add_=inplace.add_,

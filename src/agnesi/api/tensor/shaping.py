@@ -27,8 +27,6 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arrays.replicate import broadcast_to as to_broadcast
-from agnesi.ops.arrays.replicate import tile as tiled
 from agnesi.ops.arrays.types import astype
 from agnesi.ops.base.arith import conj, imag
 from agnesi.ops.base.convert import Cast, cast
@@ -198,7 +196,9 @@ def expand(self: Tensor, *shape: Any) -> Tensor:
         self.shape[i - extra] if isinstance(n, int) and n == -1 and i >= extra else n
         for i, n in enumerate(sizes)
     )
-    return to_broadcast(self, full)
+    from agnesi.ops.arrays.replicate import broadcast_to
+
+    return broadcast_to(self, full)
 
 
 @planned
@@ -210,7 +210,9 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     :returns: A view that cannot be written to.
     :raises ShapeError: If the shapes do not fit.
     """
-    return to_broadcast(self, other.shape)
+    from agnesi.ops.arrays.replicate import broadcast_to
+
+    return broadcast_to(self, other.shape)
 
 
 @public
@@ -221,6 +223,8 @@ def tile(self: Tensor, *reps: Any) -> Tensor:
     :type *reps: int
     :returns: In memory of its own.
     """
+    from agnesi.ops.arrays.replicate import tile as tiled
+
     return tiled(self, _listed(reps))
 
 

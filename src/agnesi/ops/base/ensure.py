@@ -17,7 +17,6 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.gather.gather_scatter import Ensured, passed
 from agnesi.ops.base.reduce import reducer
 
 
@@ -48,15 +47,21 @@ class Ensure(Op):
         return x.copy()
 
     def decompose(self, x: Tensor, condition: Tensor) -> Tensor:
+        from agnesi.ops.base.gather.gather_scatter import Ensured
+
         subject = called(self.told, (x,)) if self.told else called(self.name, (x, condition))
         axes = tuple(range(len(condition.shape)))
         holds = apply(reducer("logical_and", axes, False), condition) if axes else condition
         return apply(Ensured(self.message, subject), x, holds)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
+        from agnesi.ops.base.gather.gather_scatter import passed
+
         return passed(self, g, condition), None
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor, condition: Tensor) -> Any:
+        from agnesi.ops.base.gather.gather_scatter import passed
+
         return passed(self, ts[0], condition)
 
 

@@ -28,7 +28,6 @@ from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import accumulator, as_tensor, cast, exact
 from agnesi.ops.base.expand import add_up, broadcast_to, lower_reduce
 from agnesi.ops.base.movement import reshape
-from agnesi.ops.base.scans import halved, product_of_others
 from agnesi.ops.base.totals import is_narrow, nonzeros, of_few, total, wide_of
 
 _NAMES = {
@@ -139,6 +138,8 @@ class Reduce(Op):
 
     def others(self, x: Tensor) -> Tensor:
         """For each element, the product of the others along the axes; exact beside zeros."""
+        from agnesi.ops.base.scans import product_of_others
+
         return product_of_others(x, self.axes)
 
     def _by_halves(self, x: Tensor) -> Tensor | None:
@@ -146,6 +147,8 @@ class Reduce(Op):
         sizes = [x.shape[axis] for axis in self.axes]
         if x.dtype.kind != "c" or not builtins.all(isinstance(n, int) and n for n in sizes):
             return None
+        from agnesi.ops.base.scans import halved
+
         for axis in self.axes:
             x = halved(x, axis)
         return x if self.keepdims else reshape(x, shapes.reduced(x.shape, self.axes, False))

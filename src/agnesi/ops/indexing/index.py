@@ -15,7 +15,8 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import known_integer
-from agnesi.core.op import called, typed
+from agnesi.core.ir.dims import Size
+from agnesi.core.op import Op, called, typed
 from agnesi.core.public import planned, public
 from agnesi.core.storage.views import taken
 from agnesi.core.support.errors import DTypeError
@@ -23,16 +24,11 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made
-from agnesi.ops.base.gather.elements import Index, Window
-from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.literals import as_places, of_python
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index_parsing import new_axes, parse, plain, view_of
-from agnesi.ops.indexing.masked import part_of, selection
-from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.indexing.spans import has_bounds, spans_of
 
 _INT64 = np.dtype("int64")
 #: Positions of an axis that are kept.
@@ -73,9 +69,12 @@ def _selected(x: Tensor, key: Any) -> Tensor:
     if simple is not None:
         return apply(Slice(simple), x)
     if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
-        return apply(Index((0,), 0), x, key)
+        return apply(_index((0,), 0), x, key)
     if (found := new_axes(x, key)) is not None:
         return found
+    from agnesi.ops.indexing.masked import part_of, selection
+    from agnesi.ops.indexing.spans import has_bounds
+
     if has_bounds(key):
         x, key = windowed(x, key)
         return x if key is None else getitem(x, key)
@@ -85,12 +84,29 @@ def _selected(x: Tensor, key: Any) -> Tensor:
     keys = parse(x, key)
     viewed = view_of(x, keys)
     if keys.indices:
-        return apply(Index(keys.axes, keys.at), viewed, *keys.indices)
+        return apply(_index(keys.axes, keys.at), viewed, *keys.indices)
     return apply(Slice((FULL,) * x.ndim), x) if viewed is x else viewed
+
+
+def _index(axes: tuple[int, ...], at: int) -> Op:
+    """The operation that takes elements at tensors of indices."""
+    from agnesi.ops.base.gather.elements import Index
+
+    return Index(axes, at)
+
+
+def _counting(n: Size) -> Op:
+    """The operation that counts up to a size."""
+    from agnesi.ops.indexing.ranges import Arange
+
+    return Arange(0, 1, n, _INT64)
 
 
 def windowed(x: Tensor, key: Any) -> tuple[Tensor, Any]:
     """``x`` with the slices of a key taken whose bounds are values, and what is left of the key."""
+    from agnesi.ops.base.gather.elements import Window
+    from agnesi.ops.indexing.spans import spans_of
+
     found, rest = spans_of(x, key)
     for n, (axis, places) in enumerate(found):
         last = rest is None and n == len(found) - 1
@@ -132,7 +148,7 @@ def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None, *, mode
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = shapes.axis_of(axis, x.ndim)
-    return apply(Index((axis,), axis), x, placed(indices, x.shape[axis], mode))
+    return apply(_index((axis,), axis), x, placed(indices, x.shape[axis], mode))
 
 
 def placed(indices: Any, size: Any, mode: str) -> Tensor:
@@ -164,7 +180,7 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
         if is_known(x, index) and n <= _MAX_COUNTED:
             every.append(_counted(n, a, x.ndim))
             continue
-        op = Arange(0, 1, n, _INT64)
+        op = _counting(n)
         counted = symbolic(op, ()) if index.array is None else made(op, n)
         every.append(apply(Reshape((*(1,) * a, n, *(1,) * (x.ndim - a - 1))), counted))
     return tuple(every)
@@ -199,7 +215,7 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
     axis = shapes.axis_of(axis, x.ndim)
     if index.ndim != x.ndim:
         raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")
-    return apply(Index(tuple(range(x.ndim)), 0), x, *along(x, index, axis))
+    return apply(_index(tuple(range(x.ndim)), 0), x, *along(x, index, axis))
 
 
 @planned
@@ -228,10 +244,10 @@ def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = 
     every = [
         index if a == axis
         else _counted(n, a, x.ndim) if known and n <= _MAX_COUNTED
-        else reshape(made(Arange(0, 1, n, _INT64), n), [n if b == a else 1 for b in range(x.ndim)])
+        else reshape(made(_counting(n), n), [n if b == a else 1 for b in range(x.ndim)])
         for a, n in enumerate(index.shape)
     ]
-    return apply(Index(tuple(range(x.ndim)), 0), x, *every)
+    return apply(_index(tuple(range(x.ndim)), 0), x, *every)
 
 
 @planned
@@ -302,8 +318,10 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
                              f"{size}")
         start = first
     elif isinstance(start, Tensor) and isinstance(size, int) and isinstance(length, int):
+        from agnesi.ops.base.gather.gather_scatter import within
+
         first = within(start + size * (start < 0), size - length + 1, called("narrow", (x, start)),
                        least=0, what="the first position")
-        return take(x, first + made(Arange(0, 1, length, _INT64), length), axis)
+        return take(x, first + made(_counting(length), length), axis)
     window = slice(start, start + length)
     return getitem(x, (*(slice(None),) * axis, window))
