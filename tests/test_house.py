@@ -27,6 +27,11 @@ LATE = (
     "PIL", "dataclasses", "difflib", "importlib", "llvmlite", "logging", "matplotlib", "ml_dtypes",
     "numpy._core", "pandas", "platform", "pyarrow", "scipy", "signal", "sklearn", "statistics",
     "tensorboardX", "tqdm",
+    # What ``import agnesi``, or the first call of a compiled function, would load without need.
+    "agnesi.api.tensor.novalue", "agnesi.autodiff.checkpoint", "agnesi.ops.arrays.replicate",
+    "agnesi.ops.base.gather", "agnesi.ops.base.scans", "agnesi.ops.contractions.halves",
+    "agnesi.ops.convolution", "agnesi.ops.elementwise.complexes", "agnesi.ops.indexing.join",
+    "agnesi.ops.indexing.masked", "agnesi.ops.indexing.ranges", "agnesi.ops.indexing.spans", "copy",
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -172,6 +172,15 @@ def test_calls_of_modules_in_each_other_end_with_an_error_of_ours():
         assert len(str(told.value)) < 500
 
 
+def test_layers_of_ours_in_each_other_are_looked_at_a_few_times_only():
+    layer = ag.nn.Linear(1, 1)
+    for _ in range(1000):
+        layer = ag.nn.Sequential(layer)
+    with pytest.raises(NestingError, match="modules call each other"):
+        layer(ag.ones(1))
+    assert sum(bool(m._whole) for m in layer.modules()) < 20  # each looks at all that it holds
+
+
 @pytest.mark.parametrize("compile", [lambda f: f, ag.jit])
 def test_views_of_views_follow_a_change(compile):
     def f(x):
