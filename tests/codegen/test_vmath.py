@@ -211,6 +211,17 @@ def test_error_in_ulps(name: str, dtype: str, compiled, exact) -> None:
         assert error[worst] <= limit, (key, error[worst], grid[worst], got[worst])
 
 
+@pytest.mark.parametrize("name", ["exp", "exp2", "sigmoid"])
+@pytest.mark.parametrize(("dtype", "power"), [("float32", -149), ("float64", -1074)])
+def test_around_the_least_number(name: str, dtype: str, power: int, compiled, exact) -> None:
+    """What rounds to zero is not computed, the least numbers are."""
+    grid = (power + np.linspace(-4, 4, 65)) * (1.0 if name == "exp2" else np.log(2))
+    grid = grid.astype(dtype)
+    for key in FEATURES:
+        got = compiled[key].run(_case(name, dtype), grid)
+        assert _ulps(got, _exact(name, grid)).max() <= 1.01, key
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", REFERENCE)
 def test_infinity_and_signed_zero(name: str, dtype: str, compiled) -> None:

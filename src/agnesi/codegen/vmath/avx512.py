@@ -53,15 +53,19 @@ def _all(v: Value) -> Value:
     return const(f"i{width(v.type)}", -1)
 
 
-def scalef(x: Lane, n: Lane) -> Lane:
-    """``x * 2 ** floor(n)``, rounded once, with overflow and underflow as they should be."""
+def scalef(x: Lane, n: Lane, kept: Lane | None = None) -> Lane:
+    """``x * 2 ** floor(n)``, rounded once, with overflow and underflow as they should be.
 
-    def apply(x: Value, n: Value) -> Value:
-        zero = const(x.type, 0)
-        return b.call(x.type, _name("mask.scalef", x), x, n, zero, _all(x), _CURRENT_ROUNDING)
+    It is zero where it is not ``kept``: what underflows takes a hundred times as long.
+    """
+
+    def apply(x: Value, n: Value, *kept: Value) -> Value:
+        zero, whole = const(x.type, 0), _all(x)
+        mask = b.cast("bitcast", kept[0], whole.type) if kept else whole
+        return b.call(x.type, _name("mask.scalef", x), x, n, zero, mask, _CURRENT_ROUNDING)
 
     b = x.b
-    return _whole(apply, x, n)
+    return _whole(apply, x, n, *([kept] if kept else []))
 
 
 def exponent(x: Lane) -> Lane:

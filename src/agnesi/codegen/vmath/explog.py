@@ -103,6 +103,10 @@ _ATANH = (
 )  # fmt: skip
 
 
+#: Exponents of numbers below 2 that are nearer to zero than to the least number.
+_ALWAYS_ZERO = {"float": -151.0, "double": -1076.0}
+
+
 def power_of_two(n: Lane) -> Lane:
     """``2 ** n`` for integer lanes ``n`` inside the range of normal numbers."""
     double = n.element == "i64"
@@ -119,7 +123,7 @@ def to_nearest(x: Lane, factor: float = 1.0) -> tuple[Lane, Lane]:
 def scale(x: Lane, n: Lane, whole: Lane) -> Lane:
     """``x * 2 ** n``, also where it is subnormal or infinite; ``whole`` is ``n`` as integer."""
     if x.avx512:
-        return avx512.scalef(x, n)
+        return avx512.scalef(x, n, ~(n <= _ALWAYS_ZERO[x.element]))
     half = whole >> 1
     return x * power_of_two(half) * power_of_two(whole - half)
 
@@ -140,7 +144,7 @@ def one_plus(r: Lane, coefficients: tuple[float, ...]) -> Lane:
 
 def exp(x: Lane) -> Lane:
     # Beyond these bounds the result is infinite or zero; a NaN passes both.
-    low, high = (-746.0, 710.0) if x.double else (-104.0, 89.0)
+    low, high = (-746.0, 710.0) if x.double else (-105.0, 89.0)
     return exp_bounded(x.most_of(low).least_of(high))
 
 
@@ -167,7 +171,7 @@ def exp_by_table(x: Lane, rest: Lane | float | None = None) -> Lane:
     root = avx512.lookup(index, ROOTS["double"])
     square = r * r
     q = mad(square, poly_by_pairs(r, square, _EXP_NEAR), r)
-    return avx512.scalef(mad(root, q, root), n)
+    return avx512.scalef(mad(root, q, root), n, ~(n <= _ALWAYS_ZERO["double"]))
 
 
 def exp_bounded(x: Lane) -> Lane:

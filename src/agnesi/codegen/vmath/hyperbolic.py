@@ -14,6 +14,7 @@ from agnesi.codegen.vmath.explog import (
     log1p,
     near_root,
     reduced,
+    scale,
 )
 from agnesi.codegen.vmath.lane import (
     Lane,
@@ -96,15 +97,15 @@ _EXP_DOWN = (
 
 def _sigmoid_single(x: Lane) -> Lane:
     """In float32 ``2^n / (2^n + 1 + t)`` with ``exp(-x) = 2^-n (1 + t)``; AVX-512 only."""
-    r, n, _ = reduced(x.most_of(-120.0).least_of(60.0))
+    r, n, whole = reduced(x.most_of(-120.0).least_of(60.0))
     t = mad(r * r, poly(r, _EXP_DOWN), -r)
-    power = avx512.scalef(x.like(1.0), n)
+    power = avx512.scalef(x.like(1.0), n, ~(n <= -126.0))
     base = power + 1.0
     total, lost = quick_sum(base, t)
     lost = lost + (power - (base - 1.0))
     y = avx512.inverse(total)
     # One step of Newton's method, without the rounding of the sum.
-    return avx512.scalef(mad(y, mad(-y, lost, mad(-y, total, 1.0)), y), n)
+    return scale(mad(y, mad(-y, lost, mad(-y, total, 1.0)), y), n, whole)
 
 
 def _sigmoid_double(x: Lane) -> Lane:
