@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from agnesi.compiler.devices import register
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
+from agnesi.core.support.aside import started
 from agnesi.core.support.config import LENT, config
 from agnesi.core.tensor import wrap
 
@@ -149,8 +152,27 @@ def _regions(function: Callable[..., Any]) -> Callable[..., Any]:
     return Regions(function)
 
 
+def _load() -> None:
+    """Let native code end eager operations; without a compiler they end as before."""
+    with suppress(Exception):
+        LENT.finished = import_module("agnesi.runtime.eager").finished()
+
+
+@functools.cache
+def _loads() -> bool:
+    """Return whether a thread loads the native end of eager operations."""
+    return started(Thread(target=_load, name="agnesi-native"))
+
+
+def _hasten() -> None:
+    """Have native code loaded where it may be: there are eager operations enough that it pays."""
+    if config.compiles and compiles():
+        _loads()
+
+
 def _plan(*call: Any) -> Any:
     """The operations that a public function applies."""
+    _hasten()
     return import_module("agnesi.compiler.plans").plan(*call)
 
 
@@ -177,6 +199,7 @@ def _taped(order: Any, seeds: Any, wrt: Any) -> Any:
     global _passes
     _passes += 1
     if _passes > _FIRST_PASSES:
+        _hasten()
         LENT.taped = import_module("agnesi.compiler.tapes").taped
     return None
 

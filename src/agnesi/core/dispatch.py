@@ -61,7 +61,6 @@ from agnesi.core.support.errors import (
 )
 from agnesi.core.tensor import Tensor, keep, register, symbol, wrap
 
-_new = Tensor.__new__
 _new_node = Node.__new__
 _getframe = sys._getframe
 _ndarray = np.ndarray
@@ -73,14 +72,11 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     if TRACES.running and MODE.get().trace is not None:
         return symbolic(op, xs)
     arrays = []
-    recorded = False
     for x in xs:
         data = x.array
         if data is None:
             return symbolic(op, xs)
         arrays.append(data)
-        if x._requires_grad:
-            recorded = True
     try:
         data = op.perform(*arrays) if op.work is None else aside(
             op.work(*arrays), op.perform, *arrays)
@@ -92,19 +88,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
         data = _asarray(data)
     if not (data.flags.c_contiguous or op.view or op.lie is not None):
         data = aside(data.size, data.copy)
-    t = _new(Tensor)
-    t.array = data
-    t.node = None
-    t._requires_grad = False
-    t._grad = None
-    t._view = None
-    t._version = None
-    t._name = None
-    if op.view:
-        share(t, op, xs[0])
-    if recorded and MODE.get().recording and op.differentiable:
-        record(t, op, xs)
-    return t
+    return LENT.finished(data, op, xs)
 
 
 def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
@@ -135,6 +119,22 @@ def _why(op: Op, xs: Any, error: Exception) -> Exception:
 
 
 # -- eager record ---------------------------------------------------------------------------
+def finished(data: np.ndarray, op: Op, xs: tuple[Tensor, ...]) -> Tensor:
+    """The result of an operation around its array, recorded where gradients flow.
+
+    ``LENT.finished`` is this, or native code for it (``runtime/native/eager.ll``).
+    """
+    t = wrap(data)
+    if op.view:
+        share(t, op, xs[0])
+    if True in [x._requires_grad for x in xs] and MODE.get().recording and op.differentiable:
+        record(t, op, xs)
+    return t
+
+
+LENT.finished = finished
+
+
 def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     """Note how ``t`` was computed.  Written out flat: every recorded operation passes here."""
     data: Any = t.array

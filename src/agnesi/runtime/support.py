@@ -184,7 +184,7 @@ def source(waiting: str = "") -> str:
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
     files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "state_locks",
-             "entry")
+             "entry", "eager")
     text = "\n".join(read_native(name) for name in files)
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)

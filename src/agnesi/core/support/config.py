@@ -43,6 +43,8 @@ class Lent:
     #: The cotangents of a backward pass over eager records from compiled code, or None:
     #: ``taped(order, seeds, wrt)``.
     taped: Callable[..., dict[Any, Any] | None] = staticmethod(lambda order, seeds, wrt: None)
+    #: The tensor of an eager operation's result: ``finished(array, op, operands)``.
+    finished: Callable[..., Any] = staticmethod(lambda data, op, xs: None)
     #: The operations that a public function applies to its operands, as ``core.public.Plan``, or
     #: None: ``plan(function, args, keywords, operands)``.
     plan: Callable[..., Any] = staticmethod(lambda *call: None)

@@ -19,7 +19,6 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dispatch import record
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
@@ -47,7 +46,6 @@ _OPERANDS = ("a", "b", "c", "d", "e")
 #: Rows that are not computed in float32 for 16-bit floats: their results hang on the digits.
 _OF_DIGITS = ("where", "negative", "abs", "nextafter")
 _ndarray = np.ndarray
-_new = Tensor.__new__
 
 
 def _signature(*names: str) -> inspect.Signature:
@@ -416,7 +414,7 @@ def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:
 
 def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
     """The public function of a row with one operand; the texts make its docstring."""
-    kinds, compute, flows = op.direct, op.function, op.differentiable
+    kinds, compute = op.direct, op.function
 
     def function(input: TensorLike, out: Tensor | None = None, **keywords: Any) -> Tensor:
         if (
@@ -433,13 +431,8 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
                     return call(op, (input,))
                 except MemoryError as error:
                     raise explain(error, op.name, (input,)) from None
-                t = _new(Tensor)  # ``wrap``, written out: every eager call pays for its frame
-                t.array = data if type(data) is _ndarray else np.asarray(data)
-                t.node = t._grad = t._view = t._version = t._name = None
-                t._requires_grad = False
-                if input._requires_grad and flows and MODE.get().recording:
-                    record(t, op, (input,))
-                return t
+                return LENT.finished(data if type(data) is _ndarray else np.asarray(data), op,
+                                     (input,))
         if keywords:
             refuse(op.name, keywords, ("out",))
         if out is None and (found := node_at_once(op, (input,))) is not None:
@@ -451,7 +444,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Binary:
     """The public function of a row with two operands; the texts make its docstring."""
-    kinds, compute, flows = op.direct, op.function, op.differentiable
+    kinds, compute = op.direct, op.function
 
     def function(input: TensorLike, other: TensorLike = NEEDED, out: Tensor | None = None,
                  **keywords: Any) -> Tensor:
@@ -477,13 +470,8 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                     return call(op, (input, other))
                 except MemoryError as error:
                     raise explain(error, op.name, (input, other)) from None
-                t = _new(Tensor)
-                t.array = data if type(data) is _ndarray else np.asarray(data)
-                t.node = t._grad = t._view = t._version = t._name = None
-                t._requires_grad = False
-                if (a._requires_grad or b._requires_grad) and flows and MODE.get().recording:
-                    record(t, op, (a, b))
-                return t
+                return LENT.finished(data if type(data) is _ndarray else np.asarray(data), op,
+                                     (a, b))
         if keywords:
             refuse(op.name, keywords, ("out",))
         if out is None and (found := node_at_once(op, (input, other))) is not None:

@@ -51,11 +51,19 @@ class BroadcastTo(LinearOp):
         return self.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        if x.ndim == 0 and x.dtype.kind in "fiuc":  # a tenth of what ``broadcast_to`` takes
-            found = _new(_ndarray, self.shape, x.dtype, x, 0, (0,) * len(self.shape))
-            found.flags.writeable = False
-            return found
-        return np.broadcast_to(x, self.shape)
+        shape, own = self.shape, x.shape
+        new = len(shape) - len(own)
+        if new >= 0 and x.size and x.dtype.kind in "fiucb" and x.flags.c_contiguous:
+            strides = [0] * new  # all of this takes a quarter of the time of ``broadcast_to``
+            for n, wanted, stride in zip(own, shape[new:], x.strides, strict=True):
+                if n not in (1, wanted):
+                    break
+                strides.append(stride if n == wanted else 0)
+            else:
+                found = _new(_ndarray, shape, x.dtype, x, 0, strides)
+                found.setflags(write=False)
+                return found
+        return np.broadcast_to(x, shape)
 
     def lie(self, x: np.ndarray) -> np.ndarray:
         shape = tuple(map(guess, self.shape))

@@ -8,7 +8,6 @@ from typing import Any, overload
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dispatch import record
 from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
 from agnesi.core.keywords import out_of, refuse, shown_as, strict, with_out
@@ -17,10 +16,10 @@ from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.config import MODE
+from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import positive, sign
 from agnesi.ops.base.choice import choose
 from agnesi.ops.base.chosen import along_axes, places_of
@@ -132,12 +131,11 @@ def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
     ):
         return None
     try:
-        t = wrap(aside(max(chosen.size, left.size, right.size), choose, chosen, left, right))
+        data = aside(max(chosen.size, left.size, right.size), choose, chosen, left, right)
     except ValueError:
         return None
-    if (a._requires_grad or b._requires_grad) and MODE.get().recording:
-        record(t, WHERE, (condition, a, b))
-    return t
+    found: Tensor = LENT.finished(data, WHERE, (condition, a, b))
+    return found
 
 
 # -- minimum and maximum ------------------------------------------------------------------------

@@ -10,11 +10,10 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.dispatch import record
 from agnesi.core.op import Op
 from agnesi.core.spellings import WATCHED
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import MODE, TRACES
+from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -22,7 +21,6 @@ from agnesi.ops.base.expand import add_up
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_new = Tensor.__new__
 _empty = np.empty
 _ndarray = np.ndarray
 _BOOL = np.dtype(bool)
@@ -101,14 +99,11 @@ def of_few(kind: str, chars: str, make: Callable[[str, Any, int, bool], Op],
             else:
                 out = None if keepdims else _empty((), _BOOL if truth else dtype)
             data = silently(reduce, data, axis, None, out, keepdims, *first)
-            t = _new(Tensor)
-            t.array = data = data if type(data) is _ndarray else np.asarray(data)
+            data = data if type(data) is _ndarray else np.asarray(data)
             if n > 2 and not data.flags.c_contiguous:
-                t.array = data.copy()
-            t.node = t._grad = t._view = t._version = t._name = None
-            t._requires_grad = False
-            if x._requires_grad and not truth and MODE.get().recording:
-                record(t, make(kind, axis, n, keepdims), (x,))
+                data = data.copy()
+            t = wrap(data) if not x._requires_grad else LENT.finished(
+                data, make(kind, axis, n, keepdims), (x,))
             return t if after is None else after(t, x.array.size // data.size)
 
         return call  # type: ignore[return-value]

@@ -236,7 +236,12 @@ class Generator(Written):
         with LENT.lock(self.state.array), LOCK.lock:  # the numbers are made side by side
             state = wrap(self.state.array.copy())
             _note(self.state, state)
-            assign(self.state, wrap(Advance(words).perform(state.array)))
+            new = Advance(words).perform(state.array)
+            if STATE.watch is None:  # as ``assign`` of what is neither a view nor recorded
+                self.state.array[...] = new
+                touch(self.state)
+            else:
+                assign(self.state, wrap(new))
         return apply(op, state)
 
 

@@ -16,7 +16,7 @@ from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.literals import of_python
@@ -51,6 +51,8 @@ def words(size: Size, generator: Generator | None) -> Tensor:
 def noise(kind: str, sizes: Shape, dtype: np.dtype, generator: Generator | None) -> Tensor:
     """Random numbers of a kind that ``ops.random.noise`` has."""
     drawn = (generator or default_generator()).noise(kind, product(sizes), dtype)
+    if is_known(drawn):  # nobody else has its memory
+        return wrap(drawn.array.reshape(sizes))
     return reshaped(drawn, sizes)
 
 
