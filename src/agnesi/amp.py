@@ -114,10 +114,11 @@ class GradScaler:
         :type outputs: Tensor or iterable of Tensor
         :returns: Like them.
         """
-        if not self._enabled:
-            return outputs
         if isinstance(outputs, Tensor):
-            return outputs * self._scale
+            return outputs * self._scale if self._enabled else outputs
+        if not isinstance(outputs, (list, tuple)):
+            raise TypeError(_at(f"GradScaler.scale takes a loss, a tensor, or a list of them, not "
+                                f"{_typed(outputs)}"))
         return type(outputs)(self.scale(x) for x in outputs)
 
     def unscale_(self, optimizer: Any) -> None:

@@ -58,7 +58,13 @@ def test_layers_train_copy_and_pickle() -> None:
 
 
 def test_einops_refuses_what_does_not_fit() -> None:
-    with pytest.raises(einops.EinopsError, match="Wrong shape: expected 2 dims"):
+    with pytest.raises(einops.EinopsError) as caught:
         ours.rearrange(ag.ones((2, 3, 4)), "a b -> b a")
+    assert str(caught.value).startswith("rearrange(float32[2, 3, 4], 'a b -> b a'): Wrong shape: "
+                                        f"expected 2 dims. Received 3-dim tensor.\n  at {__file__}")
+    with pytest.raises(ValueError, match=rf"sizes 3 and 2 differ on axis 1.*\n  at {__file__}"):
+        ours.pack([ag.ones((3, 4)), ag.ones((2, 4))], "* b c")
+    with pytest.raises(einops.EinopsError, match="takes tensors of 2 axes, not float32"):
+        ours.Rearrange("a b -> b a")(ag.ones(3))
     with pytest.raises(NotImplementedError, match="non-floating"):
         ours.reduce(ag.arange(6).reshape(2, 3), "a b -> a", "mean")

@@ -44,6 +44,19 @@ def begun() -> Any:
 x, w = T.dvector("x"), theano.shared(np.ones(3), name="w")
 ones = torch.ones
 CASES: list[Any] = [
+    (lambda: F.maxout(np.ones((4, 6), "f"), 4), ShapeError, "maxout: pool_size must divide the 6 "
+     "units on axis 1 of float32[4, 6], which 4 does not"),
+    (lambda: F.split_axis(np.ones((4, 6), "f"), [2, "a"], 1), TypeError, "split_axis: parts are "
+     "told by their number, or the integers where they begin, not [2, 'a']"),
+    (lambda: chainer.Variable(np.ones(2), volatile=3), TypeError, "Variable: volatile must be a "
+     "bool, 'on', 'off' or 'auto', not 3"),
+    (lambda: torch.Tensor(3).storage()["a"], TypeError, "storage['a']: its 3 elements have "
+     "numbers, from 1"),
+    (lambda: T.nnet.conv2d(T.tensor4(), T.tensor4(), filter_shape="a"), ValueError, "conv2d: "
+     "filter_shape must be 4 sizes, None where one is not known, not 'a'"),
+    (lambda: T.batched_dot(T.matrix(), 3), TypeError, "batched_dot takes tensors with an entry for "
+     "each product along the first axis, not TensorType(float64, matrix) and TensorType(int64, "
+     "scalar)"),
     (lambda: optim.sgd(lambda x: (0.0, ones(3)), ones(3), {"learningrate": 0.1}), TypeError,
      "sgd: there is no option 'learningrate'; did you mean 'learningRate'?"),
     (lambda: optim.lbfgs(lambda x: (0.0, ones(3)), ones(3), {"max_iter": 5}), TypeError,

@@ -209,3 +209,26 @@ def test_divergences_between_families() -> None:
                  [getattr(D, n)(*[0 * M] * (n == "Cauchy"), ag.tensor(a)) for a in (A, B)]
                  for n in (mine, like)]
         np.testing.assert_allclose(*[D.kl_divergence(*pair) for pair in pairs], rtol=1e-12)
+
+
+def test_divergences_and_supports_beside_sums_over_values() -> None:
+    p, q = D.Weibull(0.8, 1.7), D.Weibull(1.3, 2.4)
+    x = np.linspace(1e-4, 8.0, 40_001)
+    at = np.exp(p.log_prob(x)) * (p.log_prob(x) - q.log_prob(x))
+    np.testing.assert_allclose(D.kl_divergence(p, q), np.trapezoid(at, x), rtol=1e-3)
+    v = np.array([[2.0, 0.5], [0.5, 1.0]])
+    one, two = D.Wishart(5.5, v), D.Wishart(7.0, ag.eye(2, dtype="float64"))
+    ag.manual_seed(0)
+    draws = one.sample((20_000,))
+    np.testing.assert_allclose(D.kl_divergence(one, two),
+                               (one.log_prob(draws) - two.log_prob(draws)).mean(), rtol=0.05)
+    share = np.array([0.2, 0.5, 0.3])
+    counts = np.array([c for c in itertools.product(range(5), repeat=3) if sum(c) == 4], "float64")
+    many = D.Multinomial(4, share)
+    logs = many.log_prob(counts)
+    np.testing.assert_allclose(many.entropy(), -(np.exp(logs) * logs).sum(), rtol=1e-6)
+    tosses = D.Binomial(4, share)
+    np.testing.assert_allclose(np.exp(tosses.log_prob(tosses.enumerate_support())).sum(0), 1.0)
+    with pytest.raises(NotImplementedError, match="trials differ within the batch"):
+        D.Binomial(np.array([2.0, 3.0]), 0.5).enumerate_support()
+    assert np.isfinite(D.RelaxedBernoulli(0.7, 0.4).log_prob(np.array([0.0, 1.0]))).all()

@@ -17,6 +17,7 @@ Examples
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -24,19 +25,11 @@ from typing import Any
 
 import agnesi as ag
 from agnesi import nn
+from agnesi.core.support.errors import adopt, at, retold, typed
 
 try:
-    from einops import (
-        EinopsError,
-        asnumpy,
-        einsum,
-        pack,
-        parse_shape,
-        rearrange,
-        reduce,
-        repeat,
-        unpack,
-    )
+    import einops
+    from einops import EinopsError
     from einops._backends import AbstractBackend
     from einops.layers import RearrangeMixin, ReduceMixin
     from einops.layers._einmix import _EinmixMixin
@@ -47,6 +40,32 @@ __all__ = [
     "EinMix", "EinopsError", "Rearrange", "Reduce", "asnumpy", "einsum", "pack", "parse_shape",
     "rearrange", "reduce", "repeat", "unpack",
 ]
+adopt(einops.__file__.rpartition("__init__")[0])
+
+
+def _telling(function: Callable[..., Any]) -> Any:
+    """The function, whose errors tell what it was called with, and where."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **lengths: Any) -> Any:
+        try:
+            return function(*args, **lengths)
+        except (EinopsError, RuntimeError, ValueError, TypeError, LookupError) as error:
+            if "\n  at " in str(error):
+                raise
+            given = [typed(a) for a in args] + [f"{k}={v!r}" for k, v in lengths.items()]
+            reason = str(error).strip().rpartition("\n")[2].strip()
+            if isinstance(error, ValueError):  # Python's own
+                reason = f"a pattern has two sides, as 'b c -> c b' has ({reason})"
+            raise retold(error, at(f"{function.__name__}({', '.join(given)}): {reason}")) from None
+
+    return call
+
+
+asnumpy, einsum = _telling(einops.asnumpy), _telling(einops.einsum)
+pack, unpack = _telling(einops.pack), _telling(einops.unpack)
+parse_shape, rearrange = _telling(einops.parse_shape), _telling(einops.rearrange)
+reduce, repeat = _telling(einops.reduce), _telling(einops.repeat)
 
 
 class Backend(AbstractBackend):
@@ -104,9 +123,18 @@ class _Recipe(nn.Module):
     """A layer that applies what einops made of a pattern."""
 
     _apply_recipe: Callable[[ag.Tensor], ag.Tensor]  # of einops' class beside it
+    _multirecipe: dict[int, Any]
 
     def forward(self, x: ag.Tensor) -> ag.Tensor:
-        return self._apply_recipe(x)
+        try:
+            return self._apply_recipe(x)
+        except EinopsError as error:
+            raise EinopsError(at(f"{self!r} of {typed(x)}: {str(error).rpartition(chr(10))[2]}")
+                              ) from None
+        except KeyError:
+            fits = " or ".join(map(str, self._multirecipe))
+            raise EinopsError(at(f"{self!r} takes tensors of {fits} axes, not {typed(x)}")
+                              ) from None
 
     def extra_repr(self) -> str:
         return repr(self).partition("(")[2][:-1]

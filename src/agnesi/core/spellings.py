@@ -84,9 +84,18 @@ _PLACED_OUT: dict[str, tuple[str, ...]] = {
 #: Functions that take a number for a vector of one where its axis is named, as PyTorch's.
 _OF_NUMBERS = frozenset("""
     all amax amin aminmax any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum
-    flip kthvalue log_softmax logcumsumexp logsumexp max mean median min mode msort nanmean
-    nanmedian nanquantile nansum norm prod quantile softmax softmin sort squeeze std sum topk var
+    flip gather index_add index_copy index_fill index_reduce index_select kthvalue log_softmax
+    logcumsumexp logsumexp max mean median min mode msort nanmean nanmedian nanquantile nansum norm
+    permute_dims prod quantile scatter scatter_add scatter_reduce softmax softmin sort squeeze std
+    sum topk transpose unfold var vector_norm
 """.split())
+#: Those among them that take the last axis where none is named.
+_OF_THE_LAST = frozenset(("kthvalue", "mode", "topk"))
+#: Those whose other operands are such numbers, too.
+_AT_PLACES = frozenset("gather index_add index_copy index_fill index_reduce index_select scatter "
+                       "scatter_add scatter_reduce".split())
+#: Those whose results have as many axes as their second operand, or one.
+_SECOND_TELLS = frozenset("gather nanquantile quantile".split())
 #: PyTorch's old words for what a loss makes of its elements.
 _OLD_REDUCTION = ("size_average", "reduce")
 #: The only device.
@@ -273,12 +282,12 @@ _FLAGS = frozenset(("keepdim", "descending", "largest", "sorted", "unbiased", "i
 _OF_VALUES = _FLAGS | _IDLE | {"device", "requires_grad", *_OLD_REDUCTION}
 
 
-def _to_numbers(found: Any) -> Any:
-    """What was computed of a vector of one, as of a number."""
+def _to_numbers(found: Any, ndim: int) -> Any:
+    """What was computed of a vector of one, as of a number, with so many axes."""
     if isinstance(found, tuple):
-        parts = map(_to_numbers, found)
+        parts = [_to_numbers(part, ndim) for part in found]
         return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
-    return found.reshape(())
+    return found.reshape(found.shape[:ndim])
 
 
 class Form:
@@ -322,8 +331,8 @@ class Form:
         if plan is not None and (not plan[2] or (args and attribute_of(args[0], "ndim"))):
             return self.function(*args, *[keywords[word] for word in plan[0]],
                                  **{name: keywords[word] for name, word in plan[1]})
-        if "dim" in keywords and (vector := self._as_vector(args, keywords)) is not None:
-            return _to_numbers(self.call(*vector))
+        if (vector := self._as_vector(args, keywords)) is not None:
+            return _to_numbers(self.call(*vector[0]), vector[1])
         special = LENT.foreign_forms().get(self.name)
         _check_flags(keywords)
         given = {word: value for word, value in keywords.items()
@@ -361,7 +370,7 @@ class Form:
         except TypeError:
             return None
         placed = self._placed(count, given)
-        return placed, tuple(given.items()), self.name in _OF_NUMBERS and "dim" in words
+        return placed, tuple(given.items()), self.name in _OF_NUMBERS
 
     def _check(self, args: tuple[Any, ...], given: dict[str, Any], keywords: dict[str, Any]
                ) -> None:
@@ -403,25 +412,42 @@ class Form:
         return found if out is None else into(out, found)
 
     def _as_vector(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The arguments with a number as a vector of one, where its one axis is named; or None."""
+        """The arguments with a number as a vector of one, where its one axis is named, and how many
+        axes the result has then; or None."""
         if self.name not in _OF_NUMBERS:
             return None
         word = next((w for w in ("input", "x", "a") if w in keywords), "")
-        x = args[0] if args else keywords.get(word)
-        second = args[1] if len(args) > 1 else keywords.get("axis")
-        axis = keywords.get("dim", second)
-        if attribute_of(x, "ndim") != 0 or axis not in (
+        if attribute_of(args[0] if args else keywords.get(word), "ndim") != 0:
+            return None
+        place = next((i for i, name in enumerate(self.places) if name in ("axis", "dim")), 1)
+        axis = args[place] if len(args) > place else keywords.get(
+            "axis", -1 if self.name in _OF_THE_LAST else None)
+        if keywords.get("dim", axis) not in (
                 (0, -1, (0,), (-1,)) if self.name not in ("argsort", "msort") else (None, 0, -1)):
             return None
-        vector = x.reshape((1,))  # type: ignore[union-attr]
-        return ((vector, *args[1:]), keywords) if args else ((), {**keywords, word: vector})
+        second = args[1] if len(args) > 1 else keywords.get("q", keywords.get("index"))
+        ndim = (attribute_of(args[2] if self.name == "gather" and len(args) > 2 else second, "ndim")
+                if self.name in _SECOND_TELLS else int(self.name == "unfold"))
+
+        def vector(x: Any, first: bool = True) -> Any:
+            of_one = first or (self.name in _AT_PLACES and isinstance(x, Tensor) and not x.ndim)
+            return x.reshape((1,)) if of_one else x
+
+        found = tuple(vector(x, not i) for i, x in enumerate(args))
+        named = {w: vector(x, w == word and not args) for w, x in keywords.items()}
+        return (found, named), ndim or 0
 
     def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return the call in PyTorch's meaning after it was refused in ours, or NotImplemented."""
         if self.known is None or not self.known.issuperset(keywords):
             return NotImplemented
         if (vector := self._as_vector(args, keywords)) is not None:
-            return _to_numbers(self.function(*vector[0], **vector[1]))
+            (placed, named), ndim = vector
+            try:
+                return _to_numbers(self.function(*placed, **named), ndim)
+            except (TypeError, ValueError, LookupError):
+                found = self.again(placed, named)
+                return found if found is NotImplemented else _to_numbers(found, ndim)
         special = LENT.foreign_forms().get(self.name)
         found = NotImplemented if special is None else special(self.function, args, keywords)
         return self.by_place(args, keywords) if found is NotImplemented else found

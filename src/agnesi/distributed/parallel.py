@@ -52,8 +52,10 @@ class DataParallel(Shares):
     1
     """
 
-    def __init__(self, model: Module, optimizer: Optimizer, group: Group, bucket_bytes: int,
-                 compress: bool, share_batch_norm: bool, overlap: bool) -> None:
+    def __init__(self, model: Module, optimizer: Optimizer, group: Group | None = None,
+                 bucket_bytes: int = BUCKET_BYTES, compress: bool = False,
+                 share_batch_norm: bool = False, overlap: bool = True) -> None:
+        group = world(group)
         super().__init__(group, optimizer.parameters)
         if overlap:
             group.overlap()
@@ -260,5 +262,4 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
     if not isinstance(model, Module) or not isinstance(optimizer, Optimizer):
         raise TypeError(at("data_parallel takes a module and its optimizer, not "
                            f"{typed(model)} and {typed(optimizer)}"))
-    return DataParallel(model, optimizer, world(group), bucket_bytes, compress, share_batch_norm,
-                        overlap)
+    return DataParallel(model, optimizer, group, bucket_bytes, compress, share_batch_norm, overlap)

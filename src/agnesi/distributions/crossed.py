@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions as F
+from agnesi.api.torch.numbers import mvlgamma
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import continuous as c
 from agnesi.distributions import discrete as d
@@ -16,8 +17,29 @@ from agnesi.distributions import tails as t
 from agnesi.distributions import vectors as v
 from agnesi.distributions.divergences import _normal_vectors, kl_divergence, register_kl
 from agnesi.distributions.scalar_transforms import TransformedDistribution
+from agnesi.ops.linalg.triangular import solve_triangular
 
 _EULER = 0.5772156649015329
+
+
+@register_kl(c.Weibull, c.Weibull)
+def _weibull(p: Any, q: Any) -> Tensor:
+    k, j = p.concentration, q.concentration
+    mean_log = F.log(p.scale) - _EULER / k
+    power = F.exp(j * (F.log(p.scale) - F.log(q.scale)) + F.lgamma(j / k + 1))
+    return (F.log(k / j) - k * F.log(p.scale) + j * F.log(q.scale) + (k - j) * mean_log + power - 1)
+
+
+@register_kl(m.Wishart, m.Wishart)
+def _wishart(p: Any, q: Any) -> Tensor:
+    n, half = p._size, p.df / 2
+    inner = solve_triangular(q.scale_tril, p.scale_tril, lower=True)
+    trace = F.sum(F.square(inner), (-2, -1))
+    places = F.arange(n, dtype=p.df.dtype) / 2
+    return (q.df * (q._half_log_det() - p._half_log_det()) + half * (trace - n)
+            + mvlgamma(q.df / 2, n) - mvlgamma(half, n)
+            + (half - q.df / 2) * F.sum(F.digamma(half[..., None] - places), -1))
+
 
 #: The bounds of values; None where there is none.
 _BOUNDS: dict[type, Callable[[Any], tuple[Any, Any]]] = {

@@ -11,6 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.options import Size
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
@@ -125,6 +126,7 @@ class Geometric(_Chance):
 class Binomial(_Chance):
     """The number of successes of some trials."""
 
+    has_enumerate_support = True
     total_count: Tensor
 
     def __init__(self, total_count: Any = 1, probs: TensorLike | None = None,
@@ -157,11 +159,21 @@ class Binomial(_Chance):
         return self._log_mass(self._value(value))
 
     def entropy(self) -> Tensor:
-        n = self.total_count
-        counts = F.arange(F.astype(F.max(n, initial=0), "int64") + 1)
-        value = F.reshape(F.astype(counts, self._type), (-1, *(1,) * len(self._batch_shape)))
+        n, value = self.total_count, self._counts()
         mass = F.exp(self._log_mass(F.minimum(value, n)))
         return F.sum(F.where(value <= n, entr(mass), 0), axis=0)
+
+    def _counts(self) -> Tensor:
+        """All numbers of successes, along a first axis."""
+        counts = F.arange(F.astype(F.max(self.total_count, initial=0), "int64") + 1)
+        return F.reshape(F.astype(counts, self._type), (-1, *(1,) * len(self._batch_shape)))
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n = self.total_count
+        if is_known(n) and not bool(F.all(n == F.max(n, initial=0))):
+            raise NotImplementedError(at("Binomial.enumerate_support: the numbers of trials differ "
+                                         f"within the batch: {n.tolist()}"))
+        return self._listed(F.reshape(self._counts(), (-1,)), expand)
 
     def _log_mass(self, value: Tensor) -> Tensor:
         n = self.total_count
@@ -414,4 +426,9 @@ class Multinomial(_Categories):
         return ways + F.sum(F.where(value == 0, 0, value * self.logits), -1)
 
     def entropy(self) -> Tensor:
-        raise self._absent("entropy")
+        n = self.total_count
+        each = Binomial(n, self.probs)
+        counts = each._counts()
+        ways = F.lgamma(F.astype(as_tensor(n + 1), self.probs.dtype))
+        inner = F.sum(F.exp(each._log_mass(counts)) * F.lgamma(counts + 1), (0, -1))
+        return n * F.sum(entr(self.probs), -1) - ways + inner

@@ -155,7 +155,8 @@ class RelaxedBernoulli(_Chance):
         return F.sigmoid((self.logits + noise) / self.temperature)
 
     def log_prob(self, value: Any) -> Tensor:
-        value = self._value(value)
+        value, kind = self._value(value), F.finfo(self._type)
+        value = F.clip(value, kind.tiny, 1 - kind.eps)  # 0 and 1 are what draws are rounded to
         logit = F.log(value) - F.log1p(-value)
         away = self.logits - logit * self.temperature
         inner = F.log(self.temperature) + away - 2 * F.softplus(away)

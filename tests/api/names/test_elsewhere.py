@@ -36,7 +36,7 @@ OWNERS: dict[str, Any] = {
         "distributions.constraints", "fft", "func", "image", "linalg",
         "metrics", "nn.init", "nn.parallel", "nn.utils", "saving", "sklearn", "sparse", "special",
         "testing", "training", "tree",
-        "utils", "utils.data")},
+        "utils", "utils.data", "data.datasets")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
     **{name: object.__new__(getattr(ag.distributed, name)) for name in (
@@ -44,7 +44,8 @@ OWNERS: dict[str, Any] = {
     "KVStore": ag.distributed.KVStore(), "Group": ag.distributed.init(),
     **{f"module 'agnesi.compat.{name}'": importlib.import_module(f"agnesi.compat.{name}")
        for name in ("chainer", "chainer.functions", "chainer.links", "torch7", "torch7.nn",
-                    "autograd.numpy", "chainer.serializers", "theano.tensor.nnet")},
+                    "autograd.numpy", "chainer.optimizers", "chainer.serializers",
+                    "theano.tensor.nnet")},
     "chainer.Variable": chainer.Variable(np.ones(2)),
     "Jit": ag.jit(abs),
     "chainer.Optimizer": chainer.optimizers.SGD(), "theano.Variable": theanos.tensor.vector(),

@@ -22,13 +22,14 @@ from agnesi.ops.arrays.nonzeros import argwhere
 from agnesi.ops.arrays.replicate import repeat as each_repeated
 from agnesi.ops.arrays.replicate import tile
 from agnesi.ops.base import creation, select
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, common
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape, swapaxes
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.composite import array_equal
 from agnesi.ops.indexing.diagonal import diagonal
 from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.numerics.scatter_reduce import scatter_reduce
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import Ordered
@@ -148,8 +149,10 @@ def _squeeze(function: Form, args: Any, keywords: Any) -> Any:
 def _nonzero(function: Form, args: Any, keywords: Any) -> Any:
     if not {"as_tuple", "input"} & keywords.keys():
         return NotImplemented
-    x = args[0] if args else keywords["input"]
-    return function(x) if keywords.get("as_tuple", False) else argwhere(x)
+    x = as_tensor(args[0] if args else keywords["input"])
+    if not keywords.get("as_tuple", False):
+        return argwhere(x)
+    return function(x if x.ndim else reshape(x, (1,)))
 
 
 def _gradient(function: Form, args: Any, keywords: Any) -> Any:
@@ -168,7 +171,34 @@ def _histogram(function: Form, args: Any, keywords: Any) -> Any:
     if "input" in keywords:
         raise TypeError("histogram(input=) has 100 bins by default in PyTorch and 10 in NumPy, "
                         "counted in floats and in integers; write histogram(x, bins=100)")
-    return NotImplemented
+    if "weight" not in keywords:
+        return NotImplemented
+    given = {("weights" if word == "weight" else word): v for word, v in keywords.items()}
+    counts, edges = function(*args, **given)
+    return cast(counts, as_tensor(args[0]).dtype), edges
+
+
+def _put(function: Form, args: Any, keywords: Any) -> Any:
+    """A new tensor, where values may be added to what is there."""
+    adds = args[3] if len(args) == 4 and not keywords else keywords.get("accumulate")
+    if not isinstance(adds, bool):
+        return NotImplemented
+    x, index, values = _operands(("x", "index", "source"), args[:3], keywords, "accumulate")[0]
+    x = as_tensor(x)
+    return reshape(index_put(reshape(x, (-1,)), index, values, accumulate=adds), x.shape)
+
+
+def _joined(function: Form, args: Any, keywords: Any) -> Any:
+    """Vectors without elements are left out beside tensors of other numbers of axes."""
+    tensors = args[0] if args else keywords.get("tensors")
+    if not isinstance(tensors, (list, tuple)) or not all(isinstance(x, Tensor) for x in tensors):
+        return NotImplemented
+    rest = [x for x in tensors if x.shape != (0,)]
+    if len(rest) in (0, len(tensors)):
+        return NotImplemented
+    kind = common(*tensors)[0].dtype
+    given = in_our_words({w: v for w, v in keywords.items() if w != "tensors"}, ("axis", "out"))
+    return function([cast(x, kind) for x in rest], *args[1:], **given)
 
 
 def _shape(function: Form, args: Any, keywords: Any) -> Any:
@@ -353,6 +383,7 @@ FORMS: dict[str, Form] = {
     "std": _deviation, "var": _deviation, "std_mean": _unbiased, "var_mean": _unbiased,
     "split": _split, "squeeze": _squeeze, "nonzero": _nonzero, "gradient": _gradient,
     "permute_dims": _axes, "transpose": _named_axes, "histogram": _histogram,
+    "put": _put, "concat": _joined,
     "index_add": _index_add, "index_add_": _index_add, "solve": _solved,
     "solve_triangular": _solved, "lu_solve": _lu_solved,
     "arange": _from_zero, "randint": _from_zero, "view": _bits,

@@ -180,10 +180,11 @@ _DIVISOR = {"correction": "float | What is taken from the number of elements bef
 @torch("pair of Tensor | Both without the axes.",
        "std, mean, var_mean", ">>> ag.std_mean(ag.tensor([1.0, 3.0]), correction=0)\n"
        "(tensor(1.), tensor(2.))", "IndexError | If an axis is out of range.", **_DIVISOR)
-def std_mean(x: TensorLike, axis: Axis = None, *, correction: float = 1, keepdims: bool = False
-             ) -> tuple[Tensor, Tensor]:
+def std_mean(x: TensorLike, axis: Axis = None, *, correction: float | None = 1,
+             keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean."""
     x = as_tensor(x)
+    correction = 1 if correction is None else correction
     return (F.std(x, axis, correction=correction, keepdims=keepdims),
             F.mean(x, axis, keepdims=keepdims))
 
@@ -191,10 +192,11 @@ def std_mean(x: TensorLike, axis: Axis = None, *, correction: float = 1, keepdim
 @torch("pair of Tensor | Both without the axes.",
        "var, mean, std_mean", ">>> ag.var_mean(ag.tensor([1.0, 3.0]))\n(tensor(2.), tensor(2.))",
        "IndexError | If an axis is out of range.", **_DIVISOR)
-def var_mean(x: TensorLike, axis: Axis = None, *, correction: float = 1, keepdims: bool = False
-             ) -> tuple[Tensor, Tensor]:
+def var_mean(x: TensorLike, axis: Axis = None, *, correction: float | None = 1,
+             keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The variance and the mean."""
     x = as_tensor(x)
+    correction = 1 if correction is None else correction
     return (F.var(x, axis, correction=correction, keepdims=keepdims),
             F.mean(x, axis, keepdims=keepdims))
 

@@ -6,6 +6,7 @@ import heapq
 import itertools
 import weakref
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ def flag(value: Any) -> Flag:
         if value.lower() not in _NAMES:
             raise ValueError(f"volatile must be a bool, 'on', 'off' or 'auto', not {value!r}")
         return Flag(_NAMES[value.lower()])
+    if not isinstance(value, (bool, np.bool_, NoneType)) and value not in (0, 1):
+        raise TypeError(f"volatile must be a bool, 'on', 'off' or 'auto', not {typed(value)}")
     return Flag(None if value is None else bool(value))
 
 
@@ -199,6 +202,9 @@ class Variable:
 
     def set_creator(self, gen_func: Any) -> None:
         """Note which function made it."""
+        if not hasattr(gen_func, "rank"):
+            raise TypeError(at("Variable.set_creator: gen_func must be the chainer.Function that "
+                               f"made the variable, not {typed(gen_func)}"))
         self.creator = gen_func
         self.rank = gen_func.rank + 1
 

@@ -81,9 +81,12 @@ class Storage:
         self.data[self._place(i)] = value
 
     def _place(self, i: int) -> int:
+        if not isinstance(i, (int, float, np.number)):
+            raise TypeError(at(f"storage[{i!r}]: its {len(self.data)} elements have numbers, from "
+                               "1"))
         if not 1 <= i <= len(self.data):
             raise IndexError(at(f"storage[{i}]: its {len(self.data)} elements count from 1"))
-        return i - 1
+        return int(i) - 1
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, (Storage, list, tuple)) else False

@@ -24,7 +24,7 @@ from agnesi.core.support.migration_hints import elsewhere, has_hints, hint, name
 PACKAGE = __name__.partition(".")[0]
 _ROOT = __file__.rpartition("core")[0]
 #: Whose lines are not the user's: this package's, and those between two of them.
-_OURS = (_ROOT, contextlib.__file__, functools.__file__, "<frozen ")
+_OURS: tuple[str, ...] = (_ROOT, contextlib.__file__, functools.__file__, "<frozen ")
 #: Such files that were met, and the user's: every recorded operation asks for some ten.
 MET: set[str] = set()
 THEIRS: set[str] = set()
@@ -132,6 +132,12 @@ def ours(file: str) -> bool:
         THEIRS.clear()
     (MET if found else THEIRS).add(file)
     return found
+
+
+def adopt(folder: str) -> None:
+    """Let lines of files of a folder not be the user's: of a library that calls ours for them."""
+    global _OURS
+    _OURS += (folder,)
 
 
 def raised_by_us(error: BaseException) -> bool:

@@ -22,14 +22,14 @@ def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> 
     :param min_val: The smallest value.
     :param max_val: The largest value.
     :returns: Of the shape and dtype of ``input``; bounds of integers lose their fraction.
-    :raises ValueError: If ``min_val`` is not below ``max_val``.
+    :raises ValueError: If ``min_val`` is above ``max_val``.
     :see: nn.Hardtanh, nn.ReLU6, clip
 
     >>> ag.nn.functional.hardtanh(ag.tensor([-3.0, 0.5]))
     tensor([-1. ,  0.5])
     """
-    if not min_val < max_val:
-        raise ValueError(at(f"hardtanh: min_val must be below max_val, not {min_val}, {max_val}"))
+    if not min_val <= max_val:
+        raise ValueError(at(f"hardtanh: min_val must not be above max_val: {min_val}, {max_val}"))
     x = as_tensor(input)
     if x.dtype.kind in "iu":  # stay what they are
         min_val, max_val = int(min_val), int(max_val)

@@ -209,6 +209,8 @@ class PReLU(Renewed, Module):
                 raise ShapeError(at(f"PReLU: {typed(x)} has no {self.num_parameters} channels in "
                                     "its second axis"))
             factor = reshape(factor, (-1, *(1,) * (x.ndim - 2)))
+        elif x.ndim == 0:
+            factor = reshape(factor, ())
         return where(x > 0, x, x * factor)
 
     def extra_repr(self) -> str:

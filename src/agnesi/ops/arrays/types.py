@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,16 @@ class FloatInfo(NamedTuple):
     min: float
     smallest_normal: float
     dtype: np.dtype
+
+    @property
+    def tiny(self) -> float:
+        """``smallest_normal`` by its older name."""
+        return self.smallest_normal
+
+    @property
+    def resolution(self) -> float:
+        """The greatest power of ten whose multiples are told apart around 1."""
+        return float(f"1e-{int(-math.log10(self.eps))}")
 
 
 class IntegerInfo(NamedTuple):
@@ -97,7 +108,8 @@ def finfo(type: Any, /) -> FloatInfo:
 
     :param type: A floating or complex dtype, of which the parts are meant.
     :type type: dtype or Tensor
-    :returns: With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``.
+    :returns: With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` (also ``tiny``),
+        ``resolution`` and ``dtype``.
     :raises DTypeError: For other dtypes.
     :see: iinfo, isdtype
 

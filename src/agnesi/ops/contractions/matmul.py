@@ -245,9 +245,10 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | N
     """Sum of products along an axis, of conjugates of ``x1`` where it is complex.
 
     :param x1, x2: They broadcast but for the axis.
-    :param axis: The axis of both that is summed over, counted from the end: -1 or less.
+    :param axis: The axis of both that is summed over; counted from the end, -1 or less, where they
+        have different numbers of axes.
     :returns: Of the broadcast shape without the axis.
-    :raises IndexError: If the axis is 0 or positive, or out of range.
+    :raises IndexError: If the axis is out of range, or counted from two beginnings.
     :raises ShapeError: If the axis has two sizes, or the shapes do not broadcast.
     :see: vdot, dot, matmul, inner
 
@@ -255,6 +256,8 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | N
     tensor([3., 7.])
     """
     (a, b), axis = pair(x1, x2), known_integer(axis, "axis")
+    if axis >= 0 and a.ndim == b.ndim:
+        axis = shapes.axis_of(axis, a.ndim) - a.ndim
     if axis >= 0:
         raise IndexError(f"axis {axis} counts from the front, where broadcasting adds axes; "
                          "give a negative axis")

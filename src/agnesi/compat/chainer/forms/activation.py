@@ -77,6 +77,11 @@ def log_softmax(x: Any, use_cudnn: bool = True) -> Any:
 
 def maxout(x: Any, pool_size: int, axis: int = 1) -> Any:
     """The largest of groups of ``pool_size`` neighbours along an axis."""
+    data = as_variable(x).data
+    if -data.ndim <= axis < data.ndim and (pool_size < 1 or data.shape[axis] % pool_size):
+        raise ShapeError(at(f"maxout: pool_size must divide the {data.shape[axis]} units on axis "
+                            f"{axis} of {typed(data)}, which {pool_size} does not"))
+
     def compute(x: Any) -> Any:
         shape = (*x.shape[:axis], x.shape[axis] // pool_size, pool_size, *x.shape[axis + 1:])
         return ag.max(x.reshape(shape), axis + 1)

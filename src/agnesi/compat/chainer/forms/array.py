@@ -101,6 +101,9 @@ def cast(x: Any, typ: Any) -> Any:
 def split_axis(x: Any, indices_or_sections: Any, axis: int) -> Any:
     """Parts along an axis: equal ones by their number, others by where they begin."""
     places = np.atleast_1d(np.asarray(indices_or_sections))
+    if places.dtype.kind not in "iu" and places.size:
+        raise TypeError(at("split_axis: parts are told by their number, or the integers where they "
+                           f"begin, not {indices_or_sections!r}"))
     shape = as_variable(x).data.shape
     if np.ndim(indices_or_sections) and places.size and -len(shape) <= axis < len(shape) and (
             places.max() > shape[axis] or (np.diff(places) < 0).any()):

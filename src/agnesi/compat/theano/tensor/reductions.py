@@ -8,7 +8,7 @@ import agnesi
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
 from agnesi.compat.theano.variable import Variable, alike, bare, floats, lifted, wrapped
-from agnesi.core.support.errors import typed
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 
 
@@ -160,6 +160,9 @@ def batched_dot(a: Any, b: Any) -> Variable:
     """The product of matrices, or of a matrix or vector and a vector, for each entry of the first
     axis; what has no other axis is a number for each."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if 0 in (a.ndim, b.ndim):
+        raise TypeError(at("batched_dot takes tensors with an entry for each product along the "
+                           f"first axis, not {a.type} and {b.type}"))
     if 1 in (a.ndim, b.ndim):
         rank = a.ndim if a.ndim > b.ndim else b.ndim
         return a.dimshuffle(*range(a.ndim), *"x" * (rank - a.ndim)) * b.dimshuffle(

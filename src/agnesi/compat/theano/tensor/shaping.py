@@ -11,6 +11,7 @@ from agnesi.api import functions as F
 from agnesi.api import symbolic
 from agnesi.compat.theano.tensor.creation import _shape, arange, as_tensor_variable
 from agnesi.compat.theano.variable import Sizes, Variable, alike, bare, floats, lifted, wrapped
+from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import ShapeError, at, typed
 
 
@@ -299,6 +300,9 @@ def _diagonal_operands(name: str, a: Any, val: Any) -> tuple[Variable, Variable]
 def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
     """The matrix with a value on a diagonal above (below, if negative) the main one."""
     a, val = _diagonal_operands("fill_diagonal_offset", a, val)
+    if not isinstance(offset, Variable) and not is_integer(offset):
+        raise TypeError(at("fill_diagonal_offset: offset must be an integer, how far above the "
+                           f"main diagonal, not {offset!r}"))
     rows, columns = arange(a.shape[0]), arange(a.shape[1])
     on = lifted(F.equal)(columns[None, :] - offset, rows[:, None])
     return lifted(symbolic.switch)(on, val.astype(a.dtype), a)

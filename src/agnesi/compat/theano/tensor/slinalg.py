@@ -12,6 +12,8 @@ from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import lifted as _lifted
 from agnesi.compat.theano.variable import wrapped as _wrapped
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.errors import ShapeError as _ShapeError
+from agnesi.core.support.errors import at as _at
 
 
 def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False,
@@ -35,7 +37,9 @@ def solve_upper_triangular(a: Any, b: Any) -> Any:
 def cholesky(a: Any, lower: bool = True, on_error: str = "raise", check_finite: bool = True,
              overwrite_a: bool = False) -> Any:
     """The triangular factor of a symmetric positive definite matrix, of which one half is read."""
-    half = _F.tril(_bare(_as_variable(a)))
+    if (matrix := _as_variable(a)).ndim < 2:
+        raise _ShapeError(_at(f"cholesky: a must be a matrix, not {matrix.type}"))
+    half = _F.tril(_bare(matrix))
     found = _wrapped(_ours.cholesky(half + _F.tril(half, -1).mT))
     return found if lower else found.T
 

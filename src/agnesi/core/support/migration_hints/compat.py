@@ -36,6 +36,21 @@ mm dot : `F.matmul`
 permute : `F.transpose`
 view : `F.reshape`
 gather : `F.select_item`
+dilated_convolution_2d depthwise_convolution_2d convolution_nd convolution_1d convolution_3d :
+    `F.convolution_2d`, or `ag.nn.functional.conv2d` of tensors, with `dilation` and `groups`
+max_pooling_nd average_pooling_nd max_pooling_1d max_pooling_3d : `F.max_pooling_2d`, or
+    `ag.nn.functional.max_pool1d` of tensors
+upsampling_2d resize_images : `F.unpooling_2d`, or `ag.nn.functional.interpolate` of tensors
+n_step_lstm n_step_bilstm n_step_gru n_step_bigru n_step_rnn : `L.LSTM`, or `ag.nn.LSTM` of tensors
+crf1d argmax_crf1d : `ag.logsumexp` of tensors, step by step
+layer_normalization group_normalization : `ag.nn.functional.layer_norm` of tensors
+selu gelu swish softmin crelu rrelu : `F.elu`, or `ag.nn.functional.selu` of tensors
+absolute absolute_error : `abs(variable)`, an operator
+squared_error squared_difference : `F.square(x - t)`
+ceil fix fmod arcsin arccos arctan2 erf cumsum cumprod pad pad_sequence repeat flip fliplr flipud
+    moveaxis diagonal einsum tensordot scatter_add : `ag.cumsum`, and so on, of tensors
+r2_score precision recall f1_score classification_summary : `ag.metrics`
+zoneout simplified_dropconnect : `F.dropout`
 """
 
 CHAINER_LINKS = """
@@ -50,6 +65,22 @@ ReLU Tanh Sigmoid Dropout Softmax MaxPool2d AvgPool2d : a function, as `F.relu(h
 Sequential ModuleList : `chainer.ChainList`
 Module : `chainer.Chain`
 CrossEntropyLoss MSELoss : a function, as `F.softmax_cross_entropy`
+NStepLSTM NStepBiLSTM NStepGRU NStepBiGRU NStepRNNTanh : `L.LSTM`, or `ag.nn.LSTM` of tensors
+DilatedConvolution2D DepthwiseConvolution2D ConvolutionND Convolution1D Convolution3D :
+    `L.Convolution2D`, or `ag.nn.Conv2d` of tensors
+CRF1d : `ag.logsumexp` of tensors, step by step
+Highway : `L.Linear` twice: `F.sigmoid(gate(x))` of the one weighs the other and x
+LayerNormalization GroupNormalization : `L.BatchNormalization`, or `ag.nn.LayerNorm` of tensors
+Scale Bias : a `chainer.Link` with one parameter
+"""
+
+CHAINER_OPTIMIZERS = """
+AdaMax AMSGrad NAdam RAdam AdamW AdaBound : `chainer.optimizers.Adam`
+NesterovSGD Nesterov : `chainer.optimizers.NesterovAG`
+Momentum : `chainer.optimizers.MomentumSGD`
+Adagrad : `chainer.optimizers.AdaGrad`
+Adadelta : `chainer.optimizers.AdaDelta`
+RMSProp RMSpropCentered : `chainer.optimizers.RMSprop`
 """
 
 CHAINER_LINK = """
@@ -164,6 +195,11 @@ Softmax : `tnn.SoftMax`
 LogSoftmax : `tnn.LogSoftMax`
 ModuleList : `tnn.Sequential`
 functional : nothing: each function is a module, as `tnn.ReLU`
+LSTM GRU RNN LSTMCell GRUCell Recurrent Recursor Sequencer FastLSTM LinearRNN : `ag.nn.LSTM` of
+    tensors: recurrent modules were in packages beside Torch
+Conv2dLocal LocallyConnected : `tnn.SpatialConvolutionLocal`
+Hardtanh Hardshrink Softshrink Softplus Softsign Tanhshrink LogSigmoid_ : `tnn.HardTanh`, and so
+    on, in Torch's capitals
 gModule : `tnn.Sequential`, `tnn.ConcatTable` and `tnn.ParallelTable`, or a subclass of `tnn.Module`
 """
 

@@ -57,6 +57,10 @@ def _convolved(function: Any, rank: int, x: Any, w: Any, border: Any, stride: An
         if not isinstance(given, (tuple, list)) or len(given) != rank:
             raise ValueError(at(f"conv{rank}d: {name} must be {rank} numbers, as {(1,) * rank}, "
                                 f"not {typed(given)}"))
+    for name, told in (("input_shape", x_shape), ("filter_shape", w_shape)):
+        if told is not None and not (isinstance(told, (tuple, list)) and len(told) == rank + 2):
+            raise ValueError(at(f"conv{rank}d: {name} must be {rank + 2} sizes, None where one is "
+                                f"not known, not {typed(told)}"))
     x, w = _sized(x, x_shape), _sized(w, w_shape)
     sizes = w.shape[-rank:]
     spread = [(n - 1) * d + 1 for n, d in zip(sizes, dilation, strict=True)]
