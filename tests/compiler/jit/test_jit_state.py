@@ -531,3 +531,24 @@ def test_gradients_add_up_in_the_tensor_that_is_there(set_to_none):
     np.testing.assert_allclose(compiled[0], eager[0], rtol=1e-6)
     np.testing.assert_allclose(compiled[1:], eager[1:], rtol=1e-6)
     assert "2 specialisations" in run.explain()
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_shared_variables_get_other_sizes(first):
+    """Empty ones leave nothing in the code, which told sizes apart by nothing then."""
+    w = ag.shared(np.ones(first))
+    declared = ag.function([], [w.sum(), w[3:].sum(), w * 2])
+    compiled = ag.jit(lambda: [w.sum(), w[3:].sum(), w * 2])
+    for n in (first, 0, 3, 5, 2, 0, 4):
+        w.set_value(np.ones(n))
+        for f in (declared, compiled):
+            assert [x.tolist() for x in f()] == [n, max(n - 3, 0), [2.0] * n]
+
+
+def test_parameters_get_other_sizes():
+    m = ag.nn.Module()
+    m.w = ag.nn.Parameter(ag.zeros(0))
+    f = ag.jit(lambda m, x: m.w.sum() + x)
+    for n in (0, 3, 0, 2):
+        m.w.data = ag.ones(n)
+        assert f(m, ag.tensor(1.0)).item() == n + 1

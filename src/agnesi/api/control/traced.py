@@ -198,9 +198,10 @@ class TracedScan:
             trace, [*begin[0], *begin[1], *inner, *begin[2]],
             [*ends[0], *(s.now for s in self.states), *ends[1]],
         )
-        if self.strict:
-            refuse_captures(self.owner, [self.f],
-                            [*(s.outer for s in self.states), *self.captured])
+        if self.strict:  # what is given may be used by its name around the body, too
+            refuse_captures(self.owner, [self.f], [
+                t for t in (*(s.outer for s in self.states), *self.captured)
+                if not any(t is g or t.node is g.node is not None for g in self.given.tensors)])
         self.recording = recording_for(ends[0])
 
     def _close(self, trace: BodyTrace, inputs: Sequence[Node],

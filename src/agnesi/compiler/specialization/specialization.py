@@ -123,11 +123,11 @@ class Version:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
         self.compiled = Compiled(
-            arguments, graph, returned, updates,
-            result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
-            settings=owner.settings, name=owner.name, guards=self._guards(), watched=self.watched,
-            slow=owner.ask_others if self.flat else missed,
+            arguments, graph, returned, updates, self._result_kind() if self.plain else "tuple",
+            [True] * returned, settings=owner.settings, name=owner.name, guards=self._guards(),
+            watched=self.watched, slow=owner.ask_others if self.flat else missed,
         )
+        self.state += [(t, t.shape, t.dtype, t._requires_grad) for t in self.compiled.live]
         self._callers: dict[Any, tuple[Any, Any]] = {}
         self._locks: tuple[Any, Any] | None = None
 
@@ -485,8 +485,7 @@ class Version:
         ):
             return False
         known = [*(x for x, *_ in self.state), *(owner for owner, _ in self.expected)]
-        others = {id(t.array) for t in known}
-        if len({id(b.array) for b in swap.values()} - others) < len(swap):
+        if len({id(b.array) for b in swap.values()} - {id(t.array) for t in known}) < len(swap):
             return False
         self.expected = [(owner, owner._grad) for owner, _ in self.expected]
         self.state = [(swap.get(id(x), x), *rest) for x, *rest in self.state]

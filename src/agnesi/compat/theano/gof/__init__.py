@@ -9,6 +9,7 @@ from typing import Any
 from agnesi.api.objects import generic as generic
 from agnesi.compat.theano.graphs.fgraph import FunctionGraph as FunctionGraph
 from agnesi.compat.theano.graphs.fgraph import ancestors as ancestors
+from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
 from agnesi.compat.theano.graphs.fgraph import inputs as inputs
 from agnesi.compat.theano.graphs.rewriting import EquilibriumOptimizer as EquilibriumOptimizer
 from agnesi.compat.theano.graphs.rewriting import LocalOptGroup as LocalOptGroup

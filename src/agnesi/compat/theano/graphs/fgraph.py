@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.types import Apply, variable_of
-from agnesi.compat.theano.variable import Variable
+from agnesi.compat.theano.variable import Constant, Variable, wrapped
+from agnesi.core.support.errors import at
+from agnesi.ops.base.convert import as_tensor
 
 
 class Maker:
@@ -96,3 +100,28 @@ def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) 
 def inputs(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
     """The variables that nothing computes: inputs, shared variables and constants."""
     return [x for x in ancestors(variables, blockers) if x.owner is None]
+
+
+def equal_computations(xs: Iterable[Any], ys: Iterable[Any], in_xs: Iterable[Variable] = (),
+                       in_ys: Iterable[Variable] = ()) -> bool:
+    """Return whether two lists of expressions compute the same from inputs that are taken for
+    one another."""
+    xs, ys = list(xs), list(ys)
+    if len(xs) != len(ys):
+        raise ValueError(at(f"equal_computations: {len(xs)} and {len(ys)} expressions"))
+    same = set(zip(in_xs, in_ys, strict=True))
+    waiting = list(zip(xs, ys, strict=True))
+    while waiting:
+        x, y = (v if isinstance(v, Variable) else wrapped(as_tensor(v)) for v in waiting.pop())
+        if x is y or (x, y) in same:
+            continue
+        same.add((x, y))
+        a, b = x.owner, y.owner
+        if isinstance(x, Constant) and isinstance(y, Constant):
+            if x.type != y.type or not np.array_equal(x.data, y.data, equal_nan=True):
+                return False
+        elif a is None or b is None or a.op != b.op or len(a.inputs) != len(b.inputs):
+            return False
+        else:
+            waiting += zip(a.inputs, b.inputs, strict=True)
+    return True

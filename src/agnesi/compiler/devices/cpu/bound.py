@@ -56,6 +56,9 @@ class Bound:
                         lying(live[i].array))
             for i in recipe.states
         ]
+        read = {id(s.owner) for s in self.states}
+        #: Those of which the code needs nothing: if they are empty, for one, but not otherwise.
+        self.unread = [entry.Guard(t, "array", t.array) for t in live if id(t) not in read]
         arrays = [s.array for s in self.states]
         spec = entry.EntrySpec(
             arguments=_marked(call.arguments, written),
@@ -82,7 +85,7 @@ class Bound:
             is_dense(a.shape, [s // a.itemsize for s in a.strides]) for a in arrays
         )
         if call.slow is not None and not recipe.reused and whole:
-            guards = [*call.guards, entry.Guard(config, "_compiles", True)]
+            guards = [*call.guards, *self.unread, entry.Guard(config, "_compiles", True)]
             self._bind = partial(
                 entry.bind, self.code, spec, guards=guards, watched=call.watched, apart=apart,
                 **common
@@ -106,7 +109,7 @@ class Bound:
         return all(
             s.owner.array is s.array and lying(s.array) == s.lies
             and (s.array.flags.writeable or not s.written) for s in self.states
-        )
+        ) and all(g.owner.array is g.value for g in self.unread)
 
 
 def _bytes_of(argument: Any, place: int) -> int:
