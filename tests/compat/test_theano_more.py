@@ -291,6 +291,52 @@ def test_dtypes_are_written_in_any_of_numpys_ways(dtype):
         assert made.dtype == "float32"
 
 
+def test_streams_of_every_kind_draw_in_the_dtype_that_is_asked_for():
+    for kind in (theano.sandbox.rng_mrg.MRG_RandomStreams, T.shared_randomstreams.RandomStreams):
+        streams = kind(1)
+        for drawn in (streams.uniform((2,), dtype="float32"), streams.normal((2,), dtype="float32"),
+                      streams.binomial((2,), p=T.constant(1) - np.float32(0.5), dtype="float32")):
+            assert drawn.dtype == drawn.eval().dtype == "float32"
+        assert streams.uniform((2,)).dtype == "float64"
+
+
+def test_constants_have_the_smallest_integers():
+    kinds = [T.constant(n).dtype for n in (1, -128, 128, 70000)]
+    assert kinds == ["int8", "int8", "int16", "int32"]
+    assert (T.fvector() * T.constant(2)).dtype == "float32"
+
+
+def test_strict_scans_take_what_is_given_by_its_name():
+    W, x = theano.shared(np.eye(2), "W"), T.dmatrix("x")
+    both = T.concatenate([W, W], axis=1)
+    out, _ = theano.scan(lambda v, s, *held: s + T.dot(v, both)[:2], x, [T.zeros(2)], [W, both],
+                         strict=True)
+    f = theano.function([x], [out, T.grad(out[-1].sum(), W)])
+    assert [v.tolist() for v in f(np.ones((2, 2)))] == [[[1, 1], [2, 2]], [[2, 2], [2, 2]]]
+    with pytest.raises(ag.TraceError, match="strict=True"):
+        theano.scan(lambda v, s: s + T.dot(v, W), x, [T.zeros(2)], strict=True)
+
+
+def test_fixed_sizes_of_shared_variables():
+    c = theano.shared(np.ones((3, 1)), broadcastable=(False, True))
+    assert c.broadcastable == (False, True)
+    c.set_value(np.ones((5, 1)))
+    assert theano.function([], c + np.zeros((5, 2)))().shape == (5, 2)
+    with pytest.raises(ValueError, match="fixed sizes"):
+        c.set_value(np.ones((3, 2)))
+
+
+def test_graphs_are_compared_and_walked_as_theano_does():
+    x, y, z = T.dvectors("x", "y", "z")
+    same = theano.gof.graph.is_same_graph
+    assert same(T.exp(x + 1), T.exp(x + 1)) and same(x * y, z * y, {x: z})
+    assert not same(T.exp(x), T.exp(y)) and not same(x + 1, x + 2)
+    assert theano.gof.graph.inputs([x, y * z]) == [y, z, x]
+    assert theano.function([x], x[[slice(1, None)]])([1.0, 2.0]).tolist() == [2.0]
+    assert T.nnet.relu(np.array([-1.0, 2.0])).tolist() == [0.0, 2.0]
+    assert not theano.sandbox.cuda.dnn.dnn_available()
+
+
 def test_scans_that_give_every_so_many_steps():
     v = T.dvector("v")
     given = {"sequences": [v], "outputs_info": [T.constant(0.0)]}

@@ -129,6 +129,9 @@ class Shared(Tensor):
                     f"of shape {array.shape} does not fit: its number of axes cannot change"
                 )
             )
+        if any(isinstance(n, int) and n != m for n, m in zip(self.shape, array.shape, strict=True)):
+            raise ShapeError(at(f"the shared variable {self.name or typed(self)} has fixed sizes; "
+                                f"a value of shape {array.shape} does not fit"))
         new = np.array(array, self.dtype, order="C", copy=None if borrow else True)
         if new.shape == self.storage.shape and self.storage.array.flags.writeable:
             np.copyto(self.storage.array, new)

@@ -29,6 +29,7 @@ from agnesi.compiler.declaration import function as compiled
 from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.objects import ObjectVariable
 from agnesi.compiler.shared import shared as our_shared
+from agnesi.compiler.shared import variable_over
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
@@ -480,7 +481,15 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
         return SparseShared(value, name)
     if not isinstance(value, np.random.RandomState):
         value = np.asarray(value)
-    return wrapped(our_shared(value, name, borrow=borrow))
+    found = our_shared(value, name, borrow=borrow)
+    if broadcastable is not None and any(broadcastable):
+        one = [1 if b else None for b in broadcastable]
+        if len(one) != value.ndim or any(n not in (None, m) for n, m in zip(
+                one, value.shape, strict=True)):
+            raise TypeError(at(f"shared(): a value of shape {value.shape} has not size 1 where "
+                               f"broadcastable={tuple(broadcastable)} says so"))
+        found = variable_over(found.storage, one, found.requires_grad)
+    return wrapped(found)
 
 
 def clone(output: Any, replace: Pairs = None, strict: bool = True,

@@ -215,6 +215,8 @@ class Variable:
         raise TypeError(at(f"len() of a symbolic variable: use {self!r}.shape[0]"))
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, list) and any(isinstance(k, slice) for k in key):
+            key = tuple(key)
         x, key = self._value, bare(key)
         parts = key if isinstance(key, tuple) else (key,)
         if x.array is not None and not all(

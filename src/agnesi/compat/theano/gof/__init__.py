@@ -11,6 +11,7 @@ from agnesi.compat.theano.graphs.fgraph import FunctionGraph as FunctionGraph
 from agnesi.compat.theano.graphs.fgraph import ancestors as ancestors
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
 from agnesi.compat.theano.graphs.fgraph import inputs as inputs
+from agnesi.compat.theano.graphs.fgraph import is_same_graph as is_same_graph
 from agnesi.compat.theano.graphs.rewriting import EquilibriumOptimizer as EquilibriumOptimizer
 from agnesi.compat.theano.graphs.rewriting import LocalOptGroup as LocalOptGroup
 from agnesi.compat.theano.graphs.rewriting import LocalOptimizer as LocalOptimizer

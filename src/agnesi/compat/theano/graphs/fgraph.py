@@ -84,9 +84,9 @@ class FunctionGraph:
 
 
 def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
-    """The variables and all that they are computed from, each once."""
+    """The variables and all that they are computed from, each once; the last variable first."""
     found: dict[Variable, None] = {}
-    held, waiting = set(blockers), list(variables)[::-1]
+    held, waiting = set(blockers), list(variables)
     while waiting:
         x = waiting.pop()
         if x in found:
@@ -100,6 +100,12 @@ def ancestors(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) 
 def inputs(variables: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
     """The variables that nothing computes: inputs, shared variables and constants."""
     return [x for x in ancestors(variables, blockers) if x.owner is None]
+
+
+def is_same_graph(x: Any, y: Any, givens: Any = ()) -> bool:
+    """Return whether two expressions compute the same, where the givens' pairs are the same."""
+    pairs = list(givens.items() if isinstance(givens, dict) else givens)
+    return equal_computations([x], [y], [a for a, _ in pairs], [b for _, b in pairs])
 
 
 def equal_computations(xs: Iterable[Any], ys: Iterable[Any], in_xs: Iterable[Variable] = (),

@@ -47,7 +47,9 @@ class Streams:
             elif args and name != "shuffle_row_elements" and args[0] is not None:
                 args = (_shape(args[0]), *args[1:])
             kept = {k: bare(v) for k, v in keywords.items() if k not in _IGNORED}
-            dtype = kept.pop("dtype", None) if self._kind is _Legacy else None
+            dtype = kept.get("dtype")
+            if self._kind is _Legacy:
+                kept.pop("dtype", None)
             with floats():
                 found = method(*bare(args), **kept)
             made = wrapped(found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
@@ -45,6 +47,8 @@ def softmax_with_bias(x: Any, b: Any) -> Variable:
 
 def relu(x: Any, alpha: Any = 0) -> Variable:
     """x where it is positive, ``alpha * x`` elsewhere."""
+    if isinstance(x, np.ndarray):
+        return 0.5 * (1 + alpha) * x + 0.5 * (1 - alpha) * abs(x)
     if isinstance(alpha, (int, float)) and alpha == 0:
         return lifted(F.relu)(x)
     x = as_tensor_variable(x)
