@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import agnesi as ag
+from tests.compiler.entered import entered
 
 
 def _pair() -> tuple[ag.Tensor, ag.Tensor]:
@@ -251,13 +251,7 @@ def test_a_recorded_call_of_a_network_is_a_native_call_and_one_operation():
             assert not f(given).requires_grad
         model[0].weight.array[0] += 1
     f(x)
-    calls = []
-    sys.setprofile(lambda frame, event, arg: calls.append(event) if event == "call" else None)
-    try:
-        f(x)
-    finally:
-        sys.setprofile(None)
-    assert len(calls) < 25
+    assert len(entered(f, x)) < 25
     assert ag.vmap(f)(x).shape == (5, 2)
     model[1] = ag.nn.ReLU()
     agrees(x)

@@ -6,7 +6,6 @@ import dataclasses
 import decimal
 import functools
 import operator
-import sys
 import threading
 import warnings
 import weakref
@@ -17,6 +16,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.compiler.specialization.table import Versions
+from tests.compiler.entered import entered
 
 
 def one(*values: float, **options: Any) -> Any:
@@ -459,23 +459,14 @@ ASKING: list[tuple[Any, int]] = [
 
 @pytest.mark.parametrize(("function", "most"), ASKING, ids=[str(i) for i in range(len(ASKING))])
 def test_calls_are_asked_without_functions_of_python(function: Any, most: int) -> None:
-    compiled, x, y, entered = ag.jit(function), one(1), one(2), []
+    compiled, x, y = ag.jit(function), one(1), one(2)
     compiled(x, y)
     compiled(x, y)
-    sys.setprofile(lambda frame, event, _: entered.append(frame) if event == "call" else None)
-    try:
-        compiled(x, y)
-    finally:
-        sys.setprofile(None)
-    assert [f.f_code.co_qualname for f in entered] == ["call"] * most
+    assert entered(compiled, x, y) == ["call"] * most
 
 
 def test_containers_are_told_apart_without_functions_of_python() -> None:
-    compiled, a, b, entered = ag.jit(lambda a, b: (a[0] + b[0], a is b)), [one(1)], [one(2)], []
-    compiled(a, b)
-    sys.setprofile(lambda frame, event, _: entered.append(frame) if event == "call" else None)
-    try:
-        assert not compiled(a, b)[1]
-    finally:
-        sys.setprofile(None)
-    assert len(entered) == 1 and compiled(a, a)[1]
+    compiled, a, b = ag.jit(lambda a, b: (a[0] + b[0], a is b)), [one(1)], [one(2)]
+    assert not compiled(a, b)[1]
+    assert len(entered(compiled, a, b)) == 1
+    assert compiled(a, a)[1] and not compiled(a, b)[1]
