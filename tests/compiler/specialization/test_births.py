@@ -128,6 +128,16 @@ def test_steps_of_declared_loops_are_called_where_only_they_know_sizes(loop: str
             np.testing.assert_allclose(found, expected.numpy(), rtol=1e-9, atol=1e-12)
 
 
+def test_a_list_grows_until_its_own_length_ends_the_loop() -> None:
+    """Sizes of its steps are told by an input that the step's graph has as a copy."""
+    def f(v: Any) -> Any:
+        return ag.while_loop(lambda s: s[0].shape[0] + s[1] < 9,
+                             lambda s: (ag.concat([s[0], s[0][-1:] * 0.5]), s[1] + 1),
+                             (v[:2], ag.tensor(0)))[0]
+    v = T.dvector("v")
+    np.testing.assert_array_equal(ag.function([v], f(v))(VALUES[0]), f(ag.tensor(VALUES[0])))
+
+
 def test_steps_that_draw_numbers_carry_their_state() -> None:
     def f(v: Any) -> Any:
         stream = ag.random.Generator(3)
