@@ -29,7 +29,7 @@ from agnesi.autodiff.recording import enable_grad
 from agnesi.compiler.tracing.dead_checks import checked, keep_body_checks, note_body_checks
 from agnesi.core.dispatch import current, graph_node
 from agnesi.core.graph import constant_value
-from agnesi.core.ir.dims import Size
+from agnesi.core.ir.dims import Size, is_static
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item, typed
 from agnesi.core.shapes import fits as shapes_fit
@@ -386,12 +386,14 @@ def _branch(f: Function, chosen: Tensor, operands: Sequence[Any]) -> Any:
 
 def _gives_way(x: Tensor, other: Tensor) -> bool:
     """Return whether a result of a declared graph's branch is a known float, the other one not."""
-    return not is_tracing() and _is_constant(x) and not _is_constant(other) and (
-        x.dtype.kind == other.dtype.kind == "f")
+    return x.dtype != other.dtype and x.dtype.kind == other.dtype.kind == "f" and (
+        not is_tracing() and _is_known(x) and not _is_known(other))
 
 
-def _is_constant(x: Tensor) -> bool:
-    return x.node is None or (x.node.op is None and x.node.value is not None)
+def _is_known(x: Tensor) -> bool:
+    """Return whether a result is made of numbers alone, and of no size that is open."""
+    return x.node is None or all(is_static(n.shape) and (n.op is not None or n.value is not None)
+                                 for n in toposort([x.node]))
 
 
 def _agreed(owner: str, paths: Sequence[str], first: Sequence[Any],
