@@ -17,7 +17,7 @@ MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
         "metrics", "training", "data.datasets",
         "", "accelerator", "amp", "autograd", "autograd.function", "autograd.functional",
-        "backends", "cuda", "cuda.amp", "data", "nn.parallel", "utils.tensorboard",
+        "backends", "cuda", "cuda.amp", "data", "nn.attention", "nn.parallel", "utils.tensorboard",
         "distributed", "distributions",
         "distributions.constraints", "distributions.transforms", "fft", "func", "image", "inspect",
         "linalg", "nn",

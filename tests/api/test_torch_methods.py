@@ -325,3 +325,11 @@ def test_rows_of_a_table_arrive_as_rows() -> None:
     table.weight.register_post_accumulate_grad_hook(lambda p: found.append(p.grad.is_sparse))
     table(ag.tensor([1, 2])).sum().backward()
     assert found == [True]
+
+
+def test_new_makes_tensors_of_the_same_dtype() -> None:
+    x = ag.ones((2, 3), dtype="float64")
+    assert (x.new(2, 4).shape, x.new(2, 4).dtype) == ((2, 4), x.dtype) and x.new().shape == (0,)
+    assert x.long().new([1, 2]).tolist() == [1, 2] and x.new(x.size(0)).zero_().shape == (2,)
+    with pytest.raises(TypeError, match=r"new_tensor\(data\)"):
+        x.new(x.shape)

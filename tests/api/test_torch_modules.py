@@ -225,3 +225,9 @@ def test_checkpoints_take_pytorchs_flags(convert: Any) -> None:
 
     wanted = ag.grad(lambda x: ag.tanh(ag.sin(x * x + x)).sum())(X)
     assert np.allclose(convert(ag.grad(cost))(X), wanted)
+
+
+def test_kernels_for_attention_are_named_and_change_nothing():
+    q, attention = ag.ones((1, 2, 4)), nn.attention
+    with attention.sdpa_kernel([attention.SDPBackend.FLASH_ATTENTION, attention.SDPBackend.MATH]):
+        assert nn.functional.scaled_dot_product_attention(q, q, q).shape == (1, 2, 4)

@@ -119,6 +119,10 @@ def test_modes_and_apply_reach_every_module():
     order = []
     model.apply(lambda m: order.append(type(m).__name__))
     assert order[-1] == "Net" and len(order) == 7
+    order = []
+    nn.Sequential(nn.Linear(1, 1), nn.Sequential(nn.ReLU())).apply(
+        lambda m: order.append(type(m).__name__))
+    assert order == ["Linear", "ReLU", "Sequential", "Sequential"]
 
 
 def test_conversion_keeps_tensors_and_drops_gradients():
@@ -341,3 +345,13 @@ def test_parameters_that_are_made_frozen():
     assert net.places.grad is None
     net.more.requires_grad_()
     assert len(ag.optim.SGD(net.parameters(), lr=0.1).parameters) == 3
+
+
+def test_what_is_directly_inside_by_the_names_of_pytorch() -> None:
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    assert list(net._modules.items()) == [("0", net[0]), ("1", net[1])]
+    assert list(net._parameters) == [] and list(net[0]._parameters) == ["weight", "bias"]
+    assert len(net[1]._buffers) == 3 and list(net.buffers(recurse=False)) == []
+    assert next(n for n, _ in net.named_buffers("net")) == "net.1.running_mean"
+    with pytest.raises(TypeError, match="item assignment"):
+        net._modules["0"] = nn.ReLU()  # type: ignore[index]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NoReturn
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.paths import lend as _lend
+from agnesi.nn import attention as attention
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
 from agnesi.nn import utils as utils

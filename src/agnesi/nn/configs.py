@@ -136,7 +136,8 @@ def to_config(module: Module) -> dict[str, Any]:
         return {"type": "Sequential", "layers": [to_config(m) for m in module.children()]}
     if getattr(import_module("agnesi.nn"), kind.__name__, None) is not kind:
         raise TypeError(at(f"to_config: {kind.__name__} is no layer of agnesi.nn, and only its own "
-                           "code tells what it does"))
+                           "code tells what it does; save module.state_dict(), and load it into "
+                           "a new one"))
     found: dict[str, Any] = {"type": kind.__name__}
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -120,7 +120,7 @@ LATE = """
 TORCH = {
     "methods": """
         cpu cuda detach_ dim fill_diagonal_ get_device polygamma put_ stride sum_to_size
-        to_dense to_sparse to_sparse_coo to_sparse_csc to_sparse_csr type view_as
+        new to_dense to_sparse to_sparse_coo to_sparse_csc to_sparse_csr type view_as
     """,
     "draws_in_place": """
         bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.integers import integer
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
-from agnesi.core.public import explain_errors, public
+from agnesi.core.public import explain_errors, on_host, public
 from agnesi.core.storage.placed import moved
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import GradientError, at
@@ -108,6 +108,29 @@ def type(self: Tensor, dtype: DTypeLike = None, non_blocking: bool = False) -> A
     if name in kinds.NAMES:
         return cast(self, as_dtype(kinds.NAMES[name]))
     return cast(self, as_dtype(dtype.dtype if isinstance(dtype, kinds.Kind) else dtype))
+
+
+@strict
+def new(self: Tensor, *data: Any, device: object = None) -> Tensor:
+    """A tensor of this one's dtype: of data, or of sizes, filled with zeros.
+
+    :param data: The elements; or integers, which are sizes.
+    :type data: array_like or int
+    :param device: Only "cpu", which is the default.
+    :type device: str, optional
+    :returns: Of memory of its own.
+    :raises TypeError: If the data are a tuple, which may be a shape, too.
+    :raises ValueError: If a size is negative, or the device is not "cpu".
+    :see: Tensor.new_tensor, Tensor.new_zeros, Tensor.new_empty
+
+    >>> ag.ones(2, dtype="int32").new(2, 3).dtype
+    dtype('int32')
+    """
+    on_host(device)
+    if len(data) == 1 and isinstance(data[0], tuple):
+        raise TypeError(at(f"new: {data[0]} may be a shape, or data; write x.new(*shape), or "
+                           "x.new_tensor(data)"))
+    return kinds.typed_tensor(self.dtype, data)
 
 
 @public

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Self
 
 from agnesi.core.op import typed
@@ -32,6 +33,21 @@ class Lookups:
         """
         this: Any = self
         return ((name, v) for name, v in this._entries() if not isinstance(v, Tensor))
+
+    @property
+    def _modules(self) -> Mapping[str, Any]:
+        """Modules directly inside, as programs for PyTorch read them."""
+        return MappingProxyType(dict(self.named_children()))
+
+    @property
+    def _parameters(self) -> Mapping[str, Tensor]:
+        this: Any = self
+        return MappingProxyType(dict(this.named_parameters(recurse=False)))
+
+    @property
+    def _buffers(self) -> Mapping[str, Tensor]:
+        this: Any = self
+        return MappingProxyType(dict(this.named_buffers(recurse=False)))
 
     def _of(self, kind: str, known: dict[str, Any], target: str) -> Any:
         if target not in known:

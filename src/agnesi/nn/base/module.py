@@ -328,23 +328,26 @@ class Module(Stated, Lookups):
         found: Self = replaced(self, tensors, Module)
         return found
 
-    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True
+                      ) -> Iterator[tuple[str, Tensor]]:
         """Other tensors that ``__init__`` or :meth:`register_buffer` put there, dotted names.
 
+        :param prefix: What the names begin with, followed by a point.
+        :param recurse: Whether to look into modules inside, too.
         :returns: In the order in which they were assigned.
         :rtype: Iterator of (str, Tensor)
         """
-        return _once(
-            (n, t) for n, t, owner, name in self._held() if not is_parameter(owner, name, t)
-        )
+        return _once((dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
+                     if not is_parameter(owner, name, t))
 
-    def buffers(self) -> Iterator[Tensor]:
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Other tensors that belong to the module, running statistics for example.
 
+        :param recurse: Whether to look into modules inside, too.
         :returns: In the order of :meth:`named_buffers`.
         :rtype: Iterator of Tensor
         """
-        return (t for _, t in _once((n, t) for n, t, owner, name in self._held(named=False)
+        return (t for _, t in _once((n, t) for n, t, owner, name in self._held(recurse, False)
                                     if not is_parameter(owner, name, t)))
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -464,13 +467,21 @@ class Module(Stated, Lookups):
                 p.grad.zero_()
 
     def apply(self, function: Callable[[Module], Any]) -> Self:
-        """Call ``function`` with every module inside, children first, and with this one.
+        """Call ``function`` with every module inside, in their order, children before those that
+        hold them, and with this one.
 
         :param function: Called with a module; what it returns is dropped.
         :returns: The module itself.
         :rtype: Module
         """
-        for module in reversed(list(self.modules())):
+        found: dict[int, Module] = {}
+        stack: list[Module] = [self]
+        while stack:
+            module = stack.pop()
+            if id(module) not in found:
+                found[id(module)] = module
+                stack.extend(module.children())
+        for module in reversed(found.values()):
             function(module)
         return self
 

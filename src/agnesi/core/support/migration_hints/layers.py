@@ -7,7 +7,6 @@ A line is ``call | what it is here``, or ``names : what to use``; operands are n
 NN = """
 UninitializedParameter : `ag.tensor(data, requires_grad=True)`, an attribute
 UninitializedBuffer : `self.register_buffer(name, tensor)`
-attention : `nn.functional.scaled_dot_product_attention`, which chooses its kernel itself
 quantized qat intrinsic quantizable : nothing: there is one device, and no quantized
     tensors
 common_types grad modules factory_kwargs : `ag.Tensor`
