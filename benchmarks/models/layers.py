@@ -73,12 +73,14 @@ def pools(normal: Normal) -> list[Layer]:
     return [
         Layer("MaxPool2d 2", lambda nn: nn.MaxPool2d(2), image),
         Layer("MaxPool2d 3, stride 2", lambda nn: nn.MaxPool2d(3, 2, 1), image),
+        Layer("MaxPool2d 5, stride 1", lambda nn: nn.MaxPool2d(5, 1, 2), image),
         Layer("MaxPool1d 2", lambda nn: nn.MaxPool1d(2), line),
         Layer("AvgPool2d 2", lambda nn: nn.AvgPool2d(2), image),
         Layer("AvgPool2d 3", lambda nn: nn.AvgPool2d(3, 1, 1), image),
         Layer("AdaptiveAvgPool2d 1", lambda nn: nn.AdaptiveAvgPool2d(1), image),
         Layer("AdaptiveAvgPool2d 7", lambda nn: nn.AdaptiveAvgPool2d(7), image),
         Layer("AdaptiveMaxPool2d 5", lambda nn: nn.AdaptiveMaxPool2d(5), image),
+        Layer("AdaptiveMaxPool1d 7", lambda nn: nn.AdaptiveMaxPool1d(7), line),
         Layer("LPPool2d", lambda nn: nn.LPPool2d(2, 2), (abs(image[0]),)),
     ]
 
@@ -143,6 +145,10 @@ def sequences(normal: Normal) -> list[Layer]:
         recurrent("RNN", "RNN", 128, 128),
         Layer("MultiheadAttention", lambda nn: nn.MultiheadAttention(128, 4, batch_first=True),
               (batch,), lambda m, x: first(m, x, x, x, need_weights=False)),
+        Layer("MultiheadAttention, causal",
+              lambda nn: nn.MultiheadAttention(128, 4, batch_first=True),
+              (batch, np.triu(np.full((64, 64), -np.inf, np.float32), 1)),
+              lambda m, x, mask: first(m, x, x, x, need_weights=False, attn_mask=mask)),
         Layer("TransformerEncoderLayer",
               lambda nn: nn.TransformerEncoderLayer(128, 4, 256, **settings), (batch,)),
         Layer("TransformerDecoderLayer",
@@ -161,6 +167,7 @@ def resized(normal: Normal) -> list[Layer]:
         Layer("Upsample bicubic", lambda nn: nn.Upsample(scale_factor=2, mode="bicubic"), small),
         Layer("PixelShuffle", lambda nn: nn.PixelShuffle(2), image),
         Layer("ReflectionPad2d", lambda nn: nn.ReflectionPad2d(2), image),
+        Layer("ReplicationPad2d", lambda nn: nn.ReplicationPad2d(2), image),
         Layer("ZeroPad2d", lambda nn: nn.ZeroPad2d(2), image),
         Layer("CircularPad2d", lambda nn: nn.CircularPad2d(2), image),
         Layer("Unfold", lambda nn: nn.Unfold(3, padding=1), small),

@@ -308,13 +308,16 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
             raise ShapeError(f"places of windows that fit need to know the sizes {sizes}")
         return _in_turn(x, spans, max_of)
     kernel = tuple(max(b - a for a, b in rows) for rows in spans)
-    origins = []
-    for axis, (rows, k) in enumerate(zip(spans, kernel, strict=True)):
-        origins.append(np.array([min(a + t, b - 1) for a, b in rows for t in range(k)]))
-        x = take(x, origins[-1], axis + 2)
+    origins = [np.array([min(a + t, b - 1) for a, b in rows for t in range(k)])
+               for rows, k in zip(spans, kernel, strict=True)]
+    if not return_indices:  # the last axis first: the first in row-major order takes the gradient
+        for axis in reversed(range(len(kernel))):
+            alone = tuple(k if a == axis else 1 for a, k in enumerate(kernel))
+            x = max_pool(take(x, origins[axis], axis + 2), alone)
+        return x
+    for axis, places in enumerate(origins, 2):
+        x = take(x, places, axis)
     found = max_pool(x, kernel)
-    if not return_indices:
-        return found
     windows = Windows(kernel, ((0, 0),) * len(kernel), (1,) * len(kernel))
     places = zip(origins, positions(x, windows, kernel), strict=True)
     return found, raveled([take(as_tensor(o), i) for o, i in places], sizes)
