@@ -315,8 +315,8 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
             alone = tuple(k if a == axis else 1 for a, k in enumerate(kernel))
             x = max_pool(take(x, origins[axis], axis + 2), alone)
         return x
-    for axis, places in enumerate(origins, 2):
-        x = take(x, places, axis)
+    for axis, origin in enumerate(origins, 2):
+        x = take(x, origin, axis)
     found = max_pool(x, kernel)
     windows = Windows(kernel, ((0, 0),) * len(kernel), (1,) * len(kernel))
     places = zip(origins, positions(x, windows, kernel), strict=True)
