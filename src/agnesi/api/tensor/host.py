@@ -62,12 +62,16 @@ def _decided(x: Tensor, use: str) -> np.ndarray:
     return found
 
 
+#: What Python expects a TypeError of, as NumPy's arrays give it: ``bytes`` then takes elements.
+_CONVERSIONS = frozenset(("int()", "float()", "complex()", "use as an index"))
+
+
 def _one(x: Tensor, use: str, read: Callable[[Tensor, str], np.ndarray] = _decided) -> Any:
     if dims.is_static(x.shape) and dims.product(x.shape) != 1:
         from agnesi.api.tensor.novalue import of_many
 
-        hint = of_many(use)
-        raise ValueError(at(f"{use} takes a tensor of one element, not {typed(x)}{hint}"))
+        kind = TypeError if use in _CONVERSIONS else ValueError
+        raise kind(at(f"{use} takes a tensor of one element, not {typed(x)}{of_many(use)}"))
     return read(x, use).item()
 
 
