@@ -115,7 +115,7 @@ def test_no_public_function_runs_into_the_stacks_end():
 
 
 def test_savers_and_collators_tell_what_lies_too_deep(tmp_path):
-    deep = nest("list", 900)
+    deep = nest("list", 3000)
     for function in (lambda: ag.save({"a": deep}, tmp_path / "a"),
                      lambda: ag.saving.save_checkpoint(tmp_path / "a", x=deep),
                      lambda: ag.data.default_collate([deep, deep])):

@@ -42,7 +42,7 @@ def test_an_interrupt_in_a_finalizer_is_raised_after_it(kind):
     try:
         with pytest.raises(KeyboardInterrupt):
             del x
-            len(())
+            (lambda: None)()  # Python handles signals when a function begins
     finally:
         sys.settrace(before)
 

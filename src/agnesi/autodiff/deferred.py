@@ -274,15 +274,7 @@ def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 def _names(sizes: Sequence[Any]) -> list[Dim]:
     """The unknown sizes that others are made of."""
-    found: dict[Dim, None] = {}
-    waiting = list(sizes)
-    while waiting:
-        n = waiting.pop()
-        if is_open(n):
-            waiting += n.args if n.op else ()
-            if not n.op:
-                found[n] = None
-    return list(found)
+    return list(dict.fromkeys(n for size in sizes for n in leaves(size) if is_open(n)))
 
 
 def _known_types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any]:

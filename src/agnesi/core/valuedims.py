@@ -60,7 +60,7 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
     if x.array is not None:
         return int(x.array)
     node: Any = x.node
-    size = _of_sizes(node)
+    size = _of_sizes(node, {})
     if size is not None:
         return size
     refuse(x, name)
@@ -113,7 +113,7 @@ def refusal(x: Any, name: str = "a size") -> str | None:
     if not isinstance(x, Tensor) or x.array is not None:
         return None
     node: Any = x.node
-    if _of_sizes(node) is not None:
+    if _of_sizes(node, {}) is not None:
         return None
     examples = MODE.get().examples
     if examples is not None:
@@ -136,10 +136,16 @@ def refusal(x: Any, name: str = "a size") -> str | None:
     return None
 
 
-def _of_sizes(node: Node) -> Any:
+def _of_sizes(node: Node, known: dict[Node, Any]) -> Any:
     """Return the value of a node that is computed from sizes and numbers alone, as a size; None for
-    others.
+    others.  ``known`` are those of nodes, of which many may read one.
     """
+    if node not in known:
+        known[node] = _size_from(node, known)
+    return known[node]
+
+
+def _size_from(node: Node, known: dict[Node, Any]) -> Any:
     op = node.op
     if op is None:
         fixed = node.value is not None and node.handle is None
@@ -147,11 +153,11 @@ def _of_sizes(node: Node) -> Any:
     if op.name == "size":
         return op.size
     if "conversion" in op.traits and node.dtype.kind in "iu" and node.inputs[0].dtype.kind in "iu":
-        return _of_sizes(node.inputs[0])
+        return _of_sizes(node.inputs[0], known)
     rule = _RULES.get(op.name)
     if rule is None or node.dtype.name != "int64":
         return None
-    sizes = [_of_sizes(n) for n in node.inputs]
+    sizes = [_of_sizes(n, known) for n in node.inputs]
     return None if None in [s if s is None else 0 for s in sizes] else rule(*sizes)
 
 

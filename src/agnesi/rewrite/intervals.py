@@ -7,6 +7,7 @@ case (R. E. Moore, Interval Analysis, 1966).
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any, NamedTuple
 
 from agnesi.core.ir.node import Node
@@ -52,11 +53,21 @@ _ARITHMETIC = frozenset(
 )
 
 
-def interval(node: Node, depth: int = _MAX_DEPTH, known: dict[Any, Interval] | None = None
-             ) -> Interval:
-    """Bounds of the real values of a node; ``known`` are those of nodes at a depth."""
-    known = {} if known is None else known
-    found = known.get((node, depth))
+#: Bounds of nodes that rules have asked for.
+_FOUND: weakref.WeakKeyDictionary[Node, Interval] = weakref.WeakKeyDictionary()
+
+
+def interval(node: Node) -> Interval:
+    """Bounds of the real values of a node."""
+    found = _FOUND.get(node)
+    if found is None:
+        found = _FOUND[node] = _bounds(node, _MAX_DEPTH, {})
+    return found
+
+
+def _operand(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
+    """The same of an operand; ``known`` are those of nodes at a depth."""
+    found = _FOUND.get(node) or known.get((node, depth))
     if found is None:
         found = known[node, depth] = _bounds(node, depth, known)
     return found
@@ -76,10 +87,14 @@ def _bounds(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
     name = node.op.name
     if name in _KNOWN:
         return _KNOWN[name]
-    xs = [interval(n, depth - 1, known) for n in node.inputs] if len(node.inputs) <= 3 else []
-    if "conversion" in node.op.traits:
+    same = "movement" in node.op.traits or name in ("max", "min", "mean")
+    cast = "conversion" in node.op.traits
+    if not (same or cast or name == "sum" or name in _SIZES or name in _ARITHMETIC):
+        return _NOT_NEGATIVE if node.dtype.kind in "bu" else _ANY
+    xs = [_operand(n, depth - 1, known) for n in node.inputs] if len(node.inputs) <= 3 else []
+    if cast:
         return _cast(node, xs[0])
-    if "movement" in node.op.traits or name in ("max", "min", "mean"):
+    if same:
         return xs[0] if xs else _ANY
     if name == "sum" and xs and 0 not in node.inputs[0].shape:
         x = xs[0]
@@ -89,9 +104,7 @@ def _bounds(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
         low = min(abs(xs[0].low), abs(xs[0].high)) if not xs[0].zero and math.isfinite(
             xs[0].low + xs[0].high) else 0.0
         return Interval(0.0 if name != "abs" else low, _INF, xs[0].zero)
-    if name in _ARITHMETIC:
-        return _combined(name, node, xs)
-    return _NOT_NEGATIVE if node.dtype.kind in "bu" else _ANY
+    return _combined(name, node, xs)
 
 
 def _cast(node: Node, x: Interval) -> Interval:
@@ -151,8 +164,17 @@ def far_from_zero(node: Node) -> bool:
     return found.low > 0 or found.high < 0
 
 
-def keeps_sign_of_zero(node: Node) -> bool:
-    """Return whether a value is never -0.0, so that adding 0 to it does nothing."""
+def keeps_sign_of_zero(node: Node, known: dict[Node, bool] | None = None) -> bool:
+    """Return whether a value is never -0.0, so that adding 0 to it does nothing; ``known`` are the
+    answers for nodes, of which many may read one."""
+    known = {} if known is None else known
+    found = known.get(node)
+    if found is None:
+        found = known[node] = _keeps_sign(node, known)
+    return found
+
+
+def _keeps_sign(node: Node, known: dict[Node, bool]) -> bool:
     if node.dtype.kind not in "fcV" or far_from_zero(node):
         return True
     if node.op is None:
@@ -162,11 +184,11 @@ def keeps_sign_of_zero(node: Node) -> bool:
     if name in _UNSIGNED:
         return True
     if name == "add":
-        return any(keeps_sign_of_zero(n) for n in node.inputs)
+        return any(keeps_sign_of_zero(n, known) for n in node.inputs)
     if name == "sqrt" or name in _ODD or "movement" in node.op.traits:
-        return keeps_sign_of_zero(node.inputs[0])
+        return keeps_sign_of_zero(node.inputs[0], known)
     if name == "multiply":
-        return all(keeps_sign_of_zero(n) and at_least(n, 0.0) for n in node.inputs)
+        return all(keeps_sign_of_zero(n, known) and at_least(n, 0.0) for n in node.inputs)
     return False
 
 
@@ -189,9 +211,12 @@ def sources(node: Node) -> set[Node]:
 def needs(node: Node) -> set[Node]:
     """The leaves by which a value may be NaN or infinite; itself where that is not known."""
     found: set[Node] = set()
-    stack, left = [node], 64
+    stack, left, seen = [node], 64, set[Node]()
     while stack:
         n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
         left -= 1
         moved = n.op is not None and ("movement" in n.op.traits or (n.op.pointwise and left > 0))
         if moved:

@@ -16,10 +16,17 @@ from agnesi.core.tensor import Tensor
 
 def most_of(x: Tensor) -> Any:
     """A size that no element of an integer tensor exceeds; None where nothing tells one."""
-    return _most(graph_node(x))
+    return _most(graph_node(x), {})
 
 
-def _most(node: Node) -> Any:
+def _most(node: Node, known: dict[Node, Any]) -> Any:
+    """The bound of a node; ``known`` are those of nodes, of which many may read one."""
+    if node not in known:
+        known[node] = _bound(node, lambda n: _most(n, known))
+    return known[node]
+
+
+def _bound(node: Node, most: Callable[[Node], Any]) -> Any:
     op: Any = node.op
     if node.dtype.kind == "b":
         return 1
@@ -30,23 +37,23 @@ def _most(node: Node) -> Any:
         return op.size
     whole = "conversion" in op.traits and node.inputs[0].dtype.kind in "biu"
     if whole or "movement" in op.traits:
-        return _most(node.inputs[0])
+        return most(node.inputs[0])
     rule = _RULES.get(op.name)
-    return None if rule is None else rule(op, *node.inputs)
+    return None if rule is None else rule(most, op, *node.inputs)
 
 
-def _either(op: Any, *nodes: Node) -> Any:
+def _either(most: Callable[[Node], Any], op: Any, *nodes: Node) -> Any:
     """Any bound that one of the operands has."""
-    return next((m for m in map(_most, nodes) if m is not None), None)
+    return next((m for m in map(most, nodes) if m is not None), None)
 
 
-def _greater(op: Any, *nodes: Node) -> Any:
-    bounds = [_most(n) for n in nodes]
+def _greater(most: Callable[[Node], Any], op: Any, *nodes: Node) -> Any:
+    bounds = [most(n) for n in nodes]
     return None if None in map(_known, bounds) else combine("max", *bounds)
 
 
-def _together(op: Any, *nodes: Node) -> Any:
-    bounds = [_most(n) for n in nodes]
+def _together(most: Callable[[Node], Any], op: Any, *nodes: Node) -> Any:
+    bounds = [most(n) for n in nodes]
     return None if None in map(_known, bounds) else combine("+", *bounds)
 
 
@@ -55,23 +62,23 @@ def _known(bound: Any) -> Any:
     return None if bound is None else 0
 
 
-def _total(op: Any, x: Node) -> Any:
+def _total(most: Callable[[Node], Any], op: Any, x: Node) -> Any:
     """A sum is at most as often the most as there are elements."""
-    each = _most(x)
+    each = most(x)
     return None if each is None else combine("*", each, product([x.shape[a] for a in op.axes]))
 
 
-def _less(op: Any, a: Node, b: Node) -> Any:
+def _less(most: Callable[[Node], Any], op: Any, a: Node, b: Node) -> Any:
     """A difference from a constant that is not negative."""
     value = constant_value(b)
-    return _most(a) if value is not None and value.size and value.min() >= 0 else None
+    return most(a) if value is not None and value.size and value.min() >= 0 else None
 
 
-def _times(op: Any, a: Node, b: Node) -> Any:
+def _times(most: Callable[[Node], Any], op: Any, a: Node, b: Node) -> Any:
     """A product with 1, as ranges with a step have it."""
     if _is_one(b):
-        return _most(a)
-    return _most(b) if _is_one(a) else None
+        return most(a)
+    return most(b) if _is_one(a) else None
 
 
 def _is_one(node: Node) -> bool:
@@ -79,13 +86,13 @@ def _is_one(node: Node) -> bool:
     return value is not None and bool(np.all(value == 1))
 
 
-def _place(op: Any, x: Node, *rest: Node) -> Any:
+def _place(most: Callable[[Node], Any], op: Any, x: Node, *rest: Node) -> Any:
     """A position along an axis."""
     return None if getattr(op, "axis", None) is None else x.shape[op.axis]
 
 
 _RULES: dict[str, Callable[..., Any]] = {
     "minimum": _either, "maximum": _greater, "add": _together, "sum": _total, "subtract": _less,
-    "multiply": _times, "argmax": _place, "argmin": _place, "max": lambda op, x: _most(x),
-    "min": lambda op, x: _most(x),
+    "multiply": _times, "argmax": _place, "argmin": _place, "max": lambda most, op, x: most(x),
+    "min": lambda most, op, x: most(x),
 }

@@ -24,6 +24,9 @@ from agnesi.rewrite.algebra.logarithms import in_small_tails
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
 
+#: Sums of exponentials in one another that are looked through.
+_MAX_NESTED_SUMS = 6
+
 BOOK = Book()
 a, b, c, x = variables("a b c x")
 _STAGE = "stabilize"
@@ -188,14 +191,14 @@ def beside_its_logsum(node: Node) -> Tensor | None:
     return None
 
 
-def _without(total: Node, x: Node) -> Tensor | None:
+def _without(total: Node, x: Node, depth: int = _MAX_NESTED_SUMS) -> Tensor | None:
     """The logarithm of a sum of exponentials without one of them, if it is among them."""
-    if total.op is None or total.op.name != "logaddexp":
+    if total.op is None or total.op.name != "logaddexp" or not depth:
         return None
     for one, other in (total.inputs, total.inputs[::-1]):
         if one is x:
             return symbol(other)
-        inside = _without(one, x)
+        inside = _without(one, x, depth - 1)
         if inside is not None:
             return logaddexp(inside, symbol(other))
     return None

@@ -175,11 +175,12 @@ def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
     )
 
 
-def _vanishes(node: Node, pool: Node, places: tuple[float, ...]) -> bool:
+def _vanishes(node: Node, pool: Node, places: tuple[float, ...],
+              steps: int = _MAX_RECOMPUTED_OPS) -> bool:
     """Return whether a product has a factor that is zero wherever the pool has one of the
     values."""
-    if node.op is not None and node.op.name == "multiply":
-        return any(_vanishes(n, pool, places) for n in node.inputs)
+    if node.op is not None and node.op.name == "multiply" and steps:
+        return any(_vanishes(n, pool, places, steps - 1) for n in node.inputs)
     return all(_value(node, pool, np.asarray(x, pool.dtype)) == 0 for x in places)
 
 

@@ -71,15 +71,16 @@ def _has_nested(value: Expr) -> bool:
 
 def _sums(stores: Sequence[Store]) -> list[Expr]:
     """The reductions of stores that are in no other."""
-    found: dict[Expr, None] = {}
+    seen: dict[Expr, None] = {}
     stack = [s.value for s in stores]
     while stack:
         value = stack.pop()
-        if value.op == "reduce":
-            found[value] = None
-        elif value.reduces:
+        if value in seen:
+            continue
+        seen[value] = None
+        if value.op != "reduce" and value.reduces:
             stack += value.args
-    return [*found]
+    return [value for value in seen if value.op == "reduce"]
 
 
 def apart(kernel: Nest, least: int) -> list[Any]:
