@@ -9,7 +9,7 @@ from collections.abc import Callable
 from agnesi.core import dispatch
 from agnesi.core.ir.node import Node
 from agnesi.core.storage.leaves import node_of
-from agnesi.core.storage.views import share
+from agnesi.core.storage.views import View, share
 from agnesi.core.support.config import MODE, Mode
 from agnesi.core.support.errors import MET, THEIRS, ours
 from agnesi.core.tensor import Tensor, register
@@ -44,6 +44,7 @@ def finished() -> Callable[..., Tensor]:
                      "outputs where"),
         frame, one, file, theirs, met, is_ours,
         *slots(Tensor, "_name"), mode, *slots(Mode, "recording"), slow, shares, *attributes,
+        id(View), *slots(View, "base op seen"), c("PyWeakref_NewRef"), c("PyList_Append"),
     ]
 
     class Table(ctypes.Structure):

@@ -81,14 +81,14 @@ define internal ptr @item(ptr %tuple, i64 %i) nounwind alwaysinline {
   ret ptr %object
 }
 
-; Let the node keep the value of a tensor, as `keep` of core/tensor.py; false with an error set.
-define internal i1 @keep_value(ptr %table, ptr %x, ptr %node) nounwind {
+; The counter of changes of a tensor's memory, which is made where nobody asked for it yet; borrowed
+; from the tensor, or null.
+define internal ptr @counter_of(ptr %table, ptr %x) nounwind {
 entry:
-  %pair = alloca [2 x ptr]
   %none = call ptr @api_get(i64 16)
   %had = call ptr @slot(ptr %table, ptr %x, i64 19)
   %fresh = icmp eq ptr %had, %none
-  br i1 %fresh, label %make, label %keep
+  br i1 %fresh, label %make, label %found
 make:
   %new.list = call ptr @word_of(ptr %table, i64 4)
   %list = call ptr %new.list(i64 1)
@@ -96,25 +96,30 @@ make:
   br i1 %bad, label %no, label %fill
 fill:
   %zero = call ptr @word_of(ptr %table, i64 11)
-  %items.at = getelementptr i8, ptr %list, i64 24
-  %items = load ptr, ptr %items.at
+  %items = call ptr @field(ptr %list, i64 24)
   call void @incref(ptr %zero)
   store ptr %zero, ptr %items
   call void @put(ptr %table, ptr %x, i64 19, ptr %list)
-  br label %keep
-keep:
-  %counter = phi ptr [%had, %entry], [%list, %fill]
-  %array = call ptr @slot(ptr %table, ptr %x, i64 16)
-  call void @put_shared(ptr %table, ptr %node, i64 28, ptr %array)
-  call void @put_shared(ptr %table, ptr %node, i64 29, ptr %counter)
-  %size.at = getelementptr i8, ptr %counter, i64 16
+  ret ptr %list
+found:
+  ret ptr %had
+no:
+  ret ptr null
+}
+
+; Let the family of tensors on one memory know one more, or a node, as `register` of core/tensor.py;
+; false with an error set.
+define internal i1 @join_family(ptr %table, ptr %family, ptr %member) nounwind {
+entry:
+  %pair = alloca [2 x ptr]
+  %size.at = getelementptr i8, ptr %family, i64 16
   %size = load i64, ptr %size.at
-  %shared = icmp ugt i64 %size, 1
-  br i1 %shared, label %register, label %yes
-register:                                     ; others look into the memory
-  store ptr %counter, ptr %pair
+  %many = icmp ugt i64 %size, 31              ; what is gone is to be cleared away
+  br i1 %many, label %register, label %refer
+register:
+  store ptr %family, ptr %pair
   %second = getelementptr ptr, ptr %pair, i64 1
-  store ptr %node, ptr %second
+  store ptr %member, ptr %second
   %call = call ptr @api_get(i64 22)
   %function = call ptr @word_of(ptr %table, i64 12)
   %done = call ptr %call(ptr %function, ptr %pair, i64 2, ptr null)
@@ -122,7 +127,39 @@ register:                                     ; others look into the memory
   br i1 %failed, label %no, label %drop
 drop:
   call void @decref(ptr %done)
-  br label %yes
+  ret i1 true
+refer:
+  %new.reference = call ptr @word_of(ptr %table, i64 55)
+  %reference = call ptr %new.reference(ptr %member, ptr null)
+  %none = icmp eq ptr %reference, null
+  br i1 %none, label %no, label %append
+append:
+  %put.last = call ptr @word_of(ptr %table, i64 56)
+  %error = call i32 %put.last(ptr %family, ptr %reference)
+  call void @decref(ptr %reference)
+  %appended = icmp eq i32 %error, 0
+  ret i1 %appended
+no:
+  ret i1 false
+}
+
+; Let the node keep the value of a tensor, as `keep` of core/tensor.py; false with an error set.
+define internal i1 @keep_value(ptr %table, ptr %x, ptr %node) nounwind {
+entry:
+  %counter = call ptr @counter_of(ptr %table, ptr %x)
+  %bad = icmp eq ptr %counter, null
+  br i1 %bad, label %no, label %keep
+keep:
+  %array = call ptr @slot(ptr %table, ptr %x, i64 16)
+  call void @put_shared(ptr %table, ptr %node, i64 28, ptr %array)
+  call void @put_shared(ptr %table, ptr %node, i64 29, ptr %counter)
+  %size.at = getelementptr i8, ptr %counter, i64 16
+  %size = load i64, ptr %size.at
+  %shared = icmp ugt i64 %size, 1             ; others look into the memory
+  br i1 %shared, label %join, label %yes
+join:
+  %joined = call i1 @join_family(ptr %table, ptr %counter, ptr %node)
+  ret i1 %joined
 yes:
   ret i1 true
 no:
@@ -135,7 +172,14 @@ entry:
   %none = call ptr @api_get(i64 16)
   %view = call ptr @slot(ptr %table, ptr %x, i64 18)
   %plain = icmp eq ptr %view, %none
-  br i1 %plain, label %look, label %ask.view
+  br i1 %plain, label %look, label %seen
+seen:                                         ; whether the base is as it was when the view was taken
+  %counter = call ptr @slot(ptr %table, ptr %x, i64 19)
+  %numbers = call ptr @field(ptr %counter, i64 24)
+  %last = load ptr, ptr %numbers
+  %then = call ptr @slot(ptr %table, ptr %view, i64 54)
+  %unchanged = icmp eq ptr %last, %then
+  br i1 %unchanged, label %look, label %ask.view
 look:
   %node = call ptr @slot(ptr %table, ptr %x, i64 17)
   %missing = icmp eq ptr %node, %none
@@ -559,6 +603,49 @@ no:
   ret ptr null
 }
 
+; Note that a new tensor looks into the memory of another, as `share` of core/storage/views.py does: 1,
+; 0 where that has to look itself, or -1 for an error.
+define internal i32 @share_memory(ptr %table, ptr %t, ptr %op, ptr %x) nounwind {
+entry:
+  %array = call ptr @slot(ptr %table, ptr %t, i64 16)
+  %source = call ptr @slot(ptr %table, ptr %x, i64 16)
+  %base = call ptr @field(ptr %array, i64 48)
+  %direct = icmp eq ptr %base, %source
+  br i1 %direct, label %alike, label %other
+other:
+  %source.base = call ptr @field(ptr %source, i64 48)
+  %owned = icmp ne ptr %base, null
+  %same = icmp eq ptr %base, %source.base
+  %common = and i1 %owned, %same
+  br i1 %common, label %alike, label %ask
+alike:
+  %counter = call ptr @counter_of(ptr %table, ptr %x)
+  %no.counter = icmp eq ptr %counter, null
+  br i1 %no.counter, label %fail, label %make
+make:
+  %type = call ptr @word_of(ptr %table, i64 51)
+  %allocate = call ptr @api_get(i64 15)
+  %view = call ptr %allocate(ptr %type, i64 0)
+  %no.view = icmp eq ptr %view, null
+  br i1 %no.view, label %fail, label %fill
+fill:
+  %items = call ptr @field(ptr %counter, i64 24)
+  %seen = load ptr, ptr %items
+  call void @set_shared(ptr %table, ptr %view, i64 52, ptr %x)
+  call void @set_shared(ptr %table, ptr %view, i64 53, ptr %op)
+  call void @set_shared(ptr %table, ptr %view, i64 54, ptr %seen)
+  call void @put(ptr %table, ptr %t, i64 18, ptr %view)
+  call void @put_shared(ptr %table, ptr %t, i64 19, ptr %counter)
+  %joined = call i1 @join_family(ptr %table, ptr %counter, ptr %t)
+  br i1 %joined, label %done, label %fail
+done:
+  ret i32 1
+ask:
+  ret i32 0
+fail:
+  ret i32 -1
+}
+
 define ptr @finished(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %triple = alloca [3 x ptr]
@@ -595,6 +682,10 @@ ask.view:
                                   i32 1, label %share ]
 share:
   %base = call ptr @item(ptr %xs, i64 0)
+  %noted = call i32 @share_memory(ptr %table, ptr %t, ptr %op, ptr %base)
+  switch i32 %noted, label %fail [ i32 1, label %test
+                                   i32 0, label %share.python ]
+share.python:
   store ptr %t, ptr %triple
   %second = getelementptr ptr, ptr %triple, i64 1
   store ptr %op, ptr %second
@@ -609,7 +700,7 @@ looking:
   call void @decref(ptr %shared)
   br label %test
 test:
-  %i = phi i64 [0, %ask.view], [0, %looking], [%i1, %look]
+  %i = phi i64 [0, %ask.view], [0, %share], [0, %looking], [%i1, %look]
   %more = icmp ult i64 %i, %n
   br i1 %more, label %look, label %done
 look:
