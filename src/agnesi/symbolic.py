@@ -1,7 +1,11 @@
 """``agnesi.symbolic` in import statements: the module ``agnesi.api.symbolic` itself."""
 
 import sys
+from typing import TYPE_CHECKING
 
-from agnesi.api.symbolic import *  # noqa: F403
+from agnesi.api import symbolic as _symbolic
 
-sys.modules[__name__] = sys.modules["agnesi.api.symbolic"]
+if TYPE_CHECKING:
+    from agnesi.api.symbolic import *  # noqa: F403
+
+sys.modules[__name__] = _symbolic

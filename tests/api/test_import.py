@@ -87,4 +87,7 @@ def test_everything_is_imported_by_a_star():
 from agnesi import *
 assert [callable(f) for f in (jit, grad, einsum, conv2d, scan, median, erf)] == [True] * 7
 assert print.__module__ == "builtins" and "Any" not in globals()
+from agnesi.symbolic import *
+assert vector("x").ndim == 1 and arange(3).shape == concat([tile(1, 3)]).shape
+assert "Any" not in globals()
 """)

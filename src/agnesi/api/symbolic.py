@@ -17,6 +17,7 @@ Examples
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -279,6 +280,8 @@ if not TYPE_CHECKING:
     globals().update(_in_programs({**vars(functions), **_LOOPS}))
 
     def __getattr__(name: str) -> Any:
+        if name == "__all__":  # what ``import *`` asks for
+            return [n for n in dir(sys.modules[__name__]) if not n.startswith("_")]
         if name not in NAMES:
             raise no_attribute("module 'agnesi.symbolic'", name)
         found = load(NAMES[name])
