@@ -11,6 +11,7 @@ from agnesi.core.keywords import strict
 from agnesi.core.public import on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import creation
 from agnesi.ops.base.convert import as_tensor, cast
@@ -37,6 +38,8 @@ device : str, optional
 
 Raises
 ------
+TypeError
+    If the data are a tuple of integers, which may be a shape, too.
 ValueError
     If a size is negative, or the device is not "cpu".
 
@@ -53,10 +56,13 @@ Examples
 
 
 def typed_tensor(kind: np.dtype, data: tuple[Any, ...]) -> Tensor:
-    """A new tensor of a dtype: of data, of the shape of another one's ``shape``, or of sizes."""
+    """A new tensor of a dtype: of data, or of sizes."""
     if not data or all(isinstance(n, (int, np.integer, Dim)) for n in data):
         return creation.zeros(data or (0,), dtype=kind)
     (source,) = data
+    if isinstance(source, tuple) and source and all(isinstance(n, (int, Dim)) for n in source):
+        raise TypeError(at(f"{source} may be a shape, or data: write zeros({source}, dtype=...) or "
+                           "empty for the former, a list for the latter"))
     return cast(as_tensor(source), kind) if isinstance(source, Tensor) else (
         creation.tensor(source, dtype=kind))
 

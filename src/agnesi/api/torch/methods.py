@@ -119,7 +119,7 @@ def new(self: Tensor, *data: Any, device: object = None) -> Tensor:
     :param device: Only "cpu", which is the default.
     :type device: str, optional
     :returns: Of memory of its own.
-    :raises TypeError: If the data are a tuple, which may be a shape, too.
+    :raises TypeError: If the data are a tuple of integers, which may be a shape, too.
     :raises ValueError: If a size is negative, or the device is not "cpu".
     :see: Tensor.new_tensor, Tensor.new_zeros, Tensor.new_empty
 
@@ -127,9 +127,6 @@ def new(self: Tensor, *data: Any, device: object = None) -> Tensor:
     dtype('int32')
     """
     on_host(device)
-    if len(data) == 1 and isinstance(data[0], tuple):
-        raise TypeError(at(f"new: {data[0]} may be a shape, or data; write x.new(*shape), or "
-                           "x.new_tensor(data)"))
     return kinds.typed_tensor(self.dtype, data)
 
 
