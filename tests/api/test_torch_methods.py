@@ -331,6 +331,7 @@ def test_new_makes_tensors_of_the_same_dtype() -> None:
     x = ag.ones((2, 3), dtype="float64")
     assert (x.new(2, 4).shape, x.new(2, 4).dtype) == ((2, 4), x.dtype) and x.new().shape == (0,)
     assert x.long().new([1, 2]).tolist() == [1, 2] and x.new(x.size(0)).zero_().shape == (2,)
+    assert x.type(ag.Tensor).dtype == ag.float32
     for call in (x.new, ag.FloatTensor, ag.Tensor):
         with pytest.raises(TypeError, match=r"may be a shape, or data"):
             call(x.shape)  # PyTorch's constructors know a shape from a tuple of data

@@ -18,6 +18,7 @@ from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors, on_host, public
 from agnesi.core.storage.placed import moved
+from agnesi.core.support.config import config
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_tracing
@@ -92,7 +93,8 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 def type(self: Tensor, dtype: DTypeLike = None, non_blocking: bool = False) -> Any:
     """The name of the type as PyTorch writes it; or the values as another dtype.
 
-    :param dtype: Such as ``ag.int64``, ``ag.LongTensor`` or "torch.LongTensor".
+    :param dtype: Such as ``ag.int64``, ``ag.LongTensor`` or "torch.LongTensor"; ``ag.Tensor`` means
+        the dtype of ``ag.Tensor(2, 3)``.
     :type dtype: dtype, str or constructor, optional
     :param non_blocking: Taken from PyTorch's calls, and not needed.
     :returns: "torch.FloatTensor" and the like; the tensor itself where it has the dtype.
@@ -104,6 +106,8 @@ def type(self: Tensor, dtype: DTypeLike = None, non_blocking: bool = False) -> A
     """
     if dtype is None:
         return f"torch.{kinds.OF.get(name_of(self.dtype), self.dtype)}"
+    if dtype is Tensor:
+        return cast(self, as_dtype(config.default_float))
     name = dtype.rpartition(".")[2] if isinstance(dtype, str) else ""
     if name in kinds.NAMES:
         return cast(self, as_dtype(kinds.NAMES[name]))
