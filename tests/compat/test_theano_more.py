@@ -313,8 +313,21 @@ def test_strict_scans_take_what_is_given_by_its_name():
                          strict=True)
     f = theano.function([x], [out, T.grad(out[-1].sum(), W)])
     assert [v.tolist() for v in f(np.ones((2, 2)))] == [[[1, 1], [2, 2]], [[2, 2], [2, 2]]]
-    with pytest.raises(ag.TraceError, match="strict=True"):
-        theano.scan(lambda v, s: s + T.dot(v, W), x, [T.zeros(2)], strict=True)
+    m = T.dvector()  # of an input it is no matter
+    out, _ = theano.scan(lambda v, s, W: s + T.dot(v, W) + m.sum(), x, [T.zeros(2)], W, strict=True)
+    assert theano.function([x, m], out)(np.ones((1, 2)), [3.0]).tolist() == [[4, 4]]
+    for used in (W, T.exp(W)):
+        with pytest.raises(ag.TraceError, match="strict=True"):
+            theano.scan(lambda v, s, u=used: s + T.dot(v, u), x, [T.zeros(2)], strict=True)
+
+
+def test_sizes_that_cannot_all_be_alike():
+    """Gates of a GRU in one matrix, as in dl4mt-tutorial."""
+    U, x = theano.shared(np.ones((2, 4))), T.dmatrix("x")
+    n = theano.shared(np.ones((2, 2))).shape[1]
+    both = T.dot(x, U)
+    last = (both[:, :n] * both[:, n:2 * n] + x)[None, :, :]
+    assert theano.function([x], last)(np.ones((1, 2))).tolist() == [[[5, 5]]]
 
 
 def test_fixed_sizes_of_shared_variables():
@@ -335,6 +348,8 @@ def test_graphs_are_compared_and_walked_as_theano_does():
     assert theano.function([x], x[[slice(1, None)]])([1.0, 2.0]).tolist() == [2.0]
     assert T.nnet.relu(np.array([-1.0, 2.0])).tolist() == [0.0, 2.0]
     assert not theano.sandbox.cuda.dnn.dnn_available()
+    assert sum(T.grad(x.sum() + y.sum(), [x, y])).eval({x: [1], y: [2]}).tolist() == [2.0]
+    assert importlib.import_module("agnesi.compat.theano.compat.six.moves").xrange is range
 
 
 def test_scans_that_give_every_so_many_steps():

@@ -119,6 +119,16 @@ def refuse_captures(owner: str, functions: Sequence[Function], captured: Sequenc
     )
 
 
+def _holds_state(t: Tensor, given: Sequence[Tensor]) -> bool:
+    """Return whether a value needs state, other than what is given: that may be used by its name
+    around the body, too."""
+    if any(t is g for g in given) or t.node is None:
+        return not any(t is g for g in given)
+    known = {g.node for g in given}
+    return any(n.op is None and n.handle is not None and n not in known
+               for n in toposort([t.node], known.__contains__))
+
+
 def _named(t: Tensor, functions: Sequence[Function]) -> str:
     if t.name:
         return f"{t.name}, {typed(t)}"
@@ -198,10 +208,10 @@ class TracedScan:
             trace, [*begin[0], *begin[1], *inner, *begin[2]],
             [*ends[0], *(s.now for s in self.states), *ends[1]],
         )
-        if self.strict:  # what is given may be used by its name around the body, too
+        if self.strict:
+            every = [*(s.outer for s in self.states), *self.captured]
             refuse_captures(self.owner, [self.f], [
-                t for t in (*(s.outer for s in self.states), *self.captured)
-                if not any(t is g or t.node is g.node is not None for g in self.given.tensors)])
+                t for t in every if _holds_state(t, self.given.tensors)])
         self.recording = recording_for(ends[0])
 
     def _close(self, trace: BodyTrace, inputs: Sequence[Node],

@@ -77,7 +77,9 @@ for _name, _module in (
         ("graph", gof), ("graph.rewriting", rewriting), ("graph.rewriting.basic", rewriting),
         ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof),
         ("typed_list", typed_list), ("tensor.random", _streams), ("tensor.random.basic", _streams),
-        ("tensor.random.utils", _streams), ("utils", misc)):
+        ("tensor.random.utils", _streams), ("utils", misc),
+        ("compat", misc), ("compat.python2x", misc), ("compat.six", misc),
+        ("compat.six.moves", misc)):
     sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
     _head, _, _tail = f"{__name__}.{_name}".rpartition(".")
     setattr(sys.modules[_head], _tail, _module)

@@ -23,7 +23,7 @@ def _eval(x: Variable, inputs_to_values: Mapping[Any, Any] | None = None, **opti
         if not isinstance(key, Variable):
             raise TypeError(at(f"eval takes values by variables, as in y.eval({{x: value}}), not "
                                f"by {typed(key)}"))
-    return function(list(values), x, **options)(*values.values())
+    return function(list(values), x, **{"on_unused_input": "ignore", **options})(*values.values())
 
 
 def _flatten(x: Variable, ndim: int | None = None, outdim: int | None = None) -> Variable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections import OrderedDict as OrderedDict
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ def safe_asarray(a: Any, dtype: Any,
 
 
 _asarray = safe_asarray
+#: Names of ``theano.compat``, which differed between Python's versions.
+izip, imap, ifilter, xrange, cPickle = zip, map, filter, range, pickle  # noqa: N816
 #: PyTensor's names of how many bits an int has.
 LOCAL_BITWIDTH = PYTHON_INT_BITWIDTH = 64
 

@@ -423,6 +423,15 @@ def resolve(size: Size, known: Mapping[Dim, int]) -> int:
     return done[size]
 
 
+def sampled(size: Dim, each: int) -> int:
+    """The number behind a size, if all named dimensions are alike; ``each`` where they cannot be:
+    ``U.shape[1]`` is twice ``W.shape[1]``, for one."""
+    try:
+        return resolve(size, dict.fromkeys(leaves(size), each))
+    except ShapeError:
+        return each
+
+
 def is_static(shape: Sequence[Size]) -> bool:
     """Return whether every size is a number."""
     return {*map(type, shape)} <= _NUMBERS

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from agnesi.core.ir.dims import EVALUATE, Dim, Size, asked_by_user, leaves, resolve
+from agnesi.core.ir.dims import EVALUATE, Dim, Size, asked_by_user, sampled
 from agnesi.core.ir.interning import INTERNED
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import current_reads
@@ -231,7 +231,7 @@ def guess(size: Size) -> int:
         return size
     if isinstance(size, Extent):
         return size.guess
-    return resolve(size, dict.fromkeys(leaves(size), _TYPICAL)) if isinstance(size, Dim) else size
+    return sampled(size, _TYPICAL) if isinstance(size, Dim) else size
 
 
 def surely(test: Callable[[], bool]) -> bool:
