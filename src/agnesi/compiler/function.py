@@ -32,6 +32,7 @@ from agnesi.compiler.specialization.data_dependent_sizes import (
     deciding,
     first_alike,
     last_rows_uncut,
+    told_sizes,
     value_dims,
 )
 from agnesi.compiler.specialization.dynamic_sizes import (
@@ -345,10 +346,9 @@ class Function(Direct, Inspectable):
 
         All are numbers there, those of the scalars too, so that it may read what it needs first.
         """
-        told = [d.node for d in self._sizes if isinstance(d, ValueDim)]
         return bool(self._sizes) and is_static(sizes) and all(
             d in self._sizes and d.most is None if isinstance(d, ValueDim) else d not in self._sizes
-            for d in (*self._sizes, *value_dims(self.source.inputs, self._scalars, told)))
+            for d in (*self._sizes, *told_sizes(self._scalars)))
 
     def _whole(self, scalars: bool = True) -> FunctionGraph:
         """The graph as declared, and behind its outputs the scalars of sizes."""

@@ -50,6 +50,25 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
     leaves = [n for n in (*toposort(inputs), *order) if n.op is None]
     there = {size for n in leaves for size in n.shape}
     given = {*inputs, *replaced}
+    found = []
+    for size in _told_among(order):
+        if isinstance(size, ValueDim):
+            node = size.node
+            if node.op is None and node not in given and live_tensor(node) is None:
+                raise MissingInputError(
+                    at(f"{size} decides the size of a result, so it must be an input")
+                )
+        if size not in there or isinstance(size, ValueDim):
+            found.append(size)
+    return found
+
+
+def told_sizes(nodes: Iterable[Node]) -> list[ValueDim | SharedDim]:
+    """Sizes in a graph that values tell, and those of shared variables."""
+    return _told_among(toposort(nodes))
+
+
+def _told_among(order: Sequence[Node]) -> list[ValueDim | SharedDim]:
     found: dict[ValueDim | SharedDim, None] = {}
     waiting, met = list(_sizes_among(order)), set[int]()
     while waiting:
@@ -57,16 +76,8 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
         if id(size) in met:
             continue
         met.add(id(size))
-        if isinstance(size, ValueDim):
-            node = size.node
-            if node.op is None and node not in given and live_tensor(node) is None:
-                raise MissingInputError(
-                    at(f"{size} decides the size of a result, so it must be an input")
-                )
+        if isinstance(size, (ValueDim, SharedDim)):
             found[size] = None
-        elif isinstance(size, SharedDim):
-            if size not in there:
-                found[size] = None
         elif isinstance(size, Dim) and size.op:
             waiting += size.args
     return list(found)
