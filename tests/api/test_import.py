@@ -82,6 +82,11 @@ def test_namespaces_stand_in_import_statements():
     _run("import agnesi; kept = agnesi.fft\nfrom agnesi.fft import rfft; assert kept.rfft is rfft")
 
 
+def test_methods_that_are_loaded_late_are_not_loaded_by_the_import():
+    late = {f"agnesi.{n}" for n in ("api.torch.methods", "ops.sparse.coordinates", "ops.sorting")}
+    _run(f"import sys, agnesi; assert not {late} & set(sys.modules)")
+
+
 def test_everything_is_imported_by_a_star():
     _run("""
 from agnesi import *

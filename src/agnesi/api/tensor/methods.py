@@ -336,9 +336,8 @@ def install() -> None:
     for name, value in list(vars(Tensor).items()):
         if isinstance(value, property) and value.fset is None:
             setattr(Tensor, name, value.setter(_unset(name)))
-    for name in migration_hints.table("Tensor"):
-        if not hasattr(Tensor, name):
-            setattr(Tensor, name, Absent(name))
+    for name in migration_hints.table("Tensor").keys() - set(dir(Tensor)):  # none is loaded by that
+        setattr(Tensor, name, Absent(name))
 
 
 install()
