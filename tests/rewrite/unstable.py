@@ -200,6 +200,10 @@ UNSTABLE = {
         lambda m, x: x - m.log(m.exp(x) + m.exp(x / 2) + m.exp(-x)), (-0.7, 0.7, 100.0, 1000.0)),
     "log((1 + x**2 / 3)**-2)": (
         lambda m, x: m.log((1 + x ** 2 / 3) ** -2), (1e-8, 0.7, 1000.0)),
+    "exp(-x) sinh(x)": (lambda m, x: m.exp(-x) * m.sinh(x), (1e-8, 0.5, 40.0, 800.0)),
+    "cosh(x) / exp(x)": (lambda m, x: m.cosh(x) / m.exp(x), (0.5, 40.0, 800.0)),
+    "acosh(1 + x)": (lambda m, x: m.acosh(1 + x), (1e-20, 1e-8, 0.5, 1e9)),
+    "atanh(1 - x)": (lambda m, x: m.atanh(1 - x), (1e-20, 1e-8, 0.5)),
     "log(exp(-x**2) / s)": (
         lambda m, x: m.log(m.exp(-x ** 2) / (x - 1)), (3.0, 100.0)),
 }

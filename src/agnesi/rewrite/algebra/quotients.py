@@ -276,7 +276,26 @@ def pair_off(product: Product) -> bool:
             changed = True
             continue
         changed = _pair_exponential(product, e) or changed
-    return changed
+    return _spread(product) or changed
+
+
+def _spread(product: Product) -> bool:
+    """exp(-x) sinh(x), and sinh(x) / exp(x), are (1 - exp(-2 * x)) / 2."""
+    exps = [(e, above) for above, some in ((True, product.above()), (False, product.below()))
+            for e in some if _named(e, "exp")]
+    for e, above in exps:
+        for n in product.above():
+            terms = exponential_terms(n) if n is not e and n.shape == e.shape else None
+            x = e.inputs[0]
+            less = [t for _, t in terms or () if t is not None and (
+                opposite(t, x) if above else t is x)]
+            if terms is None or not less:
+                continue
+            product.remove(e, above)
+            product.remove(n, True)
+            product.first.above.append(graph_node(divided(terms, less[0], e)))
+            return True
+    return False
 
 
 def _pair_sums(product: Product) -> bool:
