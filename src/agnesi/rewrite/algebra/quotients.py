@@ -9,6 +9,7 @@ gradients of composed sigmoids and softmaxes have them.
 
 from __future__ import annotations
 
+import itertools
 import math
 import weakref
 from collections.abc import Iterable
@@ -281,20 +282,15 @@ def pair_off(product: Product) -> bool:
 
 def _spread(product: Product) -> bool:
     """exp(-x) sinh(x), and sinh(x) / exp(x), are (1 - exp(-2 * x)) / 2."""
-    exps = [(e, above) for above, some in ((True, product.above()), (False, product.below()))
-            for e in some if _named(e, "exp")]
-    for e, above in exps:
-        for n in product.above():
-            terms = exponential_terms(n) if n is not e and n.shape == e.shape else None
-            x = e.inputs[0]
-            less = [t for _, t in terms or () if t is not None and (
-                opposite(t, x) if above else t is x)]
-            if terms is None or not less:
-                continue
-            product.remove(e, above)
-            product.remove(n, True)
-            product.first.above.append(graph_node(divided(terms, less[0], e)))
-            return True
+    exps = [*[(e, True) for e in product.above()], *[(e, False) for e in product.below()]]
+    for (e, above), n in itertools.product(exps, product.above()):
+        terms = exponential_terms(n) or [] if _named(e, "exp") and n.shape == e.shape else []
+        for _, t in terms:
+            if t is not None and (opposite(t, e.inputs[0]) if above else t is e.inputs[0]):
+                product.remove(e, above)
+                product.remove(n, True)
+                product.first.above.append(graph_node(divided(terms, t, e)))
+                return True
     return False
 
 
