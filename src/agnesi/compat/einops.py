@@ -55,7 +55,7 @@ def _telling(function: Callable[..., Any]) -> Any:
                 raise
             given = [typed(a) for a in args] + [f"{k}={v!r}" for k, v in lengths.items()]
             reason = str(error).strip().rpartition("\n")[2].strip()
-            if isinstance(error, ValueError):  # Python's own
+            if reason.startswith("not enough values"):  # Python's own
                 reason = f"a pattern has two sides, as 'b c -> c b' has ({reason})"
             raise retold(error, at(f"{function.__name__}({', '.join(given)}): {reason}")) from None
 

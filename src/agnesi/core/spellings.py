@@ -439,8 +439,9 @@ class Form:
 
     def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return the call in PyTorch's meaning after it was refused in ours, or NotImplemented."""
+        special = LENT.foreign_forms().get(self.name)
         if self.known is None or not self.known.issuperset(keywords):
-            return NotImplemented
+            return NotImplemented if special is None else special(self.function, args, keywords)
         if (vector := self._as_vector(args, keywords)) is not None:
             (placed, named), ndim = vector
             try:
@@ -448,7 +449,6 @@ class Form:
             except (TypeError, ValueError, LookupError):
                 found = self.again(placed, named)
                 return found if found is NotImplemented else _to_numbers(found, ndim)
-        special = LENT.foreign_forms().get(self.name)
         found = NotImplemented if special is None else special(self.function, args, keywords)
         return self.by_place(args, keywords) if found is NotImplemented else found
 

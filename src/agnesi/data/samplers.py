@@ -100,7 +100,7 @@ class RandomSampler(Sampler):
                                 f"num_samples={self.num_samples} could be drawn"))
 
     def order(self, generator: Generator) -> Any:
-        if self.replacement:
+        if self.replacement and self.count:
             return Blocks(lambda own, n: integers(0, self.count, n, generator=own).array,
                           self.num_samples, generator)
         return Blocks(lambda own, n: shuffled(self.count, own)[:n], self.num_samples, generator,

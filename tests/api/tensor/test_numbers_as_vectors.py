@@ -41,6 +41,12 @@ def test_a_number_has_one_axis(found, wanted) -> None:
     (lambda x: ag.put(x, PLACE, x[1, 1:], False), [[3.0, 1.0], [1.0, 3.0]]),
     (lambda x: ag.histogram(x, bins=2, weight=None, density=False)[0], [2.0, 2.0]),
     (lambda x: ag.linalg.vecdot(x, x, dim=0), [5.0, 10.0]),
+    (lambda x: ag.norm(3 * ag.ones(2, 2), "fro"), 6.0),
+    (lambda x: ag.norm(3 * ag.ones(2, 2), p="fro", dim=(0, 1), keepdim=True), [[6.0]]),
+    (lambda x: ag.round((x * 0 + ag.eye(2)).norm("nuc")), 2.0),
+    (lambda x: ag.norm(x[0], p="fro", dim=0, dtype=ag.float64) ** 2 // 1, 5.0),
+    (lambda x: ag.norm(3 * ag.ones(2, 2), "fro", dim=(0, 1)), 6.0),
+    (lambda x: ag.jit(lambda x: ag.norm(x, p="fro"))(3 * ag.ones(2, 2)), 6.0),
     (lambda x: ag.nn.functional.hardtanh(x, 1.5, 1.5)[0], [1.5, 1.5]),
     (lambda x: ag.std_mean(x, correction=None)[1], 1.75),
 ])

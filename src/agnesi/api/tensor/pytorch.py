@@ -30,6 +30,7 @@ from agnesi.ops.contractions.composite import array_equal
 from agnesi.ops.indexing.diagonal import diagonal
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.linalg.norms import matrix_norm
 from agnesi.ops.numerics.scatter_reduce import scatter_reduce
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import Ordered
@@ -347,6 +348,26 @@ def _converting(function: Form, args: Any, keywords: Any) -> Any:
 _converting.words = frozenset(("dtype",))  # type: ignore[attr-defined] # without them it is idle
 
 
+def _norm(function: Form, args: Any, keywords: Any) -> Any:
+    """The norms of matrices that have names: of all elements, or of two axes."""
+    order = args[1] if len(args) > 1 else keywords.get("p", keywords.get("ord"))
+    if order not in ("fro", "nuc") or function.__module__ == matrix_norm.__module__:
+        return _converting(function, args, keywords)
+    given = {w: v for w, v in keywords.items() if w not in ("p", "ord", "dtype")}
+    given = in_our_words(given, ("x", "axis", "keepdims", "out"))
+    given.update(zip(("x", None, "axis", "keepdims"), args, strict=False))
+    given.pop(None, None)
+    x = as_tensor(given.pop("x"))
+    if keywords.get("dtype") is not None:
+        x = cast(x, dtypes.as_dtype(keywords["dtype"]))
+    if order == "fro":
+        return function(x, 2, **given)
+    return matrix_norm(x, "nuc", **{"axis": (-2, -1), **given})
+
+
+_norm.words = frozenset(("dtype", "p"))  # type: ignore[attr-defined]
+
+
 def _swapped(function: Form, args: Any, keywords: Any) -> Any:
     """Axes counted from 0."""
     if "axis0" not in keywords:
@@ -390,7 +411,8 @@ FORMS: dict[str, Form] = {
     "swapaxes": _swapped, "repeat_interleave": _counted, "diagonal": _of_matrices,
     "meshgrid": _grid, "flip": _several, "triu_indices": _triangle, "tril_indices": _triangle,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),
-    **dict.fromkeys(("log_softmax", "nanmean", "norm", "softmax", "softmin", "vector_norm",
+    "norm": _norm, "histogramdd": _histogram,
+    **dict.fromkeys(("log_softmax", "nanmean", "softmax", "softmin", "vector_norm",
                      "matrix_norm"), _converting),
 }
 

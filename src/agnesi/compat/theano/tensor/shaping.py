@@ -122,6 +122,9 @@ def specify_shape(x: Any, shape: Any) -> Variable:
     """The variable with sizes that are checked when it is computed; None leaves one open."""
     x = as_tensor_variable(x)._value
     sizes = _shape(shape)
+    if len(sizes) != x.ndim:
+        raise ShapeError(at(f"specify_shape: {wrapped(x).type} has {x.ndim} axes, and the shape "
+                            f"{len(sizes)} sizes"))
     for axis, n in enumerate(sizes):
         if n is not None:
             x = F.ensure(x, F.equal(F.asarray(x.shape[axis]), bare(n)),
