@@ -41,9 +41,9 @@ def _collated(samples: Sequence[Any], stack: Any) -> Any:
         raise ValueError(at("DataLoader: there are no samples to make a batch of"))
     first = samples[0]
     if isinstance(first, (Tensor, np.ndarray)) and (
-            other := [s for s in samples if s is None or isinstance(s, (str, Mapping))]):
+            unlike := [s for s in samples if s is None or isinstance(s, (str, Mapping))]):
         raise TypeError(at("DataLoader: samples of one batch are of different kinds: "
-                           f"{typed(first)} and {typed(other[0])}; give a collate_fn"))
+                           f"{typed(first)} and {typed(unlike[0])}; give a collate_fn"))
     if isinstance(first, Tensor):
         return stack([t.array for t in samples])
     if isinstance(first, (np.ndarray, np.generic)):

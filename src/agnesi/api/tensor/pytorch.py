@@ -355,8 +355,8 @@ def _norm(function: Form, args: Any, keywords: Any) -> Any:
         return _converting(function, args, keywords)
     given = {w: v for w, v in keywords.items() if w not in ("p", "ord", "dtype")}
     given = in_our_words(given, ("x", "axis", "keepdims", "out"))
-    given.update(zip(("x", None, "axis", "keepdims"), args, strict=False))
-    given.pop(None, None)
+    given.update(zip(("x", "ord", "axis", "keepdims"), args, strict=False))
+    given.pop("ord", None)
     x = as_tensor(given.pop("x"))
     if keywords.get("dtype") is not None:
         x = cast(x, dtypes.as_dtype(keywords["dtype"]))
