@@ -118,8 +118,8 @@ def type(self: Tensor, dtype: DTypeLike = None, non_blocking: bool = False) -> A
 def new(self: Tensor, *data: Any, device: object = None) -> Tensor:
     """A tensor of this one's dtype: of data, or of sizes, filled with zeros.
 
-    :param data: The elements; or integers, which are sizes.
-    :type data: array_like or int
+    :param *data: The elements; or integers, which are sizes.
+    :type *data: array_like or int
     :param device: Only "cpu", which is the default.
     :type device: str, optional
     :returns: Of memory of its own.
