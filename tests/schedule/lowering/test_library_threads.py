@@ -1,4 +1,5 @@
-"""Under `fast_compile` threads of ours share a product, for which the library has none itself."""
+"""Under `fast_compile` threads of ours share a product, for which the library has none itself; nor
+has it for small matrices."""
 
 import ctypes
 import os
@@ -131,6 +132,18 @@ def test_numpy_has_its_threads_back(rng):
     _, ir = compiled(lambda a: (a @ a,), a)
     assert "blas.hold" in ir and number() == 3
     assert "blas.hold" not in compiled(lambda a: (a @ a,), a, threads=1)[1]
+
+
+@counted
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("n, alone", [(32, True), (300, False)])
+def test_small_matrices_are_for_the_calling_thread(n, alone, rng):
+    a = rng.normal(size=(4, n, n)) + n * np.eye(n)
+    found, ir = compiled(lambda a: (ag.linalg.inv(a), *ag.linalg.qr(a)), a)
+    assert ("blas.hold" in ir) == alone and number() == 3
+    agree([found[0] @ a], [np.broadcast_to(np.eye(n), a.shape)])
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(ag.linalg.cholesky, -a)
 
 
 @counted

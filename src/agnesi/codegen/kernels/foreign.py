@@ -10,7 +10,18 @@ from agnesi.codegen.launch import FUNCTIONS_ENTRY
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent, guess
-from agnesi.core.ir.foreign import READ, SPARE, WRITTEN, Argument, Call, external, may_last
+from agnesi.core.ir.foreign import (
+    HOLD,
+    READ,
+    RELEASE,
+    SPARE,
+    WRITTEN,
+    Argument,
+    Call,
+    external,
+    in_one_thread,
+    may_last,
+)
 from agnesi.core.ir.kernels import Buffer, Foreign
 
 #: What is called beside the main thread (``runtime/beside.py``), and what arguments are to it.
@@ -41,6 +52,9 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
         _shared(b, kernel, call, maker, rt, function)
         return
     before = [maker.fixed(a) for a in call.arguments]
+    held = in_one_thread(kernel)
+    if held:
+        b.call("void", external(HOLD))
     with b.loop(i64(0), b.size(call.batch)) as turn:
         given = [maker.moving(a, turn.index) if value is None else value
                  for a, value in zip(call.arguments, before, strict=True)]
@@ -53,11 +67,18 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
             failed, go = b.label("failed"), b.label("go")
             b.cbr(b.icmp("ne", status, Value("0", "i32")), failed, go, rare=True)
             b.open_block(failed)
-            b.ret(Value(str(code), "i32"))
+            _leave(b, held, Value(str(code), "i32"))
             b.open_block(go)
         if looks(kernel):
-            _leave_if_told(b)
-    b.ret(Value("0", "i32"))
+            _leave_if_told(b, held)
+    _leave(b, held, Value("0", "i32"))
+
+
+def _leave(b: Builder, held: bool, code: Value) -> None:
+    """The end of the calls, behind which the library has its threads again."""
+    if held:
+        b.call("void", external(RELEASE))
+    b.ret(code)
 
 
 def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value]) -> None:
@@ -84,12 +105,12 @@ def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value]) 
     b.open_block(on)
 
 
-def _leave_if_told(b: Builder) -> None:
+def _leave_if_told(b: Builder, held: bool) -> None:
     """A look for signals between two calls."""
     told, left, on = poll(b), b.label("left"), b.label("on")
     b.cbr(b.icmp("ne", told, Value("0", "i32")), left, on, rare=True)
     b.open_block(left)
-    b.ret(told)
+    _leave(b, held, told)
     b.open_block(on)
 
 

@@ -11,10 +11,10 @@ from agnesi.codegen.launch import spot
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64
 from agnesi.codegen.loops.evaluate import Scope, memory_type
 from agnesi.codegen.loops.nest import Shape, emit_nest
-from agnesi.core.ir.calls.gemm import HOLD, RELEASE, Summed, summed
+from agnesi.core.ir.calls.gemm import Summed, summed
 from agnesi.core.ir.dims import Size, is_static
 from agnesi.core.ir.extents import guess
-from agnesi.core.ir.foreign import external
+from agnesi.core.ir.foreign import HOLD, RELEASE, external
 from agnesi.core.ir.kernels import Buffer, Matrix, Product, Store, axes_in
 from agnesi.core.ir.loops import Axis, Substitution, fresh_axes, load
 from agnesi.core.support.record import record

@@ -13,9 +13,10 @@ from agnesi.compiler.compilation.artifact import Recipe
 from agnesi.compiler.compilation.products import library
 from agnesi.core.backend import Backend
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.ir.calls.gemm import HOLD, RELEASE, Library
+from agnesi.core.ir.calls.gemm import Library
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.extents import UnknownSizeError, guess
+from agnesi.core.ir.foreign import HOLD, RELEASE, in_one_thread
 from agnesi.core.ir.interning import interning
 from agnesi.core.ir.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
 from agnesi.core.ir.node import Node
@@ -141,8 +142,9 @@ def _foreign(kernels: Sequence[Any], threads: int) -> list[str]:
     """The C functions that kernels call, those of kernels of this kind first, in their order."""
     called = [s for k in kernels if isinstance(k, Foreign) for s in k.call.symbols]
     products = [k.symbol for k in kernels if isinstance(k, Contraction) and k.symbol]
-    shared = [HOLD, RELEASE] if products and threads > 1 else []
-    return list(dict.fromkeys([*called, *products, *shared]))
+    held = (products and threads > 1) or any(
+        in_one_thread(k) for k in kernels if isinstance(k, Foreign))
+    return list(dict.fromkeys([*called, *products, *([HOLD, RELEASE] if held else [])]))
 
 
 def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:

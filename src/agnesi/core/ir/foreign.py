@@ -223,6 +223,23 @@ def kind(symbol: str) -> str:
     return "generated" if symbol.partition(":")[0] in BEGINNERS else "foreign"
 
 
+#: What compiled code calls before and behind calls of a library that is to work in the thread that
+#: makes them: several threads of ours share the work, or it is too short to be shared.
+HOLD, RELEASE = "blas:hold", "blas:release"
+#: Bytes of a matrix below which a library's threads are not worth their meeting: where other work
+#: has the processors, one of 32 rows waited 16 ms for them, and takes 15 us.
+_MIN_SHARED_BYTES = 1 << 18
+
+
+def in_one_thread(kernel: Any) -> bool:
+    """Return whether LAPACK is to work in the thread that calls it: on small matrices."""
+    call = kernel.call
+    if not isinstance(call, Call) or not may_last(call.symbol):
+        return False
+    sizes = [buffer.nbytes // call.batch for buffer in (*kernel.inputs, *kernel.results)]
+    return all([type(n) is int and n < _MIN_SHARED_BYTES for n in sizes]) and there(HOLD)
+
+
 #: What an argument of a call that may last is: memory that is read, written, too, or worked in.
 READ, WRITTEN, SPARE = range(3)
 

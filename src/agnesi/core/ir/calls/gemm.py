@@ -15,9 +15,6 @@ from agnesi.core.ir.loops import Affine, Expr
 from agnesi.core.support.dtypes import name_of
 from agnesi.core.support.record import record
 
-#: What compiled code calls before and behind calls of a library that several threads share.
-HOLD, RELEASE = "blas:hold", "blas:release"
-
 
 @record
 class Library:
