@@ -113,6 +113,7 @@ class GradScaler:
         :param outputs: A loss, or several.
         :type outputs: Tensor or iterable of Tensor
         :returns: Like them.
+        :raises TypeError: If it is neither.
         """
         if isinstance(outputs, Tensor):
             return outputs * self._scale if self._enabled else outputs

@@ -238,7 +238,7 @@ def test_recursion_has_an_end_eagerly_only():
 
 def test_names_in_strict_errors():
     x, v, a = T.tensor("float32", (4, 3)), T.vector("v", "float32"), ag.ones(3)
-    with pytest.raises(ag.TraceError, match=r"it also uses v, float32\[.*\], a, float32\[3\];"):
+    with pytest.raises(ag.TraceError, match=r"it also uses a, float32\[3\];"):
         ag.scan(lambda c, r: (c + v[0] + a, None), x[0], x, strict=True)
     with pytest.raises(ag.TraceError, match=r"it also uses a, float32\[3\]"):
         T.scan(lambda r: r + a, x, strict=True)

@@ -441,6 +441,7 @@ class Form:
         """Return the call in PyTorch's meaning after it was refused in ours, or NotImplemented."""
         special = LENT.foreign_forms().get(self.name)
         if self.known is None or not self.known.issuperset(keywords):
+            _check_flags(keywords)
             return NotImplemented if special is None else special(self.function, args, keywords)
         if (vector := self._as_vector(args, keywords)) is not None:
             (placed, named), ndim = vector

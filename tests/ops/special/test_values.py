@@ -222,3 +222,11 @@ def test_slopes_of_scaled_tails_keep_their_digits():
     g = ag.jit(lambda x: ag.sqrt(1 + ag.exp(x)))
     y, t = ag.jvp(g, (ag.tensor(800.0, dtype="float64"),), (ag.tensor(1.0, dtype="float64"),))
     np.testing.assert_allclose([y, t], [5.221469689764144e173, 2.610734844882072e173], rtol=1e-12)
+
+
+@pytest.mark.parametrize("order, parameter", [
+    (1.0, np.nan), (1.0, 1e9), (np.inf, 1.0), (2.0 ** 31, 1.0), (1.0, -np.inf)])
+def test_mathieu_functions_of_what_scipy_writes_outside_of_its_memory_for(order, parameter):
+    for function in (special.mathieu_cem, special.mathieu_modsem2):
+        for f in (function, ag.jit(function)):
+            assert all(np.isnan(v) for v in f(order, parameter, 0.3))

@@ -14,8 +14,11 @@ from typing import Any
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import square
+from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.elementwise import Function, Rule
+from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.formula import fixed, scipys
 from agnesi.ops.elementwise.hyperbolic import cosh
 from agnesi.ops.elementwise.trig import cos
@@ -28,6 +31,8 @@ __all__ = [
 ]
 
 _DEGREE = math.pi / 180
+#: Bounds that SciPy does not check: at 1e8 and 2^31, and of NaN, it ends the process.
+_MOST_PARAMETER, _MOST_ORDER = 5e7, 2.0 ** 31
 
 
 def _characteristic(name: str, summary: str, args: str, result: str) -> Function:
@@ -105,9 +110,16 @@ def _mathieu(name: str, value_of: Function, text: str, *, degrees: bool) -> Pair
         (*fixed(name, 2), lambda g, a, b, c: g * slope(a, b, c) * unit), (*fixed(name, 2), bend)))
 
     def function(m: TensorLike, q: TensorLike, x: TensorLike, /) -> tuple[Tensor, Tensor]:
+        m = _taken(m, q)
         return value(m, q, x), slope(m, q, x)
 
     return _named(function, name, text, "1.0, 0.5, ag.tensor([0.3])")
+
+
+def _taken(m: TensorLike, q: TensorLike) -> Tensor:
+    """The order, NaN where SciPy's functions would write outside of their memory."""
+    m, q = as_tensor(m), as_tensor(q)
+    return where((abs_(q) < _MOST_PARAMETER) & (m < _MOST_ORDER), m, math.nan)
 
 
 _TEXT = "{} Mathieu function of order ``m`` and parameter ``q``{}"
