@@ -222,7 +222,8 @@ class _Lowering:
     def _let_wait(self, first: int) -> None:
         """Add the pending dependences to the kernels from ``first`` on."""
         for kernel in self.program.kernels[first:]:
-            kernel.waits += self._waits
+            written = kernel.writes()
+            kernel.waits += [b for b in self._waits if b not in written]
         self._waits.clear()
 
     # -- kernels --------------------------------------------------------------------------
