@@ -97,3 +97,17 @@ def test_sizes_and_indices_of_integers_of_many_readers(step):
     x, n, k = ag.arange(8.0), ag.tensor(2), ag.tensor(3)
     found = ag.jit(lambda x, n, k: (x[last(n, k) % 8], ag.arange(last(n, k)).sum()))(x, n, k)
     assert [float(v) for v in found] == [float(last(n, k)), float(ag.arange(last(n, k)).sum())]
+
+
+@pytest.mark.parametrize("terms", [300, 1200])
+def test_long_sums_are_looked_at_in_part(terms):
+    """Questions about a value go no deeper than Python's stack."""
+    def total(x, n):
+        y = n
+        for _ in range(terms):
+            y = y + n
+        return sum([ag.sin(x)] * terms) + 0.0, x[y % 3], ag.arange(y % 5)
+
+    x, n = ag.ones(3), ag.tensor(2)
+    for a, b in zip(ag.jit(total)(x, n), total(x, n), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4)

@@ -17,6 +17,8 @@ from agnesi.core.support.errors import BodySizeError, TraceError, typed
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
 
+#: Nodes that are looked at for a size among scalars, at most.
+_MAX_NODES = 128
 _IN_A_BODY = (
     "{name} is computed in the body of a loop or branch, where sizes cannot change from step to "
     "step: sum it up there, or compute on all elements, and leave some out by ag.where")
@@ -141,7 +143,8 @@ def _of_sizes(node: Node, known: dict[Node, Any]) -> Any:
     others.  ``known`` are those of nodes, of which many may read one.
     """
     if node not in known:
-        known[node] = _size_from(node, known)
+        known[node] = None
+        known[node] = _size_from(node, known) if len(known) <= _MAX_NODES else None
     return known[node]
 
 

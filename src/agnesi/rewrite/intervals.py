@@ -15,6 +15,8 @@ from agnesi.rewrite.pattern import scalar
 
 #: Levels of operations that are looked at, and the most numbers that are kept in mind.
 _MAX_DEPTH = 12
+#: Nodes that are looked at for the sign of a zero.
+_MAX_NODES = 64
 _INF = math.inf
 
 
@@ -166,11 +168,12 @@ def far_from_zero(node: Node) -> bool:
 
 def keeps_sign_of_zero(node: Node, known: dict[Node, bool] | None = None) -> bool:
     """Return whether a value is never -0.0, so that adding 0 to it does nothing; ``known`` are the
-    answers for nodes, of which many may read one."""
+    answers for nodes, of which many may read one: no more than a few are looked at."""
     known = {} if known is None else known
     found = known.get(node)
     if found is None:
-        found = known[node] = _keeps_sign(node, known)
+        known[node] = False
+        found = known[node] = len(known) <= _MAX_NODES and _keeps_sign(node, known)
     return found
 
 

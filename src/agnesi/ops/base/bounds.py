@@ -13,6 +13,9 @@ from agnesi.core.ir.dims import combine, product
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor
 
+#: Nodes that are looked at, at most.
+_MAX_NODES = 64
+
 
 def most_of(x: Tensor) -> Any:
     """A size that no element of an integer tensor exceeds; None where nothing tells one."""
@@ -22,7 +25,9 @@ def most_of(x: Tensor) -> Any:
 def _most(node: Node, known: dict[Node, Any]) -> Any:
     """The bound of a node; ``known`` are those of nodes, of which many may read one."""
     if node not in known:
-        known[node] = _bound(node, lambda n: _most(n, known))
+        known[node] = None
+        if len(known) <= _MAX_NODES:
+            known[node] = _bound(node, lambda n: _most(n, known))
     return known[node]
 
 
