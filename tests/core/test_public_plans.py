@@ -8,9 +8,23 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi.core import public
 from agnesi.core.public import CALLS_BEFORE_PLAN, planned
+from agnesi.core.support.config import LENT
+from agnesi.runtime import eager
 
 X = ag.tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
+
+
+NATIVE = eager.builtin("replayed")
+
+
+@pytest.fixture(autouse=True, params=[public.replayed, NATIVE], ids=["python", "native"])
+def way(request: Any) -> Any:
+    before = LENT.replayed
+    LENT.replayed = request.param
+    yield
+    LENT.replayed = before
 
 
 def often(function: Any, *args: Any, **keywords: Any) -> Any:
@@ -66,6 +80,25 @@ def test_plain_arguments_and_types_are_told_apart() -> None:
     assert often(ag.softmax, ag.arange(3), 0).dtype == ag.float32
     with ag.config(default_float="float64"):
         assert ag.softmax(ag.arange(3), 0).dtype == ag.float64
+
+
+def test_all_kinds_of_arguments_are_told_apart() -> None:
+    @planned
+    def said(x: ag.Tensor, *args: Any, **keywords: Any) -> ag.Tensor:
+        return x * len(repr((args, keywords)))
+
+    ones = ag.ones(2)
+    kinds = [(), (1,), (-1,), (1.0,), (True,), (None,), (...,), ("a",), ("a" * 63,), ("a" * 99,),
+             (1, 22), ((1, 22),), ([1, 222],), (slice(1, 22),), (slice(None), 4444), (2 ** 70,),
+             (float("nan"),), ((slice(0, None), ..., 11),), ("\ud800",), (1,) * 70]
+    for args in kinds:
+        for words in ({}, {"k": 10}, {"word": 10}, {"k": "b"}):
+            expected = len(repr((args, words)))
+            assert often(said, ones, *args, **words).tolist() == [expected] * 2, (args, words)
+    assert often(said, ones, ones, [ones, ones]).shape == (2,)
+    assert often(said, ag.ones(2, dtype="bfloat16")).dtype == ag.bfloat16
+    many = [ag.ones(2)] * 20
+    assert often(ag.stack, many).shape == (20, 2)
 
 
 def test_gradients_and_long_functions() -> None:

@@ -33,7 +33,7 @@ CASES = {
     "flags": lambda: W > V,
     "integers": lambda: ag.tensor([1, 2]) + 1,
 }
-NATIVE = eager.finished()
+NATIVE = eager.builtin("finished")
 
 
 def changed():

@@ -153,9 +153,10 @@ def _regions(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _load() -> None:
-    """Let native code end eager operations; without a compiler they end as before."""
+    """Let native code find plans and end eager operations; without a compiler Python does."""
     with suppress(Exception):
-        LENT.finished = import_module("agnesi.runtime.eager").finished()
+        native = import_module("agnesi.runtime.eager").builtin
+        LENT.finished, LENT.replayed = native("finished"), native("replayed")
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item
 from agnesi.core.public import Plan
+from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE, switched, witnessed
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
@@ -42,6 +43,9 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
             return None
     except Exception:  # whatever it is, the function itself will tell
         return None
+    if made.only is not None and made.only.work is not None and (
+            made.only.work(*[x.array for x in xs]) >= MIN_ASIDE_NANOSECONDS):
+        made.only = None
     computing = [op for op, _ in made.steps if "movement" not in op.traits]
     if len(computing) < _MIN_COMPILED:
         return made

@@ -64,7 +64,6 @@ from agnesi.core.tensor import Tensor, keep, register, symbol, wrap
 _new_node = Node.__new__
 _getframe = sys._getframe
 _ndarray = np.ndarray
-_asarray = np.asarray
 
 
 def apply(op: Op, *xs: Tensor) -> Tensor:
@@ -84,11 +83,17 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
         if type(error) is TraceError:  # a parameter is a size that is not known yet
             return symbolic(op, xs)
         raise _why(op, xs, error) from None
-    if type(data) is not _ndarray:
-        data = _asarray(data)
-    if not (data.flags.c_contiguous or op.view or op.lie is not None):
-        data = aside(data.size, data.copy)
+    if type(data) is not _ndarray or not data.flags.c_contiguous:
+        data = laid(op, data)
     return LENT.finished(data, op, xs)
+
+
+def laid(op: Op, data: Any) -> np.ndarray:
+    """What an operation gave as an array, in row-major order unless it says how results lie."""
+    data = np.asarray(data)
+    if data.flags.c_contiguous or op.view or op.lie is not None:
+        return data
+    return aside(data.size, data.copy)
 
 
 def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:

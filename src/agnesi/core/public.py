@@ -267,7 +267,7 @@ class Plan:
         self.constants, self.steps = constants, steps
         #: Places of the results, and what makes one value of several.
         self.ends, self.build = ends, build
-        #: The operation, if it is one that has all operands, in order.
+        #: The operation, if it is one that has all operands, in order, and takes no time.
         whole = len(steps) == 1 and steps[0][1] == tuple(range(count)) and steps[0][0].outputs == 1
         self.only = steps[0][0] if whole and build is None and ends[0] == count else None
 
@@ -312,16 +312,54 @@ def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: boo
     return True
 
 
-class _Plans:
-    """Plans by signatures: numbers of calls where there is none yet, None where there is none.
+class Plans:
+    """Plans of a function by signatures: numbers of calls where there is none yet, None where there
+    is none.
 
     A trace that follows what a closure holds would take a dict for the user's.
     """
 
-    __slots__ = ("found",)
+    __slots__ = ("found", "function")
 
-    def __init__(self) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.found: dict[Any, Any] = {}
+        self.function = function
+
+
+def replayed(plans: Plans, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The result of a call by its plan, or NotImplemented.
+
+    ``LENT.replayed`` is this, or native code for it (``runtime/native/eager.ll``).
+    """
+    floats = config._float_dtype
+    key: list[Any] = [floats, MODE.get().symbolic, LENT.recounts]
+    xs: list[Tensor] = []
+    if TRACES.running or floats is None or not signature(args, key, xs) or (
+            keywords and not signature((*keywords, *keywords.values()), key, xs)):
+        return NotImplemented
+    return by_plan(plans, tuple(key), xs, args, keywords)
+
+
+LENT.replayed = replayed
+
+
+def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
+            keywords: dict[str, Any]) -> Any:
+    """The result of a call that is known by a key and has such operands, or NotImplemented; counts
+    calls that have no plan yet."""
+    plan: Any = plans.found.get(known, 0)
+    if type(plan) is int:
+        if len(plans.found) >= _MAX_PLANS:
+            plans.found.clear()
+        early = plan < CALLS_BEFORE_PLAN or not xs
+        plan = plan + 1 if early else LENT.plan(plans.function, args, keywords, xs)
+        plans.found[known] = plan
+    if plan is None or type(plan) is int:
+        return NotImplemented
+    try:
+        return plan(xs) if type(plan) is Plan else plan(xs, {})
+    except Exception:  # the function tells it in the user's words
+        return NotImplemented
 
 
 def planned(function: F) -> F:
@@ -330,34 +368,12 @@ def planned(function: F) -> F:
     After some calls that agree in these, and in how operands lie in memory, it is traced once, and
     later calls apply the operations of the graph, without the layers in which it finds them out.
     """
-    plans = _Plans()
+    plans = Plans(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        floats = config._float_dtype
-        if TRACES.running or floats is None:
-            return function(*args, **keywords)
-        key: list[Any] = [floats, MODE.get().symbolic, LENT.recounts]
-        xs: list[Tensor] = []
-        if not signature(args, key, xs) or (
-                keywords and not signature((*keywords, *keywords.values()), key, xs)):
-            return function(*args, **keywords)
-        known = tuple(key)
-        plan: Any = plans.found.get(known, 0)
-        if type(plan) is int:
-            if len(plans.found) >= _MAX_PLANS:
-                plans.found.clear()
-            early = plan < CALLS_BEFORE_PLAN or not xs
-            plan = plan + 1 if early else LENT.plan(function, args, keywords, xs)
-            plans.found[known] = plan
-        if plan is None or type(plan) is int:
-            return function(*args, **keywords)
-        try:
-            if type(plan) is Plan:
-                return apply(plan.only, *xs) if plan.only is not None else plan(xs)
-            return plan(xs, {})
-        except Exception:  # the function tells it in the user's words
-            return function(*args, **keywords)
+        found = LENT.replayed(plans, args, keywords)
+        return function(*args, **keywords) if found is NotImplemented else found
 
     call.__wrapped__ = inspect.unwrap(function)
     return _renamed(call, function.__name__)

@@ -11,6 +11,7 @@ import contextvars
 import ctypes
 import functools
 import os
+import re
 import sys
 import threading
 from _queue import Empty, SimpleQueue
@@ -186,9 +187,15 @@ def source(waiting: str = "") -> str:
     files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "state_locks",
              "entry", "eager")
     text = "\n".join(read_native(name) for name in files)
+    values.update({f"w:{name}": str(i) for i, name in enumerate(words())})
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text + relaxing() + _ticks(kind)
+
+
+def words() -> list[str]:
+    """The names of words in the table of ``native/eager.ll``, in order."""
+    return list(dict.fromkeys(re.findall(r"\{w:([\w.]+)\}", read_native("eager"))))
 
 
 def _layouts_agree() -> bool:

@@ -45,6 +45,9 @@ class Lent:
     taped: Callable[..., dict[Any, Any] | None] = staticmethod(lambda order, seeds, wrt: None)
     #: The tensor of an eager operation's result: ``finished(array, op, operands)``.
     finished: Callable[..., Any] = staticmethod(lambda data, op, xs: None)
+    #: The result of a public function's call by its plan, or NotImplemented:
+    #: ``replayed(plans, args, keywords)``.
+    replayed: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
     #: The operations that a public function applies to its operands, as ``core.public.Plan``, or
     #: None: ``plan(function, args, keywords, operands)``.
     plan: Callable[..., Any] = staticmethod(lambda *call: None)

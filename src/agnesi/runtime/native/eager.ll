@@ -1,9 +1,13 @@
-; The end of an eager operation, `finished(data, op, xs)` of core/dispatch.py: its result as a tensor,
-; and the record of it where gradients flow.  What is said there of records holds here.
+; Two functions of eager operations.  `finished(data, op, xs)` of core/dispatch.py is the end of one: its
+; result as a tensor, and the record of it where gradients flow.  What is said there of records holds
+; here.  `replayed(plans, args, keywords)` of core/public.py finds the plan of a call, and runs it where
+; it is one operation.
 ;
-; The builtin's self object holds, 16 bytes in (ctypes' b_ptr), the address of a table of addresses,
-; objects and offsets of slots (`runtime/eager.py` writes it).  References that it holds are borrowed
-; from its Python attributes.  A slot holds a reference of its own.
+; The self object of such a builtin holds, 16 bytes in (ctypes' b_ptr), the address of a table of words:
+; addresses of C functions, objects, and offsets of slots, each by a name in braces behind "w:".  The
+; table has the words that are named here, in the order in which they come, and `runtime/eager.py`
+; fills it in by their names.  References are borrowed from its Python attributes.  A slot holds a
+; reference of its own.
 
 define internal ptr @word_of(ptr %table, i64 %i) nounwind alwaysinline {
   %at = getelementptr ptr, ptr %table, i64 %i
@@ -54,7 +58,7 @@ define internal void @put_shared(ptr %table, ptr %object, i64 %i, ptr %value) no
 ; An attribute whose name is at %i; owned, or null.
 define internal ptr @attribute(ptr %table, ptr %object, i64 %i) nounwind alwaysinline {
   %name = call ptr @word_of(ptr %table, i64 %i)
-  %get = call ptr @word_of(ptr %table, i64 2)
+  %get = call ptr @word_of(ptr %table, i64 {w:PyObject_GetAttr})
   %value = call ptr %get(ptr %object, ptr %name)
   ret ptr %value
 }
@@ -66,7 +70,7 @@ entry:
   %bad = icmp eq ptr %value, null
   br i1 %bad, label %no, label %look
 look:
-  %test = call ptr @word_of(ptr %table, i64 3)
+  %test = call ptr @word_of(ptr %table, i64 {w:PyObject_IsTrue})
   %truth = call i32 %test(ptr %value)
   call void @decref(ptr %value)
   ret i32 %truth
@@ -86,20 +90,20 @@ define internal ptr @item(ptr %tuple, i64 %i) nounwind alwaysinline {
 define internal ptr @counter_of(ptr %table, ptr %x) nounwind {
 entry:
   %none = call ptr @api_get(i64 16)
-  %had = call ptr @slot(ptr %table, ptr %x, i64 19)
+  %had = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor._version})
   %fresh = icmp eq ptr %had, %none
   br i1 %fresh, label %make, label %found
 make:
-  %new.list = call ptr @word_of(ptr %table, i64 4)
+  %new.list = call ptr @word_of(ptr %table, i64 {w:PyList_New})
   %list = call ptr %new.list(i64 1)
   %bad = icmp eq ptr %list, null
   br i1 %bad, label %no, label %fill
 fill:
-  %zero = call ptr @word_of(ptr %table, i64 11)
+  %zero = call ptr @word_of(ptr %table, i64 {w:zero})
   %items = call ptr @field(ptr %list, i64 24)
   call void @incref(ptr %zero)
   store ptr %zero, ptr %items
-  call void @put(ptr %table, ptr %x, i64 19, ptr %list)
+  call void @put(ptr %table, ptr %x, i64 {w:Tensor._version}, ptr %list)
   ret ptr %list
 found:
   ret ptr %had
@@ -121,7 +125,7 @@ register:
   %second = getelementptr ptr, ptr %pair, i64 1
   store ptr %member, ptr %second
   %call = call ptr @api_get(i64 22)
-  %function = call ptr @word_of(ptr %table, i64 12)
+  %function = call ptr @word_of(ptr %table, i64 {w:register})
   %done = call ptr %call(ptr %function, ptr %pair, i64 2, ptr null)
   %failed = icmp eq ptr %done, null
   br i1 %failed, label %no, label %drop
@@ -129,12 +133,12 @@ drop:
   call void @decref(ptr %done)
   ret i1 true
 refer:
-  %new.reference = call ptr @word_of(ptr %table, i64 55)
+  %new.reference = call ptr @word_of(ptr %table, i64 {w:PyWeakref_NewRef})
   %reference = call ptr %new.reference(ptr %member, ptr null)
   %none = icmp eq ptr %reference, null
   br i1 %none, label %no, label %append
 append:
-  %put.last = call ptr @word_of(ptr %table, i64 56)
+  %put.last = call ptr @word_of(ptr %table, i64 {w:PyList_Append})
   %error = call i32 %put.last(ptr %family, ptr %reference)
   call void @decref(ptr %reference)
   %appended = icmp eq i32 %error, 0
@@ -150,9 +154,9 @@ entry:
   %bad = icmp eq ptr %counter, null
   br i1 %bad, label %no, label %keep
 keep:
-  %array = call ptr @slot(ptr %table, ptr %x, i64 16)
-  call void @put_shared(ptr %table, ptr %node, i64 28, ptr %array)
-  call void @put_shared(ptr %table, ptr %node, i64 29, ptr %counter)
+  %array = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
+  call void @put_shared(ptr %table, ptr %node, i64 {w:Node.value}, ptr %array)
+  call void @put_shared(ptr %table, ptr %node, i64 {w:Node.version}, ptr %counter)
   %size.at = getelementptr i8, ptr %counter, i64 16
   %size = load i64, ptr %size.at
   %shared = icmp ugt i64 %size, 1             ; others look into the memory
@@ -170,32 +174,32 @@ no:
 define internal ptr @operand_node(ptr %table, ptr %x) nounwind {
 entry:
   %none = call ptr @api_get(i64 16)
-  %view = call ptr @slot(ptr %table, ptr %x, i64 18)
+  %view = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor._view})
   %plain = icmp eq ptr %view, %none
   br i1 %plain, label %look, label %seen
 seen:                                         ; whether the base is as it was when the view was taken
-  %counter = call ptr @slot(ptr %table, ptr %x, i64 19)
+  %counter = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor._version})
   %numbers = call ptr @field(ptr %counter, i64 24)
   %last = load ptr, ptr %numbers
-  %then = call ptr @slot(ptr %table, ptr %view, i64 54)
+  %then = call ptr @slot(ptr %table, ptr %view, i64 {w:View.seen})
   %unchanged = icmp eq ptr %last, %then
   br i1 %unchanged, label %look, label %ask.view
 look:
-  %node = call ptr @slot(ptr %table, ptr %x, i64 17)
+  %node = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.node})
   %missing = icmp eq ptr %node, %none
   br i1 %missing, label %ask, label %flag
 flag:
-  %flag.node = call ptr @slot(ptr %table, ptr %node, i64 27)
-  %flag.own = call ptr @slot(ptr %table, ptr %x, i64 15)
+  %flag.node = call ptr @slot(ptr %table, ptr %node, i64 {w:Node.requires_grad})
+  %flag.own = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor._requires_grad})
   %agree = icmp eq ptr %flag.node, %flag.own
   br i1 %agree, label %value, label %ask
 value:
-  %kept = call ptr @slot(ptr %table, ptr %node, i64 28)
-  %array = call ptr @slot(ptr %table, ptr %x, i64 16)
+  %kept = call ptr @slot(ptr %table, ptr %node, i64 {w:Node.value})
+  %array = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
   %same = icmp eq ptr %kept, %array
   br i1 %same, label %yes, label %computed
 computed:
-  %op = call ptr @slot(ptr %table, ptr %node, i64 22)
+  %op = call ptr @slot(ptr %table, ptr %node, i64 {w:Node.op})
   %leaf = icmp eq ptr %op, %none
   %valued = icmp ne ptr %kept, %none
   %other = or i1 %leaf, %valued
@@ -206,7 +210,7 @@ yes:
 ask.view:
   br label %ask
 ask:                                          ; `current` of a view, else `node_of`
-  %which = phi i64 [13, %ask.view], [14, %look], [14, %flag], [14, %computed]
+  %which = phi i64 [{w:current}, %ask.view], [{w:node_of}, %look], [{w:node_of}, %flag], [{w:node_of}, %computed]
   %function = call ptr @word_of(ptr %table, i64 %which)
   %call = call ptr @api_get(i64 21)
   %found = call ptr %call(ptr %function, ptr %x)
@@ -217,9 +221,9 @@ ask:                                          ; `current` of a view, else `node_
 define internal ptr @users_place(ptr %table) nounwind {
 entry:
   %depth = alloca ptr
-  %one = call ptr @word_of(ptr %table, i64 35)
+  %one = call ptr @word_of(ptr %table, i64 {w:one})
   store ptr %one, ptr %depth
-  %get.frame = call ptr @word_of(ptr %table, i64 34)
+  %get.frame = call ptr @word_of(ptr %table, i64 {w:_getframe})
   %vectorcall = call ptr @api_get(i64 22)
   %first = call ptr %vectorcall(ptr %get.frame, ptr %depth, i64 1, ptr null)
   br label %test
@@ -228,24 +232,24 @@ test:
   %end = icmp eq ptr %frame, null
   br i1 %end, label %nowhere, label %look
 look:
-  %get.code = call ptr @word_of(ptr %table, i64 6)
+  %get.code = call ptr @word_of(ptr %table, i64 {w:PyFrame_GetCode})
   %code = call ptr %get.code(ptr %frame)      ; never null
-  %file = call ptr @attribute(ptr %table, ptr %code, i64 36)
+  %file = call ptr @attribute(ptr %table, ptr %code, i64 {w:.co_filename})
   %unknown = icmp eq ptr %file, null
   br i1 %unknown, label %fail, label %theirs
 theirs:
-  %contains = call ptr @word_of(ptr %table, i64 5)
-  %theirs.set = call ptr @word_of(ptr %table, i64 37)
+  %contains = call ptr @word_of(ptr %table, i64 {w:PySet_Contains})
+  %theirs.set = call ptr @word_of(ptr %table, i64 {w:THEIRS})
   %is.theirs = call i32 %contains(ptr %theirs.set, ptr %file)
   %found = icmp eq i32 %is.theirs, 1
   br i1 %found, label %here, label %met
 met:
-  %met.set = call ptr @word_of(ptr %table, i64 38)
+  %met.set = call ptr @word_of(ptr %table, i64 {w:MET})
   %is.met = call i32 %contains(ptr %met.set, ptr %file)
   %known = icmp eq i32 %is.met, 1
   br i1 %known, label %outer, label %ask
 ask:
-  %ours = call ptr @word_of(ptr %table, i64 39)
+  %ours = call ptr @word_of(ptr %table, i64 {w:ours})
   %call = call ptr @api_get(i64 21)
   %answer = call ptr %call(ptr %ours, ptr %file)
   %bad = icmp eq ptr %answer, null
@@ -258,13 +262,13 @@ answered:
 outer:
   call void @decref(ptr %file)
   call void @decref(ptr %code)
-  %get.back = call ptr @word_of(ptr %table, i64 7)
+  %get.back = call ptr @word_of(ptr %table, i64 {w:PyFrame_GetBack})
   %back = call ptr %get.back(ptr %frame)
   call void @decref(ptr %frame)
   br label %test
 here:
   call void @decref(ptr %file)
-  %get.place = call ptr @word_of(ptr %table, i64 8)
+  %get.place = call ptr @word_of(ptr %table, i64 {w:PyFrame_GetLasti})
   %place = call i32 %get.place(ptr %frame)
   call void @decref(ptr %frame)
   %wide = sext i32 %place to i64
@@ -278,7 +282,7 @@ fill:
   %items = getelementptr i8, ptr %where, i64 {items}
   %items1 = getelementptr ptr, ptr %items, i64 1
   %items2 = getelementptr ptr, ptr %items, i64 2
-  %text = call ptr @word_of(ptr %table, i64 10)
+  %text = call ptr @word_of(ptr %table, i64 {w:nothing})
   call void @incref(ptr %text)
   store ptr %code, ptr %items
   store ptr %lasti, ptr %items1
@@ -388,7 +392,7 @@ number:
   %none.serial = icmp eq ptr %serial, null
   br i1 %none.serial, label %drop.where, label %allocate
 allocate:
-  %type = call ptr @word_of(ptr %table, i64 1)
+  %type = call ptr @word_of(ptr %table, i64 {w:Node})
   %make = call ptr @api_get(i64 15)
   %node = call ptr %make(ptr %type, i64 0)
   %none.node = icmp eq ptr %node, null
@@ -398,19 +402,19 @@ fill:
   %true = call ptr @api_get(i64 13)
   %false = call ptr @api_get(i64 14)
   %descr = call ptr @field(ptr %array, i64 56)
-  call void @set_shared(ptr %table, ptr %node, i64 22, ptr %op)
-  call void @set(ptr %table, ptr %node, i64 23, ptr %inputs)
-  call void @set(ptr %table, ptr %node, i64 24, ptr %shape)
-  call void @set_shared(ptr %table, ptr %node, i64 25, ptr %descr)
-  call void @set_shared(ptr %table, ptr %node, i64 26, ptr %false)
-  call void @set_shared(ptr %table, ptr %node, i64 27, ptr %true)
-  call void @set_shared(ptr %table, ptr %node, i64 28, ptr %none)
-  call void @set_shared(ptr %table, ptr %node, i64 29, ptr %none)
-  call void @set_shared(ptr %table, ptr %node, i64 30, ptr %none)
-  call void @set_shared(ptr %table, ptr %node, i64 31, ptr %none)
-  call void @set_shared(ptr %table, ptr %node, i64 32, ptr %none)
-  call void @set(ptr %table, ptr %node, i64 33, ptr %where)
-  call void @set(ptr %table, ptr %node, i64 21, ptr %serial)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.op}, ptr %op)
+  call void @set(ptr %table, ptr %node, i64 {w:Node.inputs}, ptr %inputs)
+  call void @set(ptr %table, ptr %node, i64 {w:Node.shape}, ptr %shape)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.dtype}, ptr %descr)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.weak}, ptr %false)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.requires_grad}, ptr %true)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.value}, ptr %none)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.version}, ptr %none)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.handle}, ptr %none)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.name}, ptr %none)
+  call void @set_shared(ptr %table, ptr %node, i64 {w:Node.outputs}, ptr %none)
+  call void @set(ptr %table, ptr %node, i64 {w:Node.where}, ptr %where)
+  call void @set(ptr %table, ptr %node, i64 {w:Node.serial}, ptr %serial)
   ret ptr %node
 drop.serial:
   call void @decref(ptr %serial)
@@ -436,21 +440,21 @@ entry:
   %true = call ptr @api_get(i64 13)
   %as.long = call ptr @api_get(i64 10)
   %tuple = call ptr @api_get(i64 23)
-  %inputs = call ptr @slot(ptr %table, ptr %node, i64 23)
+  %inputs = call ptr @slot(ptr %table, ptr %node, i64 {w:Node.inputs})
   %two = icmp eq i64 %n, 2
   br i1 %two, label %pair, label %usual
 pair:
   %a = call ptr @item(ptr %xs, i64 0)
   %b = call ptr @item(ptr %xs, i64 1)
-  %a.flag = call ptr @slot(ptr %table, ptr %a, i64 15)
-  %b.flag = call ptr @slot(ptr %table, ptr %b, i64 15)
+  %a.flag = call ptr @slot(ptr %table, ptr %a, i64 {w:Tensor._requires_grad})
+  %b.flag = call ptr @slot(ptr %table, ptr %b, i64 {w:Tensor._requires_grad})
   %a.wants = icmp eq ptr %a.flag, %true
   %b.wants = icmp eq ptr %b.flag, %true
   %both = and i1 %a.wants, %b.wants
   %last = zext i1 %a.wants to i64             ; the place of the operand without a gradient
   br i1 %both, label %usual, label %single
 single:
-  %choices = call ptr @attribute(ptr %table, ptr %op, i64 48)
+  %choices = call ptr @attribute(ptr %table, ptr %op, i64 {w:.kept_by_one})
   %no.choices = icmp eq ptr %choices, null
   br i1 %no.choices, label %fail, label %choose
 choose:
@@ -469,7 +473,7 @@ chosen:
 usual:
   %is.one = phi i1 [false, %entry], [false, %pair], [true, %no.choice]
   %usual.last = phi i64 [0, %entry], [0, %pair], [%last, %no.choice]
-  %kept = call ptr @attribute(ptr %table, ptr %op, i64 47)
+  %kept = call ptr @attribute(ptr %table, ptr %op, i64 {w:.keep_inputs})
   %no.kept = icmp eq ptr %kept, null
   br i1 %no.kept, label %fail, label %loop
 loop:
@@ -514,21 +518,21 @@ read:
   br i1 %drop, label %forget, label %result
 forget:                                       ; the value of a new leaf, which no rule reads
   %unread = call ptr @item(ptr %xs, i64 %other)
-  %unread.view = call ptr @slot(ptr %table, ptr %unread, i64 18)
+  %unread.view = call ptr @slot(ptr %table, ptr %unread, i64 {w:Tensor._view})
   %own = icmp eq ptr %unread.view, %none
   br i1 %own, label %empty.leaf, label %result
 empty.leaf:
   %leaf = call ptr @item(ptr %inputs, i64 %other)
-  call void @put_shared(ptr %table, ptr %leaf, i64 28, ptr %none)
+  call void @put_shared(ptr %table, ptr %leaf, i64 {w:Node.value}, ptr %none)
   br label %result
 result:
-  %wanted = call i32 @says(ptr %table, ptr %op, i64 49)
+  %wanted = call i32 @says(ptr %table, ptr %op, i64 {w:.keep_output})
   switch i32 %wanted, label %fail [ i32 0, label %yes
                                     i32 1, label %whose ]
 whose:
   br i1 %one, label %by.one, label %keep.result
 by.one:
-  %flags = call ptr @attribute(ptr %table, ptr %op, i64 50)
+  %flags = call ptr @attribute(ptr %table, ptr %op, i64 {w:.result_by_one})
   %no.flags = icmp eq ptr %flags, null
   br i1 %no.flags, label %fail, label %flag
 flag:
@@ -552,14 +556,14 @@ fail:
 define internal i32 @records(ptr %table, ptr %op, ptr %array) nounwind {
 entry:
   %found = alloca ptr
-  %variable = call ptr @word_of(ptr %table, i64 41)
-  %get = call ptr @word_of(ptr %table, i64 9)
+  %variable = call ptr @word_of(ptr %table, i64 {w:MODE})
+  %get = call ptr @word_of(ptr %table, i64 {w:PyContextVar_Get})
   %failed = call i32 %get(ptr %variable, ptr null, ptr %found)
   %bad = icmp slt i32 %failed, 0
   br i1 %bad, label %error, label %look
 look:
   %mode = load ptr, ptr %found
-  %recording = call ptr @slot(ptr %table, ptr %mode, i64 42)
+  %recording = call ptr @slot(ptr %table, ptr %mode, i64 {w:Mode.recording})
   call void @decref(ptr %mode)
   %true = call ptr @api_get(i64 13)
   %on = icmp eq ptr %recording, %true
@@ -572,7 +576,7 @@ kind:                                         ; floats, complex numbers, bfloat1
                                   i8 99, label %ask
                                   i8 86, label %ask ]
 ask:
-  %answer = call i32 @says(ptr %table, ptr %op, i64 46)
+  %answer = call i32 @says(ptr %table, ptr %op, i64 {w:.differentiable})
   ret i32 %answer
 no:
   ret i32 0
@@ -583,7 +587,7 @@ error:
 ; A new tensor around an array, without a record; owned, or null.
 define internal ptr @new_tensor(ptr %table, ptr %array) nounwind alwaysinline {
 entry:
-  %type = call ptr @word_of(ptr %table, i64 0)
+  %type = call ptr @word_of(ptr %table, i64 {w:Tensor})
   %make = call ptr @api_get(i64 15)
   %t = call ptr %make(ptr %type, i64 0)
   %bad = icmp eq ptr %t, null
@@ -591,13 +595,13 @@ entry:
 fill:
   %none = call ptr @api_get(i64 16)
   %false = call ptr @api_get(i64 14)
-  call void @set_shared(ptr %table, ptr %t, i64 15, ptr %false)
-  call void @set_shared(ptr %table, ptr %t, i64 16, ptr %array)
-  call void @set_shared(ptr %table, ptr %t, i64 17, ptr %none)
-  call void @set_shared(ptr %table, ptr %t, i64 18, ptr %none)
-  call void @set_shared(ptr %table, ptr %t, i64 19, ptr %none)
-  call void @set_shared(ptr %table, ptr %t, i64 20, ptr %none)
-  call void @set_shared(ptr %table, ptr %t, i64 40, ptr %none)
+  call void @set_shared(ptr %table, ptr %t, i64 {w:Tensor._requires_grad}, ptr %false)
+  call void @set_shared(ptr %table, ptr %t, i64 {w:Tensor.array}, ptr %array)
+  call void @set_shared(ptr %table, ptr %t, i64 {w:Tensor.node}, ptr %none)
+  call void @set_shared(ptr %table, ptr %t, i64 {w:Tensor._view}, ptr %none)
+  call void @set_shared(ptr %table, ptr %t, i64 {w:Tensor._version}, ptr %none)
+  call void @set_shared(ptr %table, ptr %t, i64 {w:Tensor._grad}, ptr %none)
+  call void @set_shared(ptr %table, ptr %t, i64 {w:Tensor._name}, ptr %none)
   ret ptr %t
 no:
   ret ptr null
@@ -607,8 +611,8 @@ no:
 ; 0 where that has to look itself, or -1 for an error.
 define internal i32 @share_memory(ptr %table, ptr %t, ptr %op, ptr %x) nounwind {
 entry:
-  %array = call ptr @slot(ptr %table, ptr %t, i64 16)
-  %source = call ptr @slot(ptr %table, ptr %x, i64 16)
+  %array = call ptr @slot(ptr %table, ptr %t, i64 {w:Tensor.array})
+  %source = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
   %base = call ptr @field(ptr %array, i64 48)
   %direct = icmp eq ptr %base, %source
   br i1 %direct, label %alike, label %other
@@ -623,7 +627,7 @@ alike:
   %no.counter = icmp eq ptr %counter, null
   br i1 %no.counter, label %fail, label %make
 make:
-  %type = call ptr @word_of(ptr %table, i64 51)
+  %type = call ptr @word_of(ptr %table, i64 {w:View})
   %allocate = call ptr @api_get(i64 15)
   %view = call ptr %allocate(ptr %type, i64 0)
   %no.view = icmp eq ptr %view, null
@@ -631,11 +635,11 @@ make:
 fill:
   %items = call ptr @field(ptr %counter, i64 24)
   %seen = load ptr, ptr %items
-  call void @set_shared(ptr %table, ptr %view, i64 52, ptr %x)
-  call void @set_shared(ptr %table, ptr %view, i64 53, ptr %op)
-  call void @set_shared(ptr %table, ptr %view, i64 54, ptr %seen)
-  call void @put(ptr %table, ptr %t, i64 18, ptr %view)
-  call void @put_shared(ptr %table, ptr %t, i64 19, ptr %counter)
+  call void @set_shared(ptr %table, ptr %view, i64 {w:View.base}, ptr %x)
+  call void @set_shared(ptr %table, ptr %view, i64 {w:View.op}, ptr %op)
+  call void @set_shared(ptr %table, ptr %view, i64 {w:View.seen}, ptr %seen)
+  call void @put(ptr %table, ptr %t, i64 {w:Tensor._view}, ptr %view)
+  call void @put_shared(ptr %table, ptr %t, i64 {w:Tensor._version}, ptr %counter)
   %joined = call i1 @join_family(ptr %table, ptr %counter, ptr %t)
   br i1 %joined, label %done, label %fail
 done:
@@ -646,9 +650,84 @@ fail:
   ret i32 -1
 }
 
-define ptr @finished(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
+; The tensor of an operation's result, recorded where gradients flow; owned, or null.
+define internal ptr @finish(ptr %table, ptr %array, ptr %op, ptr %xs) nounwind {
 entry:
   %triple = alloca [3 x ptr]
+  %n.at = getelementptr i8, ptr %xs, i64 16
+  %n = load i64, ptr %n.at
+  %true = call ptr @api_get(i64 13)
+  %none = call ptr @api_get(i64 16)
+  %t = call ptr @new_tensor(ptr %table, ptr %array)
+  %bad = icmp eq ptr %t, null
+  br i1 %bad, label %no, label %ask.view
+ask.view:
+  %view = call i32 @says(ptr %table, ptr %op, i64 {w:.view})
+  switch i32 %view, label %fail [ i32 0, label %test
+                                  i32 1, label %share ]
+share:
+  %base = call ptr @item(ptr %xs, i64 0)
+  %noted = call i32 @share_memory(ptr %table, ptr %t, ptr %op, ptr %base)
+  switch i32 %noted, label %fail [ i32 1, label %test
+                                   i32 0, label %share.python ]
+share.python:
+  store ptr %t, ptr %triple
+  %second = getelementptr ptr, ptr %triple, i64 1
+  store ptr %op, ptr %second
+  %third = getelementptr ptr, ptr %triple, i64 2
+  store ptr %base, ptr %third
+  %vectorcall = call ptr @api_get(i64 22)
+  %sharing = call ptr @word_of(ptr %table, i64 {w:share})
+  %shared = call ptr %vectorcall(ptr %sharing, ptr %triple, i64 3, ptr null)
+  %unshared = icmp eq ptr %shared, null
+  br i1 %unshared, label %fail, label %looking
+looking:
+  call void @decref(ptr %shared)
+  br label %test
+test:
+  %i = phi i64 [0, %ask.view], [0, %share], [0, %looking], [%i1, %look]
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %look, label %done
+look:
+  %x = call ptr @item(ptr %xs, i64 %i)
+  %flag = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor._requires_grad})
+  %i1 = add i64 %i, 1
+  %wants = icmp eq ptr %flag, %true
+  br i1 %wants, label %recording, label %test
+recording:
+  %records = call i32 @records(ptr %table, ptr %op, ptr %array)
+  switch i32 %records, label %fail [ i32 0, label %done
+                                     i32 1, label %record ]
+record:
+  %two = icmp eq i64 %n, 2
+  br i1 %two, label %pair, label %node
+pair:                                         ; i is the place behind the first that wants a gradient
+  %other.place = and i64 %i1, 1
+  %other = call ptr @item(ptr %xs, i64 %other.place)
+  %other.node = call ptr @slot(ptr %table, ptr %other, i64 {w:Tensor.node})
+  %fresh = icmp eq ptr %other.node, %none
+  br label %node
+node:
+  %new = phi i1 [false, %record], [%fresh, %pair]
+  %made = call ptr @new_node(ptr %table, ptr %array, ptr %op, ptr %xs, i64 %n)
+  %none.made = icmp eq ptr %made, null
+  br i1 %none.made, label %fail, label %bind
+bind:
+  call void @put(ptr %table, ptr %t, i64 {w:Tensor.node}, ptr %made)
+  call void @put_shared(ptr %table, ptr %t, i64 {w:Tensor._requires_grad}, ptr %true)
+  %kept = call i1 @keep_what_is_read(ptr %table, ptr %t, ptr %op, ptr %xs, i64 %n, ptr %made, i1 %new)
+  br i1 %kept, label %done, label %fail
+done:
+  ret ptr %t
+fail:
+  call void @decref(ptr %t)
+  br label %no
+no:
+  ret ptr null
+}
+
+define ptr @finished(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
+entry:
   %table = call ptr @field(ptr %self, i64 16)
   %three = icmp eq i64 %nargs, 3
   %positional = icmp eq ptr %names, null
@@ -669,79 +748,506 @@ types:
   %fit = and i1 %is.array, %is.tuple
   br i1 %fit, label %begin, label %slow
 begin:
-  %n.at = getelementptr i8, ptr %xs, i64 16
-  %n = load i64, ptr %n.at
-  %true = call ptr @api_get(i64 13)
-  %none = call ptr @api_get(i64 16)
-  %t = call ptr @new_tensor(ptr %table, ptr %array)
-  %bad = icmp eq ptr %t, null
-  br i1 %bad, label %no, label %ask.view
-ask.view:
-  %view = call i32 @says(ptr %table, ptr %op, i64 45)
-  switch i32 %view, label %fail [ i32 0, label %test
-                                  i32 1, label %share ]
-share:
-  %base = call ptr @item(ptr %xs, i64 0)
-  %noted = call i32 @share_memory(ptr %table, ptr %t, ptr %op, ptr %base)
-  switch i32 %noted, label %fail [ i32 1, label %test
-                                   i32 0, label %share.python ]
-share.python:
-  store ptr %t, ptr %triple
-  %second = getelementptr ptr, ptr %triple, i64 1
-  store ptr %op, ptr %second
-  %third = getelementptr ptr, ptr %triple, i64 2
-  store ptr %base, ptr %third
-  %vectorcall = call ptr @api_get(i64 22)
-  %sharing = call ptr @word_of(ptr %table, i64 44)
-  %shared = call ptr %vectorcall(ptr %sharing, ptr %triple, i64 3, ptr null)
-  %unshared = icmp eq ptr %shared, null
-  br i1 %unshared, label %fail, label %looking
-looking:
-  call void @decref(ptr %shared)
-  br label %test
-test:
-  %i = phi i64 [0, %ask.view], [0, %share], [0, %looking], [%i1, %look]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %look, label %done
-look:
-  %x = call ptr @item(ptr %xs, i64 %i)
-  %flag = call ptr @slot(ptr %table, ptr %x, i64 15)
-  %i1 = add i64 %i, 1
-  %wants = icmp eq ptr %flag, %true
-  br i1 %wants, label %recording, label %test
-recording:
-  %records = call i32 @records(ptr %table, ptr %op, ptr %array)
-  switch i32 %records, label %fail [ i32 0, label %done
-                                     i32 1, label %record ]
-record:
-  %two = icmp eq i64 %n, 2
-  br i1 %two, label %pair, label %node
-pair:                                         ; i is the place behind the first that wants a gradient
-  %other.place = and i64 %i1, 1
-  %other = call ptr @item(ptr %xs, i64 %other.place)
-  %other.node = call ptr @slot(ptr %table, ptr %other, i64 17)
-  %fresh = icmp eq ptr %other.node, %none
-  br label %node
-node:
-  %new = phi i1 [false, %record], [%fresh, %pair]
-  %made = call ptr @new_node(ptr %table, ptr %array, ptr %op, ptr %xs, i64 %n)
-  %none.made = icmp eq ptr %made, null
-  br i1 %none.made, label %fail, label %bind
-bind:
-  call void @put(ptr %table, ptr %t, i64 17, ptr %made)
-  call void @put_shared(ptr %table, ptr %t, i64 15, ptr %true)
-  %kept = call i1 @keep_what_is_read(ptr %table, ptr %t, ptr %op, ptr %xs, i64 %n, ptr %made, i1 %new)
-  br i1 %kept, label %done, label %fail
-done:
+  %t = call ptr @finish(ptr %table, ptr %array, ptr %op, ptr %xs)
   ret ptr %t
-fail:
-  call void @decref(ptr %t)
-  br label %no
-no:
-  ret ptr null
 slow:
   %call = call ptr @api_get(i64 22)
-  %handler = call ptr @word_of(ptr %table, i64 43)
+  %handler = call ptr @word_of(ptr %table, i64 {w:finished})
   %answer = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr null)
   ret ptr %answer
+}
+
+; What a call is known by while it is written down: how many words there are, how many operands, the
+; words, and the operands, borrowed from the arguments.
+%Known = type { i64, i64, [224 x i64], [16 x ptr] }
+
+define internal void @note_word(ptr %known, i64 %word) nounwind alwaysinline {
+  %count = load i64, ptr %known
+  %at = getelementptr %Known, ptr %known, i64 0, i32 2, i64 %count
+  store i64 %word, ptr %at
+  %more = add i64 %count, 1
+  store i64 %more, ptr %known
+  ret void
+}
+
+; A kind of argument, with a number; then the words that follow tell it apart from all of its kind.
+define internal void @note_kind(ptr %known, i64 %kind, i64 %number) nounwind alwaysinline {
+  %high = shl i64 %number, 8
+  %word = or i64 %high, %kind
+  call void @note_word(ptr %known, i64 %word)
+  ret void
+}
+
+; An operand by its type and how it lies in memory; false where Python has to look.
+define internal i1 @note_tensor(ptr %table, ptr %known, ptr %x) nounwind {
+entry:
+  %ndarray = call ptr @api_get(i64 2)
+  %true = call ptr @api_get(i64 13)
+  %array = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
+  %type = call ptr @field(ptr %array, i64 8)
+  %valued = icmp eq ptr %type, %ndarray
+  %xs.at = getelementptr %Known, ptr %known, i64 0, i32 1
+  %count = load i64, ptr %xs.at
+  %room = icmp ult i64 %count, 16
+  %fits = and i1 %valued, %room
+  br i1 %fits, label %look, label %no
+look:
+  %nd.at = getelementptr i8, ptr %array, i64 24
+  %nd32 = load i32, ptr %nd.at
+  %nd = zext i32 %nd32 to i64
+  %descr = call ptr @field(ptr %array, i64 56)
+  %order.at = getelementptr i8, ptr %descr, i64 26
+  %order = load i8, ptr %order.at
+  %number.at = getelementptr i8, ptr %descr, i64 28
+  %number = load i32, ptr %number.at
+  %plain = icmp ult i32 %number, 17           ; from bool to complex, and half
+  %half = icmp eq i32 %number, 23
+  %simple = or i1 %plain, %half
+  %native = icmp ne i8 %order, {swapped}
+  %few = icmp ult i64 %nd, 9
+  %known.type = and i1 %simple, %native
+  %told = and i1 %known.type, %few
+  br i1 %told, label %write, label %no
+write:
+  %flag = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor._requires_grad})
+  %wants = icmp eq ptr %flag, %true
+  %wants64 = zext i1 %wants to i64
+  %number64 = zext i32 %number to i64
+  %axes.high = shl i64 %nd, 16
+  %flag.high = shl i64 %wants64, 8
+  %parts = or i64 %axes.high, %flag.high
+  %about = or i64 %parts, %number64
+  call void @note_kind(ptr %known, i64 1, i64 %about)
+  %place = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %count
+  store ptr %x, ptr %place
+  %count1 = add i64 %count, 1
+  store i64 %count1, ptr %xs.at
+  %dims = call ptr @field(ptr %array, i64 32)
+  %strides = call ptr @field(ptr %array, i64 40)
+  br label %test
+test:
+  %i = phi i64 [0, %write], [%i1, %axis]
+  %more = icmp ult i64 %i, %nd
+  br i1 %more, label %axis, label %yes
+axis:
+  %dim.at = getelementptr i64, ptr %dims, i64 %i
+  %dim = load i64, ptr %dim.at
+  call void @note_word(ptr %known, i64 %dim)
+  %stride.at = getelementptr i64, ptr %strides, i64 %i
+  %stride = load i64, ptr %stride.at
+  call void @note_word(ptr %known, i64 %stride)
+  %i1 = add i64 %i, 1
+  br label %test
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal i1 @note_text(ptr %table, ptr %known, ptr %text) nounwind {
+entry:
+  %size.at = alloca i64
+  %get = call ptr @word_of(ptr %table, i64 {w:PyUnicode_AsUTF8AndSize})
+  %bytes = call ptr %get(ptr %text, ptr %size.at)
+  %bad = icmp eq ptr %bytes, null
+  br i1 %bad, label %clear, label %look
+clear:
+  %forget = call ptr @api_get(i64 12)
+  call void %forget()
+  ret i1 false
+look:
+  %size = load i64, ptr %size.at
+  %short = icmp ult i64 %size, 65
+  br i1 %short, label %write, label %no
+write:
+  call void @note_kind(ptr %known, i64 8, i64 %size)
+  %count = load i64, ptr %known
+  %at = getelementptr %Known, ptr %known, i64 0, i32 2, i64 %count
+  %rounded = add i64 %size, 7
+  %words = lshr i64 %rounded, 3
+  %whole = shl i64 %words, 3
+  call void @llvm.memset.p0.i64(ptr %at, i8 0, i64 %whole, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %at, ptr %bytes, i64 %size, i1 false)
+  %after = add i64 %count, %words
+  store i64 %after, ptr %known
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Arguments, as `signature` of core/public.py; false where it has to look itself.
+define internal i1 @note_all(ptr %table, ptr %known, ptr %items, i64 %n, i1 %nested) nounwind {
+entry:
+  %true = call ptr @api_get(i64 13)
+  %false = call ptr @api_get(i64 14)
+  %none = call ptr @api_get(i64 16)
+  %int = call ptr @api_get(i64 8)
+  %float = call ptr @api_get(i64 7)
+  %tuple = call ptr @api_get(i64 23)
+  %tensor = call ptr @word_of(ptr %table, i64 {w:Tensor})
+  %str = call ptr @word_of(ptr %table, i64 {w:str})
+  %list = call ptr @word_of(ptr %table, i64 {w:list})
+  %slice = call ptr @word_of(ptr %table, i64 {w:slice})
+  %ellipsis = call ptr @word_of(ptr %table, i64 {w:Ellipsis})
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %next]
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %one, label %yes
+one:
+  %count = load i64, ptr %known
+  %room = icmp ult i64 %count, 200            ; no argument by itself takes more than 18 words
+  br i1 %room, label %look, label %no
+look:
+  %at = getelementptr ptr, ptr %items, i64 %i
+  %x = load ptr, ptr %at
+  %type = call ptr @field(ptr %x, i64 8)
+  %is.tensor = icmp eq ptr %type, %tensor
+  br i1 %is.tensor, label %a.tensor, label %try.int
+a.tensor:
+  %noted.tensor = call i1 @note_tensor(ptr %table, ptr %known, ptr %x)
+  br i1 %noted.tensor, label %next, label %no
+try.int:
+  %is.int = icmp eq ptr %type, %int
+  br i1 %is.int, label %an.int, label %try.none
+an.int:
+  %as.long = call ptr @api_get(i64 10)
+  %value = call i64 %as.long(ptr %x)
+  %odd = icmp eq i64 %value, -1
+  br i1 %odd, label %ask, label %a.value
+ask:
+  %occurred = call ptr @api_get(i64 11)
+  %error = call ptr %occurred()
+  %fine = icmp eq ptr %error, null
+  br i1 %fine, label %a.value, label %clear
+clear:
+  %forget = call ptr @api_get(i64 12)
+  call void %forget()
+  br label %no
+a.value:
+  call void @note_kind(ptr %known, i64 2, i64 0)
+  call void @note_word(ptr %known, i64 %value)
+  br label %next
+try.none:
+  %is.none = icmp eq ptr %x, %none
+  br i1 %is.none, label %single, label %try.true
+try.true:
+  %is.true = icmp eq ptr %x, %true
+  br i1 %is.true, label %single, label %try.false
+try.false:
+  %is.false = icmp eq ptr %x, %false
+  br i1 %is.false, label %single, label %try.dots
+try.dots:
+  %is.dots = icmp eq ptr %x, %ellipsis
+  br i1 %is.dots, label %single, label %try.tuple
+single:
+  %kind = phi i64 [4, %try.none], [5, %try.true], [6, %try.false], [7, %try.dots]
+  call void @note_kind(ptr %known, i64 %kind, i64 0)
+  br label %next
+try.tuple:
+  %is.tuple = icmp eq ptr %type, %tuple
+  %inside = getelementptr i8, ptr %x, i64 {items}
+  br i1 %is.tuple, label %several, label %try.list
+try.list:
+  %is.list = icmp eq ptr %type, %list
+  br i1 %is.list, label %a.list, label %try.float
+a.list:
+  %held = call ptr @field(ptr %x, i64 24)
+  br label %several
+several:
+  %elements = phi ptr [%inside, %try.tuple], [%held, %a.list]
+  %kind.several = phi i64 [9, %try.tuple], [10, %a.list]
+  %size.at = getelementptr i8, ptr %x, i64 16
+  %size = load i64, ptr %size.at
+  %long = icmp ugt i64 %size, 64
+  %refused = or i1 %long, %nested
+  br i1 %refused, label %no, label %each
+each:
+  call void @note_kind(ptr %known, i64 %kind.several, i64 %size)
+  %noted.all = call i1 @note_all(ptr %table, ptr %known, ptr %elements, i64 %size, i1 true)
+  br i1 %noted.all, label %next, label %no
+try.float:
+  %is.float = icmp eq ptr %type, %float
+  br i1 %is.float, label %a.float, label %try.slice
+a.float:
+  %bits.at = getelementptr i8, ptr %x, i64 16
+  %bits = load i64, ptr %bits.at
+  call void @note_kind(ptr %known, i64 3, i64 0)
+  call void @note_word(ptr %known, i64 %bits)
+  br label %next
+try.slice:
+  %is.slice = icmp eq ptr %type, %slice
+  br i1 %is.slice, label %a.slice, label %try.text
+a.slice:                                      ; start, stop and step
+  %ends = getelementptr i8, ptr %x, i64 16
+  call void @note_kind(ptr %known, i64 11, i64 0)
+  %noted.ends = call i1 @note_all(ptr %table, ptr %known, ptr %ends, i64 3, i1 true)
+  br i1 %noted.ends, label %next, label %no
+try.text:
+  %is.text = icmp eq ptr %type, %str
+  br i1 %is.text, label %a.text, label %no
+a.text:
+  %noted.text = call i1 @note_text(ptr %table, ptr %known, ptr %x)
+  br i1 %noted.text, label %next, label %no
+next:
+  %i1 = add i64 %i, 1
+  br label %test
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; The result of an operation on operands with values, which takes no time; owned, or null.
+define internal ptr @run_operation(ptr %table, ptr %op, ptr %xs) nounwind {
+entry:
+  %call.args = alloca [17 x ptr]
+  %pair = alloca [2 x ptr]
+  %ndarray = call ptr @api_get(i64 2)
+  %n.at = getelementptr i8, ptr %xs, i64 16
+  %n = load i64, ptr %n.at
+  store ptr %op, ptr %call.args
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %take]
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %take, label %run
+take:
+  %x = call ptr @item(ptr %xs, i64 %i)
+  %operand = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
+  call void @incref(ptr %operand)
+  %operand.at = getelementptr ptr, ptr %call.args, i64 %i1
+  store ptr %operand, ptr %operand.at
+  br label %test
+run:
+  %method = call ptr @word_of(ptr %table, i64 {w:PyObject_VectorcallMethod})
+  %perform = call ptr @word_of(ptr %table, i64 {w:.perform})
+  %data = call ptr %method(ptr %perform, ptr %call.args, i64 %i1, ptr null)
+  br label %drop.test
+drop.test:
+  %j = phi i64 [1, %run], [%j1, %drop]
+  %left = icmp ult i64 %j, %i1
+  br i1 %left, label %drop, label %computed
+drop:
+  %held.at = getelementptr ptr, ptr %call.args, i64 %j
+  %held = load ptr, ptr %held.at
+  call void @decref(ptr %held)
+  %j1 = add i64 %j, 1
+  br label %drop.test
+computed:
+  %bad = icmp eq ptr %data, null
+  br i1 %bad, label %no, label %typed
+typed:
+  %type = call ptr @field(ptr %data, i64 8)
+  %is.array = icmp eq ptr %type, %ndarray
+  br i1 %is.array, label %order, label %convert
+order:
+  %flags.at = getelementptr i8, ptr %data, i64 64
+  %flags = load i32, ptr %flags.at
+  %rows = and i32 %flags, 1                   ; NPY_ARRAY_C_CONTIGUOUS
+  %in.order = icmp ne i32 %rows, 0
+  br i1 %in.order, label %finish, label %convert
+convert:
+  store ptr %op, ptr %pair
+  %second = getelementptr ptr, ptr %pair, i64 1
+  store ptr %data, ptr %second
+  %call = call ptr @api_get(i64 22)
+  %laid = call ptr @word_of(ptr %table, i64 {w:laid})
+  %other = call ptr %call(ptr %laid, ptr %pair, i64 2, ptr null)
+  call void @decref(ptr %data)
+  %unlaid = icmp eq ptr %other, null
+  br i1 %unlaid, label %no, label %finish
+finish:
+  %array = phi ptr [%data, %order], [%other, %convert]
+  %t = call ptr @finish(ptr %table, ptr %array, ptr %op, ptr %xs)
+  call void @decref(ptr %array)
+  ret ptr %t
+no:
+  ret ptr null
+}
+
+define ptr @replayed(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
+entry:
+  %known = alloca %Known
+  %found.at = alloca ptr
+  %position = alloca i64
+  %named = alloca [2 x ptr]
+  %five = alloca [5 x ptr]
+  %table = call ptr @field(ptr %self, i64 16)
+  %none = call ptr @api_get(i64 16)
+  %plans = load ptr, ptr %args
+  %given.at = getelementptr ptr, ptr %args, i64 1
+  %given = load ptr, ptr %given.at
+  %keywords.at = getelementptr ptr, ptr %args, i64 2
+  %keywords = load ptr, ptr %keywords.at
+  %zero = call ptr @word_of(ptr %table, i64 {w:zero})
+  %traces = call ptr @word_of(ptr %table, i64 {w:TRACES})
+  %running = call ptr @slot(ptr %table, ptr %traces, i64 {w:Count.running})
+  %idle = icmp eq ptr %running, %zero
+  %config = call ptr @word_of(ptr %table, i64 {w:config})
+  %floats = call ptr @slot(ptr %table, ptr %config, i64 {w:Config._float_dtype})
+  %usual = icmp ne ptr %floats, %none
+  %may = and i1 %idle, %usual
+  br i1 %may, label %mode, label %unknown
+mode:
+  %variable = call ptr @word_of(ptr %table, i64 {w:MODE})
+  %get = call ptr @word_of(ptr %table, i64 {w:PyContextVar_Get})
+  %failed = call i32 %get(ptr %variable, ptr null, ptr %found.at)
+  %bad = icmp slt i32 %failed, 0
+  br i1 %bad, label %error, label %begin
+begin:
+  %mode.is = load ptr, ptr %found.at
+  %symbolic = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.symbolic})
+  call void @decref(ptr %mode.is)
+  %lent = call ptr @word_of(ptr %table, i64 {w:LENT})
+  %recounts = call ptr @attribute(ptr %table, ptr %lent, i64 {w:.recounts})
+  %no.recounts = icmp eq ptr %recounts, null
+  br i1 %no.recounts, label %error, label %write
+write:
+  %as.long = call ptr @api_get(i64 10)
+  %recount = call i64 %as.long(ptr %recounts)
+  call void @decref(ptr %recounts)
+  %operands.at = getelementptr %Known, ptr %known, i64 0, i32 1
+  store i64 0, ptr %known
+  store i64 0, ptr %operands.at
+  %floats.word = ptrtoint ptr %floats to i64
+  %symbolic.word = ptrtoint ptr %symbolic to i64 ; there are four values
+  call void @note_word(ptr %known, i64 %floats.word)
+  call void @note_word(ptr %known, i64 %symbolic.word)
+  call void @note_word(ptr %known, i64 %recount)
+  %size.at = getelementptr i8, ptr %given, i64 16
+  %size = load i64, ptr %size.at
+  call void @note_word(ptr %known, i64 %size)
+  %items = getelementptr i8, ptr %given, i64 {items}
+  %noted = call i1 @note_all(ptr %table, ptr %known, ptr %items, i64 %size, i1 false)
+  br i1 %noted, label %ask.names, label %slow
+ask.names:
+  store i64 0, ptr %position
+  %value.at = getelementptr ptr, ptr %named, i64 1
+  %used.at = getelementptr i8, ptr %keywords, i64 16
+  %used = load i64, ptr %used.at
+  %plain = icmp eq i64 %used, 0
+  br i1 %plain, label %key, label %keyword
+keyword:
+  %step = call ptr @word_of(ptr %table, i64 {w:PyDict_Next})
+  %more = call i32 %step(ptr %keywords, ptr %position, ptr %named, ptr %value.at)
+  %last = icmp eq i32 %more, 0
+  br i1 %last, label %key, label %note
+note:
+  %noted.name = call i1 @note_all(ptr %table, ptr %known, ptr %named, i64 2, i1 false)
+  br i1 %noted.name, label %keyword, label %slow
+key:
+  %count = load i64, ptr %known
+  %bytes.count = shl i64 %count, 3
+  %words = getelementptr %Known, ptr %known, i64 0, i32 2
+  %new.bytes = call ptr @word_of(ptr %table, i64 {w:PyBytes_FromStringAndSize})
+  %key.is = call ptr %new.bytes(ptr %words, i64 %bytes.count)
+  %no.key = icmp eq ptr %key.is, null
+  br i1 %no.key, label %error, label %look
+look:
+  %look.up = call ptr @api_get(i64 27)
+  %dict = call ptr @slot(ptr %table, ptr %plans, i64 {w:Plans.found})
+  %plan = call ptr %look.up(ptr %dict, ptr %key.is)
+  %operands = load i64, ptr %operands.at
+  %new = icmp eq ptr %plan, null
+  br i1 %new, label %by.python, label %kind
+kind:
+  %type = call ptr @field(ptr %plan, i64 8)
+  %plan.type = call ptr @word_of(ptr %table, i64 {w:Plan})
+  %is.plan = icmp eq ptr %type, %plan.type
+  br i1 %is.plan, label %whole, label %by.python
+whole:
+  %op = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.only})
+  %several = icmp eq ptr %op, %none
+  br i1 %several, label %by.python, label %single
+single:
+  call void @incref(ptr %op)
+  call void @decref(ptr %key.is)
+  %new.tuple = call ptr @api_get(i64 17)
+  %xs = call ptr %new.tuple(i64 %operands)
+  %no.xs = icmp eq ptr %xs, null
+  br i1 %no.xs, label %drop.op, label %fill
+fill:
+  %i = phi i64 [0, %single], [%i1, %put]
+  %i1 = add i64 %i, 1
+  %left = icmp ult i64 %i, %operands
+  br i1 %left, label %put, label %run
+put:
+  %from = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %i
+  %x = load ptr, ptr %from
+  call void @incref(ptr %x)
+  %xs.items = getelementptr i8, ptr %xs, i64 {items}
+  %to = getelementptr ptr, ptr %xs.items, i64 %i
+  store ptr %x, ptr %to
+  br label %fill
+run:
+  %t = call ptr @run_operation(ptr %table, ptr %op, ptr %xs)
+  call void @decref(ptr %xs)
+  call void @decref(ptr %op)
+  %unrun = icmp eq ptr %t, null
+  br i1 %unrun, label %failure, label %done
+done:
+  ret ptr %t
+drop.op:
+  call void @decref(ptr %op)
+  br label %error
+failure:                                      ; of an error, the function tells in the user's words
+  %matches = call ptr @word_of(ptr %table, i64 {w:PyErr_ExceptionMatches})
+  %ordinary = call ptr @word_of(ptr %table, i64 {w:Exception})
+  %is.ordinary = call i32 %matches(ptr %ordinary)
+  %told = icmp ne i32 %is.ordinary, 0
+  br i1 %told, label %forget, label %error
+forget:
+  %clear = call ptr @api_get(i64 12)
+  call void %clear()
+  br label %unknown
+by.python:
+  %new.list = call ptr @word_of(ptr %table, i64 {w:PyList_New})
+  %listed = call ptr %new.list(i64 %operands)
+  %no.list = icmp eq ptr %listed, null
+  br i1 %no.list, label %drop.key, label %list.fill
+list.fill:
+  %j = phi i64 [0, %by.python], [%j1, %list.put]
+  %j1 = add i64 %j, 1
+  %list.left = icmp ult i64 %j, %operands
+  br i1 %list.left, label %list.put, label %hand.over
+list.put:
+  %list.from = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %j
+  %y = load ptr, ptr %list.from
+  call void @incref(ptr %y)
+  %listed.items = call ptr @field(ptr %listed, i64 24)
+  %list.to = getelementptr ptr, ptr %listed.items, i64 %j
+  store ptr %y, ptr %list.to
+  br label %list.fill
+hand.over:
+  store ptr %plans, ptr %five
+  %five1 = getelementptr ptr, ptr %five, i64 1
+  store ptr %key.is, ptr %five1
+  %five2 = getelementptr ptr, ptr %five, i64 2
+  store ptr %listed, ptr %five2
+  %five3 = getelementptr ptr, ptr %five, i64 3
+  store ptr %given, ptr %five3
+  %five4 = getelementptr ptr, ptr %five, i64 4
+  store ptr %keywords, ptr %five4
+  %call = call ptr @api_get(i64 22)
+  %by.plan = call ptr @word_of(ptr %table, i64 {w:by_plan})
+  %answer = call ptr %call(ptr %by.plan, ptr %five, i64 5, ptr null)
+  call void @decref(ptr %listed)
+  call void @decref(ptr %key.is)
+  ret ptr %answer
+drop.key:
+  call void @decref(ptr %key.is)
+  br label %error
+slow:
+  %slow.call = call ptr @api_get(i64 22)
+  %handler = call ptr @word_of(ptr %table, i64 {w:replayed})
+  %slow.answer = call ptr %slow.call(ptr %handler, ptr %args, i64 %nargs, ptr null)
+  ret ptr %slow.answer
+unknown:
+  %nothing = call ptr @word_of(ptr %table, i64 {w:NotImplemented})
+  call void @incref(ptr %nothing)
+  ret ptr %nothing
+error:
+  ret ptr null
 }
