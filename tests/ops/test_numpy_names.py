@@ -491,3 +491,27 @@ def test_functions_of_vectors_may_decide_by_values():
     assert found.tolist() == [1, 2]
     with pytest.raises(ag.TraceError):
         ag.jit(lambda x: ag.apply_along_axis(lambda r: ag.bincount(r).argmax(), 1, x))(x)
+
+
+@pytest.mark.parametrize("text", [
+    "xp.sort(v, kind='stable')", "xp.argsort(v, kind='mergesort')", "x.flatten('F')",
+    "x.copy('C')", "x.copy(order='F')", "xp.zeros(n)", "x.reshape(n)", "xp.tile(x, n)",
+    "xp.broadcast_to(v, n)", "xp.split(v, n)", "xp.partition(v, n - 1)", "xp.roll(x, (0, 2))",
+    "xp.roll(x, n, axis=(0, 1))", "xp.sign(x, x)"])
+def test_arguments_of_numpys(text):
+    found = []
+    for xp, make in ((np, np.array), (ag, ag.tensor)):
+        names = {"xp": xp, "x": make(A[:2]), "v": make([3.0, 1.0, 2.0, 5.0]), "n": make([2, 4])}
+        answer = eval(text, names)
+        found.append([np.asarray(a) for a in (answer if isinstance(answer, list) else [answer])])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(theirs, ours)
+
+
+@pytest.mark.parametrize("text, told", [
+    ("ag.amax(x, x)", "amax.*axis must be an integer"), ("ag.floor(n, out=x)", r"^floor\(int64"),
+    ("ag.copyto(n, 2.5)", "2.5 does not fit into int64"), ("ag.unravel_index(n, 2.5)", "a size"),
+    ("x.reshape(ag.tensor([1.0]))", "a size must be an integer")])
+def test_arguments_that_numpy_refuses(text, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        eval(text, {"ag": ag, "x": ag.ones((2, 3)), "n": ag.tensor([1, 2])})

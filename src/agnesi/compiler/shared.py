@@ -235,7 +235,7 @@ def fitting(target: Any, value: Any) -> Tensor:
     try:
         value = stored(value, target.dtype)
     except DTypeError as error:
-        raise DTypeError(at(f"the update of {_told(target)}: {error}")) from None
+        raise DTypeError(at(f"the update of {_told(target).rstrip(',')}: {error}")) from None
     if value.ndim != target.ndim:
         raise ShapeError(
             at(f"the update of {_told(target)} is {typed(value)}: the number of axes must agree")

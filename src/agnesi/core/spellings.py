@@ -227,7 +227,9 @@ def watched(function: Any, name: str) -> Any:
         of_two = (name in ("max", "min") and len(args) > 1 and hasattr(args[1], "ndim")
                   and not getattr(args[1], "weak", False))  # Python's numbers are axes
         if of_two and isinstance(args[1], Tensor) and len(args) == 2:  # which is no axis
-            return LENT.foreign_forms()[name](function, args, keywords)
+            found = LENT.foreign_forms()[name](function, args, keywords)
+            if found is not NotImplemented:
+                return found
         if (not keywords and len(args) >= least and name not in _SAID and not of_two
                 and type(args[-1]) is not bool):
             frame: Any = sys._getframe(2)

@@ -41,7 +41,7 @@ SKIPPED = frozenset("""
     shares_memory may_share_memory issubdtype isdtype einsum_path testing data_ptr backward
     register_hook requires_grad_ rand_like randn_like randint_like binomial poisson multinomial
     bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_ polygamma
-    retain_grad numpy item tolist device dtype shape test info
+    retain_grad numpy item tolist device dtype shape test info new
 """.split())
 
 

@@ -28,6 +28,13 @@ CASES = {
     "a pickle": ("import pickle\nl = [2.0]", "x * pickle.loads(pickle.dumps(l))[0]", "l[0] = 3.0"),
     "classes made of one": ("class A: pass", "x * float(len(A.__subclasses__()))",
                             "B = type('B', (A,), {})"),
+    "the names of a class": ("class A: a_x = 1.0", "x * float(sum(n[:2] == 'a_' for n in dir(A)))",
+                             "A.a_y = 2.0"),
+    "a property before a value": ("class A: pass\na = A()\na.k = 2.0", "x * a.k",
+                                  "A.k = property(lambda self: 5.0)"),
+    "a property before a slot": (
+        "class A: __slots__ = 'k',\nclass B(A): pass\nb = B()\nb.k = 2.0", "x * b.k",
+        "B.k = property(lambda self: 5.0)"),
     "a dict of a library's module": ("import math\nmath.zz = 2.0",
                                      "x * math.__dict__.get('zz', 1.0)", "math.zz = 3.0"),
     "a module by its text": ("import sys, math\nmath.zz = 2.0", "x * sys.modules['math'].zz",

@@ -61,6 +61,20 @@ def test_single_precision_stays(dtype: str) -> None:
     assert L.eigvals(x).dtype == "complex64"
 
 
+def test_pytorchs_forms() -> None:
+    a, b = A + 1j, B
+    factors = L.lu_factor(a, pivot=True)
+    _close(L.lu_solve(*factors, b), np.linalg.solve(a, b))
+    _close(L.lu_solve(*factors, b, adjoint=True), np.linalg.solve(a.conj().T, b))
+    _close(L.lu_solve(*factors, b.T, left=False), np.linalg.solve(a.T, b).T)
+    _close(L.lu_solve(*factors, b.T, left=False, adjoint=True), np.linalg.solve(a.conj(), b).T)
+    with pytest.raises(ValueError, match="leave out pivot"):
+        L.lu(a, pivot=False)
+    x = ag.tensor([[3.0, 4.0]], dtype="float64")
+    _close(ag.nn.functional.normalize(x, p=-1.0), np.array([[1.75, 7 / 3]]))
+    assert ag.nn.functional.avg_pool2d(ag.ones((1, 1, 3, 3)), (3,), (1,), (1,)).shape[-1] == 3
+
+
 @pytest.mark.parametrize("b", [B, B[:, 0], np.zeros((4, 0))])
 def test_systems(b: np.ndarray) -> None:
     for f in (L.solve, ag.jit(L.solve)):

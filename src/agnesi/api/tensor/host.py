@@ -401,6 +401,16 @@ def clone(self: Tensor, *, memory_format: object = None) -> Tensor:
     return copy(self)
 
 
+def copy(self: Tensor, order: object = None) -> Tensor:
+    """:func:`clone` by NumPy's name.
+
+    :param order: Taken from NumPy's calls, and not needed.
+    :type order: object
+    :returns: Of the same shape and dtype.
+    """
+    return clone(self)
+
+
 def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None,
              view: Any = None) -> Tensor:
     t = wrap(data if view is None else seen_in(data, view))

@@ -261,7 +261,7 @@ def _own() -> dict[str, Any]:
         __array_function__=matrices.Late(
             "__array_function__", "agnesi.api.tensor.arrayfunction", "__array_function__"),
         __array_ufunc__=ufunc.__array_ufunc__,
-        __repr__=show.__repr__, copy=host.clone, nelement=host.numel,
+        __repr__=show.__repr__, copy=host.copy, nelement=host.numel,
         fill_=inplace.fill_, zero_=inplace.zero_, copy_=inplace.copy_, add_=inplace.add_,
         sub_=inplace.sub_, subtract_=inplace.sub_,
         backward=reverse.backward, detach=recording.detach,

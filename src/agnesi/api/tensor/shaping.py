@@ -31,13 +31,14 @@ from agnesi.ops.arrays.types import astype
 from agnesi.ops.base.arith import conj, imag
 from agnesi.ops.base.convert import Cast, cast
 from agnesi.ops.base.movement import flatten as flatten_axes
-from agnesi.ops.base.movement import permuted, reshaped, swapaxes, transposed
+from agnesi.ops.base.movement import permuted, ravel, reshaped, swapaxes, transposed
 from agnesi.ops.base.movement import reshape as to_shape
 
 
 def _listed(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """``f(2, 3)`` and ``f((2, 3))`` alike."""
-    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+    if len(sizes) == 1 and (isinstance(sizes[0], (tuple, list))
+                            or getattr(sizes[0], "ndim", 0) == 1):
         return tuple(sizes[0])
     return sizes
 
@@ -170,13 +171,17 @@ def mh(self: Tensor) -> Tensor:
 
 @planned
 @public
-def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+def flatten(self: Tensor, start_dim: Any = 0, end_dim: int = -1) -> Tensor:
     """Axes ``start_dim`` to ``end_dim`` as one.
 
-    :param start_dim, end_dim: First and last of the axes that become one.
+    :param start_dim: First of the axes that become one; or NumPy's order, "C" or "F".
+    :type start_dim: int or str
+    :param end_dim: The last one.
     :returns: A view where memory allows.
     :raises IndexError: If an axis is out of range.
     """
+    if isinstance(start_dim, str):  # the order of NumPy's
+        return ravel(self, start_dim)
     return flatten_axes(self, start_dim, end_dim)
 
 

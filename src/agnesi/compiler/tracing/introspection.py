@@ -27,7 +27,8 @@ _QUESTIONS: dict[type, dict[str, Callable[[Any], tuple[Any, ...]]]] = {
     FunctionType: {
         "__annotations__": _annotations,
         **{name: _named(name) for name in ("__doc__", "__name__")}},
-    type: {"__subclasses__": lambda kind: tuple(type.__subclasses__(kind))},
+    type: {"__subclasses__": lambda kind: tuple(type.__subclasses__(kind)),
+           **dict.fromkeys(("dir", "getmembers"), lambda kind: tuple(dir(kind)))},
 }
 _ALL_NAMES = frozenset(name for some in _QUESTIONS.values() for name in some)
 

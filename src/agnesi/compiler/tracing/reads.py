@@ -510,16 +510,17 @@ class Reads(OwnedReads):
                 self.meet(inner, f"{path}[{key!r}]")
         elif isinstance(defined, _MEMBER):
             value = held_by(owner, defined)
+            self._definition(kind).add(name)  # which may come to stand before it
             self._add((id(owner), name), lambda: Slot(path, owner, defined, value))
         elif hasattr(type(defined), "__set__"):
             self._definition(kind).add(name)
             self.meet(getattr(defined, "fget", defined if tells(type(defined)) else None), path)
         else:
             value = attributes(owner).get(name, MISSING)
+            self._definition(kind).add(name)  # a property may come to stand before the value
             if value is not MISSING or kind.__dictoffset__:
                 self._add((id(owner), name), lambda: Attribute(path, owner, name, value))
             if value is MISSING:
-                self._definition(kind).add(name)
                 if defined is MISSING:
                     self._definition(kind).add("__getattr__")
                 if hasattr(type(defined), "__get__") and tells(type(defined)):

@@ -77,7 +77,7 @@ def feature_alpha_dropout(input: TensorLike, p: float = 0.5, training: bool = Fa
     True
     """
     x = as_tensor(input)
-    if x.ndim < 2:
+    if x.ndim < 2 and training and p:
         raise ShapeError(f"the input must be (batch, channels, ...), not {typed(x)}")
     shape = (*x.shape[:2], *(1,) * (x.ndim - 2))
     return _dropped("feature_alpha_dropout", x, p, training, shape, generator)

@@ -6,7 +6,7 @@ import math
 
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import is_settled
-from agnesi.core.options import Count, NotNegative, NotNegativeBound
+from agnesi.core.options import Bound, Count, NotNegative
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -66,7 +66,7 @@ class PairwiseDistance(Module):
 
     norm = also("p")
 
-    def __init__(self, p: NotNegativeBound = 2.0, eps: NotNegative = 1e-6, keepdim: bool = False
+    def __init__(self, p: Bound = 2.0, eps: NotNegative = 1e-6, keepdim: bool = False
                  ) -> None:
         self.p, self.eps, self.keepdim = p, eps, keepdim
 

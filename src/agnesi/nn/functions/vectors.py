@@ -11,7 +11,7 @@ from agnesi.api import random
 from agnesi.api.linalg import vector_norm
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
-from agnesi.core.options import NotNegative, NotNegativeBound
+from agnesi.core.options import Bound, NotNegative
 from agnesi.core.public import planned, public
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_known
@@ -42,7 +42,7 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1,
 
 @planned
 @public
-def pairwise_distance(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0,
+def pairwise_distance(x1: TensorLike, x2: TensorLike, p: Bound = 2.0,
                       eps: NotNegative = 1e-6, keepdim: bool = False) -> Tensor:
     """The norm of the difference of vectors along the last axis.
 
@@ -61,7 +61,7 @@ def pairwise_distance(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0,
 
 @planned
 @public
-def normalize(input: TensorLike, p: NotNegativeBound = 2.0, dim: int = 1,
+def normalize(input: TensorLike, p: Bound = 2.0, dim: int = 1,
               eps: NotNegative = 1e-12, out: Tensor | None = None) -> Tensor:
     """Vectors along an axis over their norms.
 
@@ -195,7 +195,7 @@ def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
 
 
 @public
-def pdist(input: TensorLike, p: NotNegativeBound = 2.0) -> Tensor:
+def pdist(input: TensorLike, p: Bound = 2.0) -> Tensor:
     """Distances of all pairs of rows, the pairs in order.
 
     :param input: (n, size)

@@ -23,7 +23,7 @@ from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power
 from agnesi.ops.base.convert import as_tensor, cast, check_real
-from agnesi.ops.base.creation import float_dtype
+from agnesi.ops.base.creation import float_dtype, sizes_of
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.literals import as_places
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -159,7 +159,7 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
     >>> ag.unravel_index(ag.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
     """
-    sizes = tuple(shape) if np.ndim(shape) else (shape,)
+    sizes = sizes_of(shape)
     flat = _inside(_whole(indices), _room(sizes), "the position", "unravel_index")
     found: list[Tensor] = []
     for n in reversed(sizes) if order == "C" else sizes:

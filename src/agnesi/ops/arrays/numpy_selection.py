@@ -146,8 +146,9 @@ def copyto(dst: Tensor, src: TensorLike, where: TensorLike = True) -> None:
     """
     dst = _target(dst)
     value = as_tensor(src, dst.dtype) if not isinstance(src, Tensor) else src
-    if not dtypes.fits(value.dtype, dst.dtype):
-        raise DTypeError(f"{typed(value)} does not fit into {typed(dst)}")
+    if not dtypes.fits(as_tensor(src).dtype, dst.dtype):
+        raise DTypeError(f"{typed(src)} does not fit into {typed(dst)}; write "
+                         f".astype({dst.dtype.name!r}) of it")
     new = broadcast_to(cast(value, dst.dtype), dst.shape)
     assign(dst, new if where is True else _where(as_tensor(where), new, dst))
 

@@ -198,7 +198,7 @@ pow = power
 
 @strict
 @shown_as("x")
-def sign(input: TensorLike, *, out: Tensor | None = None) -> Tensor:
+def sign(input: TensorLike, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
 
     :param x: Of any shape.

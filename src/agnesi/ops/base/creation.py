@@ -22,6 +22,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import current_reads, current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -45,7 +46,7 @@ from agnesi.ops.base.expand import BroadcastTo, broadcast_to
 # -- helpers --------------------------------------------------------------------------------
 def sizes_of(shape: Any) -> Shape:
     """A shape from a size or a sequence of sizes, each an integer or a Dim."""
-    if type(shape) is tuple or type(shape) is list:
+    if type(shape) is tuple or type(shape) is list or attribute_of(shape, "ndim") == 1:
         pass
     elif isinstance(shape, (int, Dim, bytes)) or not isinstance(shape, Sequence):
         shape = (shape,)

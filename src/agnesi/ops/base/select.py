@@ -275,7 +275,12 @@ def _rounding(row: Elementwise, *texts: str) -> Any:
         if keywords:
             refuse(row.name, keywords, ("out",))
         x = operand(row.name, input)
-        return positive(x, out=out) if x.dtype.kind in "iu" else compute(x, out=out)
+        if x.dtype.kind not in "iu":
+            return compute(x, out=out)
+        try:
+            return positive(x, out=out)
+        except EXPLAINED as error:
+            raise renamed_error(error, row.name, (input,)) from None
 
     return functools.update_wrapper(function, compute)
 

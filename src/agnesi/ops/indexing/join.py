@@ -22,6 +22,7 @@ from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -240,7 +241,7 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     axis = shapes.axis_of(axis, x.ndim)
     n = x.shape[axis]
     cuts: list[Any]
-    if isinstance(sections, (list, tuple, np.ndarray)):
+    if isinstance(sections, (list, tuple)) or attribute_of(sections, "ndim"):
         cuts = [0, *(c if isinstance(c, Dim) else operator.index(c) for c in sections), None]
     else:
         count = operator.index(sections)
@@ -422,9 +423,12 @@ def roll(x: TensorLike, /, shift: TensorLike, axis: Axis = None, *,
     """
     x = as_tensor(x)
     if axis is None:
-        return reshape(roll(reshape(x, (-1,)), shift, 0), x.shape)
+        whole = sum(shift) if isinstance(shift, (tuple, list)) else shift
+        return reshape(roll(reshape(x, (-1,)), whole, 0), x.shape)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    given: Any = shift
+    several = isinstance(given, (tuple, list)) or attribute_of(given, "ndim")
+    shifts = tuple(given) if several else (given,) * len(axes)
     if len(axes) != len(shifts):
         raise ValueError(f"shift {shift} and axis {axis} must be as many")
     x = apply(COPY, x)  # where nothing moves, the result is still no view

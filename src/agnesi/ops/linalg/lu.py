@@ -226,32 +226,44 @@ _LU = LU()
 
 # -- functions ----------------------------------------------------------------------------------
 @public
-def lu_factor(a: TensorLike) -> LUFactors:
+def lu_factor(a: TensorLike, *, pivot: bool = True) -> LUFactors:
     """LU factors with partial pivoting, as :func:`lu_solve` takes them.
 
     :param a: Of shape (..., m, n).
+    :param pivot: Taken from PyTorch's calls: rows are always exchanged.
     :returns lu: Of shape (..., m, n): the upper factor, and below it the lower one without its
         ones.
     :returns piv: int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``.
     :raises ShapeError: If ``a`` has fewer than 2 axes.
+    :raises ValueError: If ``pivot`` is False.
     :see: linalg.lu_solve, linalg.lu
 
     >>> ag.linalg.lu_factor(ag.tensor([[1.0, 2.0], [2.0, 8.0]])).lu
     tensor([[ 2. ,  8. ],
             [ 0.5, -2. ]])
     """
-    return LUFactors(*apply_many(_LU, matrix(a)))
+    return LUFactors(*_pivoted(a, pivot))
+
+
+def _pivoted(a: Any, pivot: bool) -> Any:
+    """The factors in one matrix, and the exchanges."""
+    if not pivot:
+        raise ValueError("there is no factorization without exchanges of rows: leave out pivot")
+    return apply_many(_LU, matrix(a))
 
 
 @public
-def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False) -> Any:
+def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False, pivot: bool = True
+       ) -> Any:
     """LU factors with partial pivoting: ``a = P @ L @ U``.
 
     :param a: Of shape (..., m, n).
     :param permute_l: Give ``P @ L`` and ``U`` only.
     :param p_indices: Give the order of rows in the place of ``P``: ``a = L[P] @ U``.
+    :param pivot: Taken from PyTorch's calls: rows are always exchanged.
     :returns P, L, U: Of shapes (..., m, m), (..., m, k) and (..., k, n), where k = min(m, n).
     :raises ShapeError: If ``a`` has fewer than 2 axes.
+    :raises ValueError: If ``pivot`` is False.
     :see: linalg.lu_factor, linalg.lu_solve, linalg.qr
 
     >>> p, l, u = ag.linalg.lu(ag.tensor([[1.0, 2.0], [2.0, 8.0]]))
@@ -259,7 +271,7 @@ def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False) -> An
     tensor([[1., 2.],
             [2., 8.]])
     """
-    factors, pivots = apply_many(_LU, matrix(a))
+    factors, pivots = _pivoted(a, pivot)
     return _parts(factors, pivots, permute_l, p_indices)
 
 
@@ -304,15 +316,18 @@ def _parts(factors: Tensor, pivots: Tensor, permute_l: bool = False, p_indices: 
 
 
 @public
-def lu_solve(lu_and_piv: tuple[Any, Any], b: TensorLike, trans: int = 0, *,
-             out: Tensor | None = None) -> Tensor:
+def lu_solve(lu_and_piv: Any, b: TensorLike, trans: Any = 0, *, left: bool = True,
+             adjoint: bool = False, out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` from the factors of ``a`` that :func:`lu_factor` gave.
 
     :param lu_and_piv: The factors, of shape (..., n, n), and the exchanges.
     :type lu_and_piv: tuple of array_like
     :param b: Of shape (n,) or (..., n, k).
-    :param trans: Solve with ``a``, its transpose, or its adjoint.
+    :param trans: Solve with ``a``, its transpose, or its adjoint.  PyTorch's
+        ``lu_solve(lu, piv, b)`` is understood, too.
     :type trans: {0, 1, 2}
+    :param left: Whether the matrix stands left of ``x``; else ``x @ a = b`` is solved.
+    :param adjoint: Solve with the adjoint.
     :returns: Of the shape of ``b``, broadcast.
     :raises ValueError: If ``trans`` is another.
     :raises ShapeError: If the sizes do not fit.
@@ -323,9 +338,16 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: TensorLike, trans: int = 0, *,
     >>> ag.linalg.lu_solve(factors, ag.tensor([3.0, 10.0]))
     tensor([1., 1.])
     """
+    if isinstance(lu_and_piv, Tensor):
+        lu_and_piv, b, trans = (lu_and_piv, b), trans, 0
     factors, pivots = factors_of("lu_and_piv", lu_and_piv, "lu_factor")
     factors, b = matrix_pair(factors, b)
     check_square(factors.shape)
+    if not left:
+        factors = arith.conj(factors) if adjoint else factors
+        turned = lu_solve((factors, pivots), matrix_transpose(b), 0 if adjoint else 1)
+        return matrix_transpose(turned)
+    trans = 2 if adjoint else trans
     if trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, not {trans!r}")
     order = apply(RowOrder(factors.shape[-1]), as_tensor(pivots))

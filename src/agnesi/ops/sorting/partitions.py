@@ -10,6 +10,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.foreign import attribute_of
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.indexing.index import take_along_axis
@@ -22,7 +23,8 @@ def _checked(x: Any, kth: Any, axis: int | None) -> tuple[Tensor, list[Any]]:
     """The operand and the places, which are in range."""
     x = as_tensor(x)
     n: Any = x.size if axis is None else x.shape[shapes.axis_of(axis, x.ndim)]
-    places = [operator.index(k) for k in (kth if isinstance(kth, (list, tuple)) else (kth,))]
+    several = isinstance(kth, (list, tuple)) or attribute_of(kth, "ndim")
+    places = [operator.index(k) for k in (kth if several else (kth,))]
     for k in places:
         if not -n <= k < n:
             raise ValueError(f"kth = {k} is out of range for {n} elements")

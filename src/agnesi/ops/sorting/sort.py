@@ -322,7 +322,7 @@ def flat_or_axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
 
 @public
 def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False,
-            stable: bool = True, out: Tensor | None = None) -> Tensor:
+            stable: bool = True, kind: object = None, out: Tensor | None = None) -> Tensor:
     """Indices that put an axis in order.
 
     :param x: At least one axis; complex numbers are ordered by their real parts, then imaginary
@@ -331,6 +331,8 @@ def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False
     :type axis: int or None
     :param descending: Whether the greatest come first, NaN before all.
     :param stable: The order of equal elements is kept in any case.
+    :param kind: Taken from NumPy's calls, and not needed.
+    :type kind: object
     :returns: int64, of the shape of ``x``.
     :raises ShapeError: For a number, which has no axis.
     :raises IndexError: If the axis is out of range.
@@ -346,7 +348,7 @@ def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False
 @planned
 @public
 def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
-         out: Tensor | None = None) -> Tensor:
+         kind: object = None, out: Tensor | None = None) -> Tensor:
     """The elements of an axis in order; NaN comes last, in descending order first.
 
     :like: argsort
