@@ -147,8 +147,8 @@ def read(file: Any, size: int, name: str) -> Header:
     """The header of an open file of so many bytes, once all of it is found to be true."""
     start = file.read(8)
     if len(start) < 8:
-        raise refusal(name, f"is no safetensors file: its {size} bytes are fewer than the eight of a "
-                            "header's length")
+        raise refusal(name, f"is no safetensors file: its {size} bytes are fewer than the eight "
+                            "of a header's length")
     length = int.from_bytes(start, "little")
     if length > min(MAX_HEADER_BYTES, size - 8):
         for begin, what in _OTHERS.items():
