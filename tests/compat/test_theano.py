@@ -40,6 +40,7 @@ def test_floatx_decides_over_what_has_no_dtype():
             made = [T.matrix(), T.zeros((2, 2)), T.switch(c, 0.1, 0.2), T.alloc(0.5, 3), T.eye(2),
                     T.ones_like(T.matrix()), theano.shared(np.asarray(1, kind)) * 0.5]
             assert [m.dtype for m in made] == [kind] * len(made)
+            assert T.constant(1.5).dtype == "float32" and T.constant(0.1).dtype == kind
     finally:
         theano.config.floatX = kept
     assert T.lvector().mean().dtype == "float64"
@@ -329,7 +330,8 @@ def test_what_is_not_here_is_told():
 def test_pytensors_words_for_loops_and_numbers():
     x = T.dvector("x")
     double = theano.map(lambda v: 2 * v, x, return_updates=False)
-    total = theano.reduce(lambda v, a: a + v, x, T.constant(0.0), return_updates=False)
+    start = T.constant(0.0, dtype="float64")
+    total = theano.reduce(lambda v, a: a + v, x, start, return_updates=False)
     f = theano.function([x], [double, total])
     assert [v.tolist() for v in f([1.0, 2.0])] == [[2, 4], 3]
     n = theano.scalar.ScalarType("int64")("n")

@@ -98,6 +98,22 @@ def test_patterns_and_operations_in_the_place_of_others(registered):
     np.testing.assert_allclose(f([[1.0]], [[4.0]]), [[np.sin(1) + 2]])
 
 
+def test_views_with_gradients_of_their_own(registered):
+    class Clipped(theano.compile.ViewOp):
+        def grad(self, inputs, output_grads):
+            return [T.clip(g, -1.0, 1.0) for g in output_grads]
+
+    op, x = Clipped(), T.dmatrix("x")
+    register_canonicalize(gof.OpRemove(op), name="without clipped")
+    registered.append("without clipped")
+    y = (op(x) ** 2).sum()
+    f = theano.function([x], [y, T.grad(y, x)])
+    value, slope = f([[1.0, 0.2, -3.0]])
+    assert value == 10.04
+    np.testing.assert_allclose(slope, [[1, 0.4, -1]])
+    assert "user_op" not in str(ops(f)) and "Clipped" not in str(ops(f))
+
+
 @pytest.mark.parametrize(("tracks", "found", "text"), [
     ([T.arcsinh], lambda node: 3, "returned 3: a rule returns a list"),
     ([T.arcsinh], lambda node: [node.inputs[0].sum()], "changes a type"),

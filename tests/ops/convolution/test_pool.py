@@ -104,6 +104,21 @@ def test_rules_of_every_pooling(options, kernel):
         ag.testing.check_grads(pool, [x + 1])
 
 
+@pytest.mark.parametrize(("kernel", "stride"), [(2, None), (3, 2)])
+def test_covering_windows_of_sizes_that_only_the_run_knows(kernel, stride):
+    options = {"stride": stride, "cover_all": True}
+    pool = lambda x: max_pool(x, kernel, **options) + avg_pool(x, kernel, **options)  # noqa: E731
+    x = ag.symbolic.tensor4("x", dtype="float64")
+    f = ag.function([x], [pool(x), ag.symbolic.grad(pool(x).sum(), x)])
+    for sizes in ((7, 6), (4, 5)):
+        given = ag.tensor(distinct(1, 2, *sizes), requires_grad=True)
+        wanted = pool(given)
+        wanted.sum().backward()
+        for found, known in zip(f(given.detach().numpy()), (wanted.detach(), given.grad),
+                                strict=True):
+            np.testing.assert_allclose(found, known.numpy())
+
+
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("padding", [0, 1])
 def test_steps_inside_windows(stride, padding):

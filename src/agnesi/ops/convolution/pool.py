@@ -30,18 +30,23 @@ from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import concat
 
 
-def _covering(n: Size, k: int, s: int, low: int, high: int) -> int:
-    """Border behind an axis so that windows cover all of it; each begins before its end."""
-    if not isinstance(n, int):
-        raise ShapeError(f"cover_all needs to know the size {n} of the axis")
+def _covering(n: Size, k: int, s: int, low: int, high: int) -> tuple[Size | None, int]:
+    """How many windows cover all of an axis, and the border behind it; each begins before its end.
+
+    The border of a size that only the run knows lets all windows fit that begin before its end;
+    ``None`` where these are the ones.
+    """
     count = -(-(n + low + high - k) // s) + 1
+    if not isinstance(n, int):
+        return None if k <= s else count, k - 1
     if (count - 1) * s >= n + low:
         count -= 1
-    return max((count - 1) * s + k - n - low, high)
+    return None, max((count - 1) * s + k - n - low, high)
 
 
 def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
-            dilation: Any = 1) -> tuple[Tensor, Windows, Ints]:
+            dilation: Any = 1) -> tuple[Tensor, Windows, Ints, Any]:
+    """The operand, its windows and their sizes, and which of all places are wanted."""
     x = as_tensor(x)
     rank = len(kernel) if isinstance(kernel, (tuple, list)) else x.ndim - 2
     if rank < 1 or x.ndim != rank + 2:
@@ -55,14 +60,18 @@ def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
     pads = borders(padding, sizes, inside, steps)
     if any(max(p) >= k for p, k in zip(pads, sizes, strict=True)):
         raise ValueError(f"the padding {padding} must be smaller than the kernel {kernel}")
+    wanted: Any = ()
     if cover_all:
-        pads = tuple(
-            (low, _covering(n, d * (k - 1) + 1, s, low, high))
+        counts, after = zip(*(
+            _covering(n, d * (k - 1) + 1, s, low, high)
             for n, k, s, (low, high), d in zip(
                 x.shape[2:], sizes, steps, pads, inside, strict=True
             )
-        )
-    return x, Windows(steps, pads, inside), sizes
+        ), strict=True)
+        pads = tuple((low, high) for (low, _), high in zip(pads, after, strict=True))
+        if any(n is not None for n in counts):
+            wanted = (..., *map(slice, counts))
+    return x, Windows(steps, pads, inside), sizes, wanted
 
 
 @overload
@@ -107,11 +116,13 @@ def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     >>> ag.max_pool([[[1.0, 3.0, 2.0, 4.0]]], 2, return_indices=True)[1]
     tensor([[[1, 3]]])
     """
-    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all, dilation)
+    x, windows, sizes, wanted = _placed(x, kernel, stride, padding, cover_all, dilation)
     if x.dtype.kind == "c":
         raise DTypeError("complex numbers have no greatest")
-    found = apply(MaxPool(windows, sizes), x)
-    return (found, raveled(positions(x, windows, sizes), x.shape[2:])) if return_indices else found
+    found = _of(apply(MaxPool(windows, sizes), x), wanted)
+    if not return_indices:
+        return found
+    return found, _of(raveled(positions(x, windows, sizes), x.shape[2:]), wanted)
 
 
 @planned
@@ -142,10 +153,10 @@ def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     >>> ag.avg_pool([[[1.0, 3.0, 2.0, 4.0]]], 2)
     tensor([[[2., 3.]]])
     """
-    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
+    x, windows, sizes, wanted = _placed(x, kernel, stride, padding, cover_all)
     if x.dtype.kind not in "fcV":
         raise DTypeError(f"the mean needs floats, not {x.dtype}; convert with .astype('float32')")
-    total = apply(WindowSum(windows, sizes), x)
+    total = _of(apply(WindowSum(windows, sizes), x), wanted)
     if divisor_override is not None:
         if not divisor_override:
             raise ValueError("divisor_override must not be zero")
@@ -153,7 +164,11 @@ def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     if count_include_pad and not cover_all:
         return total * (1.0 / math.prod(sizes))
     asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
-    return total / _counts(x, windows, sizes, asked if count_include_pad else None)
+    return total / _of(_counts(x, windows, sizes, asked if count_include_pad else None), wanted)
+
+
+def _of(found: Tensor, wanted: Any) -> Tensor:
+    return found[wanted] if wanted else found
 
 
 def _counts(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
@@ -204,8 +219,8 @@ def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     >>> ag.nn.functional.sum_pool([[[1.0, 3.0, 2.0, 4.0]]], 2)
     tensor([[[4., 6.]]])
     """
-    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
-    return apply(WindowSum(windows, sizes), x)
+    x, windows, sizes, wanted = _placed(x, kernel, stride, padding, cover_all)
+    return _of(apply(WindowSum(windows, sizes), x), wanted)
 
 
 @public
@@ -226,16 +241,16 @@ def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = N
     >>> ag.nn.functional.lp_pool([[[3.0, 4.0, 0.0, 1.0]]], 2, 2)
     tensor([[[5., 1.]]])
     """
-    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
+    x, windows, sizes, wanted = _placed(x, kernel, stride, padding, cover_all)
     if x.dtype.kind not in "fV":
         raise DTypeError(f"the norm needs floats, not {x.dtype}; convert with .astype('float32')")
     if p <= 0:
         raise ValueError(f"the norm needs an exponent above 0, not {p}")
     powers = arith.square(x) if p == 2 else arith.power(x, p)
-    total = apply(WindowSum(windows, sizes), powers)
+    total = _of(apply(WindowSum(windows, sizes), powers), wanted)
     if cover_all:  # as if smaller windows were filled up with elements like those in them
         asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
-        total = total * (math.prod(sizes) / _counts(x, windows, sizes, asked))
+        total = total * (math.prod(sizes) / _of(_counts(x, windows, sizes, asked), wanted))
     nothing = total == 0
     whole = select.where(nothing, 1, total)
     root = arith.sqrt(whole) if p == 2 else arith.power(whole, 1 / p)

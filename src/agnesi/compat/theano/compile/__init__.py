@@ -19,6 +19,7 @@ from agnesi.compat.theano.modes import MonitorMode as MonitorMode
 from agnesi.compat.theano.modes import NanGuardMode as NanGuardMode
 from agnesi.compat.theano.modes import mode_of as mode_of
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
+from agnesi.compat.theano.ops import ViewOp as ViewOp
 from agnesi.compat.theano.ops import as_op as as_op
 from agnesi.compat.theano.profiling import ProfileStats as ProfileStats
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable

@@ -15,6 +15,7 @@ from agnesi.compat.theano.graphs.fgraph import is_same_graph as is_same_graph
 from agnesi.compat.theano.graphs.rewriting import EquilibriumOptimizer as EquilibriumOptimizer
 from agnesi.compat.theano.graphs.rewriting import LocalOptGroup as LocalOptGroup
 from agnesi.compat.theano.graphs.rewriting import LocalOptimizer as LocalOptimizer
+from agnesi.compat.theano.graphs.rewriting import OpRemove as OpRemove
 from agnesi.compat.theano.graphs.rewriting import OpSub as OpSub
 from agnesi.compat.theano.graphs.rewriting import PatternSub as PatternSub
 from agnesi.compat.theano.graphs.rewriting import TopoOptimizer as TopoOptimizer

@@ -171,6 +171,19 @@ class OpSub(PatternSub):
             f"{_text((op1,))} -> {_text((op2,))}"))
 
 
+class OpRemove(LocalOptimizer):
+    """An operation's operand in its place: ``OpRemove(view)``.
+
+    Parameters
+    ----------
+    op : callable
+        What makes it.
+    """
+
+    def __init__(self, op: Any, name: str = "", **ignored: Any) -> None:
+        super().__init__(lambda node: [node.inputs[0]], [op], name or f"without {_text((op,))}")
+
+
 def _several(*rules: Any) -> list[LocalOptimizer]:
     """The rules of what may be lists of rules."""
     return [r for given in rules for r in (
