@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,24 @@ def test_plain_arguments_and_types_are_told_apart() -> None:
     assert often(ag.softmax, ag.arange(3), 0).dtype == ag.float32
     with ag.config(default_float="float64"):
         assert ag.softmax(ag.arange(3), 0).dtype == ag.float64
+
+
+def test_plans_of_several_operations_hold_nothing() -> None:
+    v, index = ag.arange(4.0, requires_grad=True), ag.tensor([0, 2, 1])
+    calls = [lambda: v @ v, lambda: X @ v, lambda: v.roll(1), lambda: ag.stack([v, v]),
+             lambda: X.unbind(0), lambda: X.index_add(0, index, X), lambda: X.squeeze(),
+             lambda: X.clamp(2.0, 5.0), lambda: ag.nn.functional.silu(v)]
+    for call in calls:
+        first, later = call(), often(call)
+        held = sys.getrefcount(v), sys.getrefcount(X)
+        often(call)
+        assert (sys.getrefcount(v), sys.getrefcount(X)) == held
+        for a, b in zip(*(list(y) if isinstance(y, (tuple, list)) else [y]
+                          for y in (first, later)), strict=True):
+            assert a.tolist() == b.tolist()
+            assert (a.requires_grad, a._view is None) == (b.requires_grad, b._view is None)
+    (v @ v).backward()
+    assert v.grad.tolist() == [0.0, 2.0, 4.0, 6.0]
 
 
 def test_all_kinds_of_arguments_are_told_apart() -> None:

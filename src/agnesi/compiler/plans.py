@@ -11,7 +11,7 @@ from agnesi.core.dispatch import apply, current
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item
-from agnesi.core.public import Plan
+from agnesi.core.public import MOST_VALUES, Plan
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE, switched, witnessed
 from agnesi.core.support.tree import flatten
@@ -39,13 +39,16 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         if made is None:
             return None
         found = flatten(function(*args, **keywords))[0]
-        if not _agree(found, flatten(made(xs))[0], xs):
+        values = made.values(xs)
+        if not _agree(found, flatten(made.result(values))[0], xs):
             return None
+        made.quick = len(values) <= MOST_VALUES and all(
+            op.outputs == 1 and type(op) is not Item and (
+                op.work is None
+                or op.work(*[values[i].array for i in places]) < MIN_ASIDE_NANOSECONDS)
+            for op, places in made.steps)
     except Exception:  # whatever it is, the function itself will tell
         return None
-    if made.only is not None and made.only.work is not None and (
-            made.only.work(*[x.array for x in xs]) >= MIN_ASIDE_NANOSECONDS):
-        made.only = None
     computing = [op for op, _ in made.steps if "movement" not in op.traits]
     if len(computing) < _MIN_COMPILED:
         return made
@@ -125,7 +128,7 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
         places[n] = count + i
     return Plan([fixed[n] for n in read],
                 [(n.op, tuple([places[i] for i in n.inputs])) for n in steps],
-                [places[n] for n in ends], build, count)
+                [places[n] for n in ends], build)
 
 
 def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -> bool:

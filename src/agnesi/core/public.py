@@ -41,6 +41,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _DEVICES = (DEVICE, "cuda", "gpu", "meta", "mps", "tpu", "xpu")
 #: Calls that agree before the function is traced, which takes as long as some dozen of them.
 CALLS_BEFORE_PLAN = 16
+#: Operands, constants and results of a plan that native code runs.
+MOST_VALUES = 64
 #: Signatures that a function keeps plans for, or counts calls of.
 _MAX_PLANS = 512
 #: Elements of lists among arguments.
@@ -259,19 +261,21 @@ def public(function: F) -> F:
 class Plan:
     """Operations in order: each reads operands, constants and results before it, by place."""
 
-    __slots__ = ("build", "constants", "ends", "only", "steps")
+    __slots__ = ("build", "constants", "ends", "quick", "steps")
 
-    def __init__(self, constants: Sequence[Tensor], steps: Sequence[tuple[Any, tuple[int, ...]]],
-                 ends: Sequence[int], build: Callable[[list[Tensor]], Any] | None,
-                 count: int) -> None:
-        self.constants, self.steps = constants, steps
+    def __init__(self, constants: Iterable[Tensor], steps: Iterable[tuple[Any, tuple[int, ...]]],
+                 ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
+        self.constants, self.steps = tuple(constants), tuple(steps)
         #: Places of the results, and what makes one value of several.
-        self.ends, self.build = ends, build
-        #: The operation, if it is one that has all operands, in order, and takes no time.
-        whole = len(steps) == 1 and steps[0][1] == tuple(range(count)) and steps[0][0].outputs == 1
-        self.only = steps[0][0] if whole and build is None and ends[0] == count else None
+        self.ends, self.build = tuple(ends), build
+        #: Whether every operation has one result and takes no time: native code runs such plans.
+        self.quick = False
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
+        return self.result(self.values(xs))
+
+    def values(self, xs: Sequence[Tensor]) -> list[Any]:
+        """Return the operands, the constants and what each operation gives."""
         values: list[Any] = [*xs, *self.constants]
         for op, places in self.steps:
             if type(op) is Item:
@@ -279,6 +283,10 @@ class Plan:
             else:
                 run: Any = apply if op.outputs == 1 else apply_many
                 values.append(run(op, *[values[i] for i in places]))
+        return values
+
+    def result(self, values: list[Any]) -> Any:
+        """Return the result among such values."""
         if self.build is None:
             return values[self.ends[0]]
         return self.build([values[i] for i in self.ends])

@@ -6,12 +6,13 @@ from typing import Literal
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, pair, reduced
 from agnesi.ops.base.convert import as_tensor
 
 
+@planned
 @public
 def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLike | None = None,
                          reduction: str = "mean") -> Tensor:
@@ -38,6 +39,7 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
     return reduced(loss if weight is None else loss * as_tensor(weight), reduction)
 
 
+@planned
 @public
 def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
                                      weight: TensorLike | None = None, *,
@@ -64,6 +66,7 @@ def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
     return reduced(loss if weight is None else loss * as_tensor(weight), reduction)
 
 
+@planned
 @public
 def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """``log(1 + exp(-target * input))``.
@@ -84,6 +87,7 @@ def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "me
     return reduced(F.softplus(-t * x), reduction)
 
 
+@planned
 @public
 def hinge_embedding_loss(input: TensorLike, target: TensorLike, margin: float = 1.0,
                          reduction: str = "mean") -> Tensor:
@@ -103,6 +107,7 @@ def hinge_embedding_loss(input: TensorLike, target: TensorLike, margin: float = 
     return reduced(F.where(t != -1, x, 0.0) + F.where(t != 1, F.relu(margin - x), 0.0), reduction)
 
 
+@planned
 @public
 def kl_div(input: TensorLike, target: TensorLike, *, log_target: bool = False,
            reduction: str = "mean") -> Tensor:

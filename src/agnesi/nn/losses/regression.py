@@ -9,13 +9,14 @@ from agnesi.api import functions as F
 from agnesi.autodiff.recording import stop_gradient
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import NotNegative
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, not_negative, pair, reduced
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.neural.losses import reduced_loss
 
 
+@planned
 @public
 def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
             weight: TensorLike | None = None) -> Tensor:
@@ -40,6 +41,7 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
     return reduced(F.abs(a - b), reduction)
 
 
+@planned
 @public
 def smooth_l1_loss(input: TensorLike, target: TensorLike, *, beta: NotNegative = 1.0,
                    reduction: str = "mean") -> Tensor:
@@ -65,6 +67,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, *, beta: NotNegative =
     return reduced(0.5 / beta * near * near + (d - near), reduction)
 
 
+@planned
 @public
 def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
                delta: NotNegative = 1.0, weight: TensorLike | None = None) -> Tensor:

@@ -13,7 +13,7 @@ from agnesi.core.ir.loops import Expr
 from agnesi.core.keywords import out_of, refuse, shown_as, strict, with_out
 from agnesi.core.op import EXPLAINED, explain, renamed_error, typed
 from agnesi.core.programs import begins_program, in_program
-from agnesi.core.public import apply_to, public
+from agnesi.core.public import apply_to, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE
@@ -223,6 +223,7 @@ RELU = Elementwise(
 relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")
 
 
+@planned
 @strict
 @shown_as("x")
 def clip(input: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,11 @@ class Standardize(Op):
         return silently(self._compute, x) if x.size else x.copy()
 
     def _compute(self, x: np.ndarray) -> np.ndarray:
-        wide = x.astype(_computed(x.dtype))
-        off: Any = wide - wide.mean(self.axes, keepdims=True)
-        off /= np.sqrt(np.square(off).mean(self.axes, keepdims=True) + self.eps)
+        wide = x.astype(_computed(x.dtype), copy=False)
+        count = math.prod([x.shape[a] for a in self.axes])  # ndarray.mean takes twice as long
+        off: Any = wide - np.add.reduce(wide, self.axes, keepdims=True) / count
+        spread = np.add.reduce(np.square(off), self.axes, keepdims=True) / count
+        off /= np.sqrt(spread + self.eps)
         return np.asarray(off, x.dtype)
 
     def decompose(self, x: Tensor) -> Tensor:

@@ -1,7 +1,6 @@
 ; Two functions of eager operations.  `finished(data, op, xs)` of core/dispatch.py is the end of one: its
 ; result as a tensor, and the record of it where gradients flow.  What is said there of records holds
-; here.  `replayed(plans, args, keywords)` of core/public.py finds the plan of a call, and runs it where
-; it is one operation.
+; here.  `replayed(plans, args, keywords)` of core/public.py finds the plan of a call, and runs it.
 ;
 ; The self object of such a builtin holds, 16 bytes in (ctypes' b_ptr), the address of a table of words:
 ; addresses of C functions, objects, and offsets of slots, each by a name in braces behind "w:".  The
@@ -1067,6 +1066,140 @@ no:
   ret ptr null
 }
 
+; The result of a plan, of which every operation has one result and takes no time; owned, or null.
+define internal ptr @run_plan(ptr %table, ptr %plan, ptr %known) nounwind {
+entry:
+  %values = alloca [64 x ptr]                 ; `MOST_VALUES` of core/public.py
+  %none = call ptr @api_get(i64 16)
+  %as.long = call ptr @api_get(i64 10)
+  %new.tuple = call ptr @api_get(i64 17)
+  %operands.at = getelementptr %Known, ptr %known, i64 0, i32 1
+  %operands = load i64, ptr %operands.at
+  %constants = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.constants})
+  %constants.at = getelementptr i8, ptr %constants, i64 16
+  %constants.count = load i64, ptr %constants.at
+  %begun = add i64 %operands, %constants.count
+  %steps = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.steps})
+  %steps.at = getelementptr i8, ptr %steps, i64 16
+  %steps.count = load i64, ptr %steps.at
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %put]
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i, %begun
+  br i1 %more, label %which, label %step.test
+which:
+  %given = icmp ult i64 %i, %operands
+  br i1 %given, label %operand, label %constant
+operand:
+  %x.at = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %i
+  %x = load ptr, ptr %x.at
+  br label %put
+constant:
+  %number = sub i64 %i, %operands
+  %c = call ptr @item(ptr %constants, i64 %number)
+  br label %put
+put:
+  %value = phi ptr [%x, %operand], [%c, %constant]
+  call void @incref(ptr %value)
+  %to = getelementptr ptr, ptr %values, i64 %i
+  store ptr %value, ptr %to
+  br label %test
+step.test:
+  %k = phi i64 [0, %test], [%k1, %made]
+  %k1 = add i64 %k, 1
+  %count = add i64 %begun, %k
+  %left = icmp ult i64 %k, %steps.count
+  br i1 %left, label %step, label %all
+step:
+  %pair = call ptr @item(ptr %steps, i64 %k)
+  %op = call ptr @item(ptr %pair, i64 0)
+  %places = call ptr @item(ptr %pair, i64 1)
+  %n.at = getelementptr i8, ptr %places, i64 16
+  %n = load i64, ptr %n.at
+  %xs = call ptr %new.tuple(i64 %n)
+  %no.xs = icmp eq ptr %xs, null
+  br i1 %no.xs, label %drop.test, label %fill
+fill:
+  %j = phi i64 [0, %step], [%j1, %take]
+  %j1 = add i64 %j, 1
+  %wanted = icmp ult i64 %j, %n
+  br i1 %wanted, label %take, label %run
+take:
+  %place = call ptr @item(ptr %places, i64 %j)
+  %index = call i64 %as.long(ptr %place)
+  %from = getelementptr ptr, ptr %values, i64 %index
+  %read = load ptr, ptr %from
+  call void @incref(ptr %read)
+  %xs.items = getelementptr i8, ptr %xs, i64 {items}
+  %xs.at = getelementptr ptr, ptr %xs.items, i64 %j
+  store ptr %read, ptr %xs.at
+  br label %fill
+run:
+  %t = call ptr @run_operation(ptr %table, ptr %op, ptr %xs)
+  call void @decref(ptr %xs)
+  %failed = icmp eq ptr %t, null
+  br i1 %failed, label %drop.test, label %made
+made:
+  %t.at = getelementptr ptr, ptr %values, i64 %count
+  store ptr %t, ptr %t.at
+  br label %step.test
+all:
+  %ends = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.ends})
+  %build = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.build})
+  %single = icmp eq ptr %build, %none
+  br i1 %single, label %one, label %several
+one:
+  %end = call ptr @item(ptr %ends, i64 0)
+  %end.index = call i64 %as.long(ptr %end)
+  %result.at = getelementptr ptr, ptr %values, i64 %end.index
+  %result = load ptr, ptr %result.at
+  call void @incref(ptr %result)
+  br label %drop.test
+several:
+  %ends.at = getelementptr i8, ptr %ends, i64 16
+  %ends.count = load i64, ptr %ends.at
+  %new.list = call ptr @word_of(ptr %table, i64 {w:PyList_New})
+  %listed = call ptr %new.list(i64 %ends.count)
+  %no.list = icmp eq ptr %listed, null
+  br i1 %no.list, label %drop.test, label %list.test
+list.test:
+  %m = phi i64 [0, %several], [%m1, %list.put]
+  %m1 = add i64 %m, 1
+  %list.left = icmp ult i64 %m, %ends.count
+  br i1 %list.left, label %list.put, label %listed.all
+list.put:
+  %this = call ptr @item(ptr %ends, i64 %m)
+  %this.index = call i64 %as.long(ptr %this)
+  %this.at = getelementptr ptr, ptr %values, i64 %this.index
+  %this.value = load ptr, ptr %this.at
+  call void @incref(ptr %this.value)
+  %listed.items = call ptr @field(ptr %listed, i64 24)
+  %list.to = getelementptr ptr, ptr %listed.items, i64 %m
+  store ptr %this.value, ptr %list.to
+  br label %list.test
+listed.all:
+  %call = call ptr @api_get(i64 21)
+  %built = call ptr %call(ptr %build, ptr %listed)
+  call void @decref(ptr %listed)
+  br label %drop.test
+drop.test:
+  %answer = phi ptr [null, %step], [null, %run], [%result, %one], [null, %several], [%built, %listed.all]
+  br label %drop.next
+drop.next:
+  %d = phi i64 [0, %drop.test], [%d1, %drop]
+  %d1 = add i64 %d, 1
+  %held = icmp ult i64 %d, %count
+  br i1 %held, label %drop, label %done
+drop:
+  %old.at = getelementptr ptr, ptr %values, i64 %d
+  %old = load ptr, ptr %old.at
+  call void @decref(ptr %old)
+  br label %drop.next
+done:
+  ret ptr %answer
+}
+
 define ptr @replayed(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %known = alloca %Known
@@ -1158,40 +1291,19 @@ kind:
   %is.plan = icmp eq ptr %type, %plan.type
   br i1 %is.plan, label %whole, label %by.python
 whole:
-  %op = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.only})
-  %several = icmp eq ptr %op, %none
-  br i1 %several, label %by.python, label %single
-single:
-  call void @incref(ptr %op)
-  call void @decref(ptr %key.is)
-  %new.tuple = call ptr @api_get(i64 17)
-  %xs = call ptr %new.tuple(i64 %operands)
-  %no.xs = icmp eq ptr %xs, null
-  br i1 %no.xs, label %drop.op, label %fill
-fill:
-  %i = phi i64 [0, %single], [%i1, %put]
-  %i1 = add i64 %i, 1
-  %left = icmp ult i64 %i, %operands
-  br i1 %left, label %put, label %run
-put:
-  %from = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %i
-  %x = load ptr, ptr %from
-  call void @incref(ptr %x)
-  %xs.items = getelementptr i8, ptr %xs, i64 {items}
-  %to = getelementptr ptr, ptr %xs.items, i64 %i
-  store ptr %x, ptr %to
-  br label %fill
+  %true = call ptr @api_get(i64 13)
+  %flag = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.quick})
+  %quick = icmp eq ptr %flag, %true
+  br i1 %quick, label %run, label %by.python
 run:
-  %t = call ptr @run_operation(ptr %table, ptr %op, ptr %xs)
-  call void @decref(ptr %xs)
-  call void @decref(ptr %op)
+  call void @incref(ptr %plan)
+  call void @decref(ptr %key.is)
+  %t = call ptr @run_plan(ptr %table, ptr %plan, ptr %known)
+  call void @decref(ptr %plan)
   %unrun = icmp eq ptr %t, null
   br i1 %unrun, label %failure, label %done
 done:
   ret ptr %t
-drop.op:
-  call void @decref(ptr %op)
-  br label %error
 failure:                                      ; of an error, the function tells in the user's words
   %matches = call ptr @word_of(ptr %table, i64 {w:PyErr_ExceptionMatches})
   %ordinary = call ptr @word_of(ptr %table, i64 {w:Exception})
