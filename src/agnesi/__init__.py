@@ -47,6 +47,7 @@ from agnesi.core.support.errors import TraceError as TraceError
 from agnesi.core.support.errors import UnusedInputError as UnusedInputError
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.paths import Hints as _Hints  # noqa: F401 - it finds modules from here on
 from agnesi.ops.random.lineage import LINEAGE as _LINEAGE  # noqa: F401 - it counts from here on
 
 __version__ = "0.1.0"

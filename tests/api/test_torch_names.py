@@ -174,9 +174,15 @@ def test_devices_are_the_cpu() -> None:
         assert made.device == "cpu"
     for again in (pickle.loads(pickle.dumps(device)), copy.deepcopy(device)):
         assert again == device and type(again) is ag.device and again.index is None
-    for wrong in (("cuda",), ("cuda:1",), (0,), ("cpu", 1), ("cpu:x",)):
+    for wrong in ((0,), ("cpu", 1), ("cpu:x",), ("cuda:x",)):
         with pytest.raises(ValueError, match=r"there is one device, 'cpu', and not "):
             ag.device(*wrong)
+    cuda = ag.device("cuda:1")  # programs name it in defaults of parameters
+    assert (cuda.type, cuda.index, cuda) == ("cuda", 1, copy.deepcopy(cuda))
+    for used in (lambda: x.to(cuda), lambda: ag.ones(2, device=cuda), cuda.__enter__,
+                 lambda: nn.Linear(2, 2, device=cuda), lambda: nn.Linear(2, 2).to(cuda)):
+        with pytest.raises(ValueError, match=r"there is one device, 'cpu', and not .*cuda"):
+            used()
     ag.backends.cudnn.benchmark = True
     assert ag.cuda.device_count() == 0 and not ag.backends.mps.is_available()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 
 import numpy as np
@@ -72,6 +73,8 @@ PATHS = """
     autograd.variable:Variable distributions.normal:Normal distributions.kl:kl_divergence
     distributions.categorical:Categorical distributions.distribution:Distribution
     utils.data.dataset:Dataset utils.data.dataloader:DataLoader utils.data.sampler:Sampler
+    nn.modules.utils:_pair nn.modules.instancenorm:_InstanceNorm nn.modules.loss:_WeightedLoss
+    nn.modules.conv:_ConvNd
 """.split()
 
 
@@ -89,6 +92,45 @@ def test_paths_of_single_classes():
     assert issubclass(ag.optim.lr_scheduler.StepLR, ag.optim.lr_scheduler._LRScheduler)
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = ag.distributions.normal.Nothing
+
+
+def test_modules_of_which_only_calls_are_refused():
+    for line in ("hub:load_state_dict_from_url", "utils.model_zoo:load_url", "onnx:export",
+                 "multiprocessing:spawn", "nn.parallel:DistributedDataParallel"):
+        path, name = line.split(":")
+        found = getattr(importlib.import_module(f"agnesi.{path}"), name)
+        assert not isinstance(ag.ones(2), found)
+        with pytest.raises(NotImplementedError, match=rf"no agnesi.{path}.{name}; use `ag"):
+            found("x")
+    assert importlib.import_module("agnesi.multiprocessing").Queue is not None
+    jit = ag.jit(lambda x: x if ag.jit.is_scripting() or ag.jit.is_tracing() else 2 * x)
+    assert jit(ag.ones(1)).item() == ag.jit.annotate(float, 2.0)
+
+
+def test_siblings_are_not_each_others_subclasses():
+    for line in ("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm", "Dropout Dropout1d Dropout2d",
+                 "ConstantPad1d ConstantPad2d", "ReflectionPad1d ReflectionPad2d",
+                 "Softmax LogSoftmax",
+                 "AlphaDropout FeatureAlphaDropout", "Unfold Fold", "ZeroPad1d ZeroPad2d",
+                 "LocalResponseNorm CrossMapLRN2d"):
+        kinds = [getattr(nn, name) for name in line.split()]
+        assert all(a is b or not issubclass(a, b) for a in kinds for b in kinds), line
+
+
+def test_what_computed_a_tensor_and_copies_of_its_data():
+    w = ag.ones(2, requires_grad=True)
+
+    def copied(x):
+        (w * x).sum().backward()
+        made = copy.deepcopy(w.grad.data).mul_(3)
+        w.grad = None
+        return made, 1.0 if w.grad_fn is None and (w * x).grad_fn is not None else 0.0
+
+    for run in (copied, ag.jit(copied)):
+        made, told = run(ag.tensor([1.0, 2.0]))
+        assert made.tolist() == [3, 6] and told == 1
+    with pytest.raises(ag.TraceError, match="deepcopy"):  # which would share memory
+        ag.jit(lambda x: copy.deepcopy([x[:1], x[1:]])[0])(ag.ones(2))
 
 
 def test_an_axis_by_place_that_stays_in_pytorchs_word_is_pytorchs():

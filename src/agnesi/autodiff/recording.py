@@ -378,6 +378,16 @@ def is_leaf(x: Tensor) -> bool:
     return node is None or node.op is None or not (x._requires_grad and node.requires_grad)
 
 
+def grad_fn(x: Tensor) -> Node | None:
+    """What computed the tensor, which ``backward`` goes through; None of others, and of leaves.
+
+    >>> w = ag.ones(2, requires_grad=True)
+    >>> w.grad_fn is None, (2 * w).grad_fn is None
+    (True, False)
+    """
+    return x.node if x._requires_grad and not is_leaf(x) else None
+
+
 def unchain_backward(x: Tensor) -> None:
     """Cut the whole history behind a tensor, so that its memory is freed.
 

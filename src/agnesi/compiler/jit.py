@@ -551,6 +551,8 @@ def _script(obj: Any, example_inputs: Any = None, **ignored: Any) -> Any:
     return jit(obj)
 
 
-for _name, _found in (("script", _script), ("trace", _script), ("ignore", lambda f: f),
-                      ("export", lambda f: f), ("unused", lambda f: f)):
+for _name, _found in (("script", _script), ("trace", _script), ("is_scripting", lambda: False),
+                      ("is_tracing", lambda: False), ("annotate", lambda kind, value: value),
+                      *((name, lambda f: f) for name in ("ignore", "export", "unused",
+                                                         "script_method", "_overload_method"))):
     setattr(jit, _name, _found)

@@ -10,21 +10,25 @@ from agnesi.core.support.errors import at, shown
 
 #: The name of the host, on which tensors are made.
 NAME = "cpu"
+#: Kinds that PyTorch's programs name before they ask whether one is there: it is refused where
+#: something is to be put there.
+_ELSEWHERE = ("cuda", "mps", "xpu", "hip", "hpu", "xla")
 
 
 @strict_class
 class device(str):  # noqa: N801 - used as a function
     """The place where tensors are, "cpu": a string with PyTorch's attributes.
 
-    Besides, "emulated" is a device for tests of programs, with a memory of its own (see
+    Programs may name "cuda:0" and other devices of PyTorch, but put nothing there.  Besides,
+    "emulated" is a device for tests of programs, with a memory of its own (see
     :meth:`Tensor.to`).  As a block, ``with ag.device("cpu"):``, it changes nothing.
 
     Parameters
     ----------
     type : str or device
-        "cpu", or "cpu:0"; "emulated".
+        "cpu", or "cpu:0"; "emulated"; "cuda" and the like.
     index : int, optional
-        Only 0: there is one.
+        Of "cpu" only 0: there is one.
 
     Attributes
     ----------
@@ -56,6 +60,10 @@ class device(str):  # noqa: N801 - used as a function
     def __new__(cls, type: Any, index: int | None = None) -> device:
         name, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
         place = (int(number) if number.isdecimal() else number) if colon else index
+        if name in _ELSEWHERE and (place is None or isinstance(place, int)):
+            made = super().__new__(cls, name if place is None else f"{name}:{place}")
+            made.index = place
+            return made
         if name not in (NAME, *DEVICES) or place not in (None, 0):
             given = ", ".join(map(shown, (type,) if index is None else (type, index)))
             raise ValueError(at(f"there is one device, {NAME!r}, and not {given}"))
@@ -66,16 +74,18 @@ class device(str):  # noqa: N801 - used as a function
     @property
     def type(self) -> str:
         """The kind of device, as PyTorch names it."""
-        return str(self)
+        return str(self).partition(":")[0]
 
     def __repr__(self) -> str:
         place = "" if self.index is None else f", index={self.index}"
-        return f"device(type={str(self)!r}{place})"
+        return f"device(type={self.type!r}{place})"
 
     def __getnewargs__(self) -> tuple[str, int | None]:  # type: ignore[override]
-        return str(self), self.index
+        return self.type, self.index
 
     def __enter__(self) -> device:
+        if self.type in _ELSEWHERE:
+            raise ValueError(at(f"there is one device, {NAME!r}, and not {str(self)!r}"))
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -22,7 +22,7 @@ from agnesi.distributed.processes.group import Group
 from agnesi.distributed.processes.world import world
 from agnesi.distributed.shares import Shares, led_in, led_out
 from agnesi.nn.base.module import Module
-from agnesi.nn.layers.norms import BatchNorm1d
+from agnesi.nn.layers.norms import _BatchNorm
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import permute_dims, reshape
 from agnesi.ops.indexing.join import concat
@@ -73,7 +73,7 @@ class DataParallel(Shares):
             self._axes = _memory_axes(optimizer.parameters, group)
         if share_batch_norm:
             for module in model.modules():
-                if isinstance(module, BatchNorm1d):
+                if isinstance(module, _BatchNorm):
                     module.totals = self._total
         optimizer.before_update.append(self._before)
 
@@ -160,7 +160,7 @@ class DataParallel(Shares):
         if self._before in self.optimizer.before_update:
             self.optimizer.before_update.remove(self._before)
         for module in self.model.modules():
-            if isinstance(module, BatchNorm1d):
+            if isinstance(module, _BatchNorm):
                 module.totals = None
 
 

@@ -1,6 +1,7 @@
 """Neural networks: modules, layers, losses, initial values."""
 
-from typing import TYPE_CHECKING, NoReturn
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
@@ -186,17 +187,20 @@ from agnesi.nn.mixtures import Maxout as Maxout
 from agnesi.nn.mixtures import MixtureOfExperts as MixtureOfExperts
 from agnesi.nn.parallel import DataParallel as DataParallel
 
-_BatchNorm = BatchNorm1d
-
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> Any:
+        if name.startswith("_") and not name.startswith("__"):
+            found = getattr(_import_module("agnesi.nn.private"), name, None)
+            if found is not None:
+                return found
         raise _no_attribute("module 'agnesi.nn'", name)
 
 
 _lend(__name__, """
     modules modules.activation modules.batchnorm modules.container modules.conv modules.dropout
-    modules.linear modules.loss modules.module modules.normalization modules.padding modules.pooling
-    modules.rnn modules.sparse modules.transformer modules.upsampling parameter
+    modules.instancenorm modules.linear modules.loss modules.module modules.normalization
+    modules.padding modules.pooling modules.rnn modules.sparse modules.transformer
+    modules.upsampling modules.utils parameter
 """)
 _strictly(__name__)

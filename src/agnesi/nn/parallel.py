@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.paths import absent as _absent
 from agnesi.nn.base.module import Module
 
 
@@ -34,5 +35,7 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
         return self.module(*inputs, **keywords)
 
+
+DistributedDataParallel = _absent("agnesi.nn.parallel", "DistributedDataParallel")
 
 _strictly(__name__)

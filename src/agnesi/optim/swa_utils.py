@@ -17,7 +17,7 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base.module import Module
-from agnesi.nn.layers.norms import BatchNorm1d
+from agnesi.nn.layers.norms import _BatchNorm
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where
 from agnesi.optim.optimizer import Optimizer
@@ -210,7 +210,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: str | None = None) -
     >>> norm.running_mean
     tensor([2.])
     """
-    norms = [m for m in model.modules() if isinstance(m, BatchNorm1d)]
+    norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
     momenta, training = [m.momentum for m in norms], model.training
     model.train()
     with no_grad():

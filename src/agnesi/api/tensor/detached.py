@@ -11,7 +11,7 @@ from agnesi.compiler.binding.new_memory import part, renew, shares_memory
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
 from agnesi.core.support.dtypes import is_inexact
-from agnesi.core.support.errors import DTypeError, TraceError, at
+from agnesi.core.support.errors import DTypeError, TraceError, at, no_attribute
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, as_kind
 from agnesi.ops.base.convert import as_tensor
@@ -57,7 +57,7 @@ class Memory(Tensor):
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(np.ndarray, name):
             return getattr(self.array, name)
-        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        raise no_attribute("Tensor", name, self)
 
 
 def _set_data(self: Tensor, value: Any) -> None:

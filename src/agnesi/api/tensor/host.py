@@ -23,6 +23,7 @@ from agnesi.core.public import higher
 from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import is_followed
 from agnesi.core.storage.memory_order import is_row_major
+from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import MODE, STATE
 from agnesi.core.support.errors import GradientError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing, told_of, within
@@ -452,10 +453,11 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
 
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
     begins = self._requires_grad and is_leaf(self)  # else its history is not copied
-    if is_tracing() and self._view is None:
+    # Copies of tensors that share memory share theirs, which those that are being traced cannot.
+    if is_tracing() and id(memory := looking_through(self)[0]) not in memo:
         from agnesi.ops.arrays.replicate import copy
 
-        made = memo[id(self)] = copy(detach(self)).requires_grad_(begins)
+        made = memo[id(memory)] = memo[id(self)] = copy(detach(self)).requires_grad_(begins)
         made._name = self._name
         if isinstance(self.grad, Tensor):
             made.grad = __deepcopy__(self.grad, memo)

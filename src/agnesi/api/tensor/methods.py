@@ -289,7 +289,7 @@ def _properties() -> dict[str, Any]:
         "real": property(shaping.real_part),
         "imag": property(shaping.imaginary_part), "owner": property(recording.owner),
         "requires_grad": property(attrgetter("_requires_grad"), recording.set_requires_grad),
-        "is_leaf": property(recording.is_leaf),
+        "is_leaf": property(recording.is_leaf), "grad_fn": property(recording.grad_fn),
         "data": property(detached.data, detached.set_data), "device": property(exchange.device),
         "is_cpu": property(exchange.is_cpu),
         **dict.fromkeys(AWAY.split(), property(exchange.on_another)),

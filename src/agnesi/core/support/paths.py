@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from agnesi.core.support.errors import at
 from agnesi.core.support.migration_hints import hint
@@ -38,17 +40,60 @@ class Path(Room):
         return dir(self.__dict__["_lender"])
 
 
+#: Modules that PyTorch's programs import at their top, and call where they download weights, write
+#: other formats or start processes: only what is called is refused.  Python's own has the rest.
+_FOR_CALLS = {"agnesi.hub": None, "agnesi.onnx": None, "agnesi.utils.model_zoo": None,
+              "agnesi.multiprocessing": "multiprocessing"}
+
+
+def absent(owner: str, name: str, told: str = "") -> type:
+    """What an import of a name gets that is not here, and whose call tells what to use: a class, as
+    programs ask whether something is an instance of it."""
+
+    def refuse(cls: type, *args: Any, **keywords: Any) -> NoReturn:
+        raise NotImplementedError(at(f"there is no {owner}.{name}"
+                                     f"{told or hint(f'module {owner!r}', name)}"))
+
+    return type(name, (), {"__new__": refuse, "__module__": owner})
+
+
+class ForCalls(ModuleType):
+    """A module whose names are refused when they are called."""
+
+    def __getattr__(self, name: str) -> Any:
+        own = _FOR_CALLS[self.__name__]
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        if own is not None and hasattr(found := import_module(own), name):
+            return getattr(found, name)
+        parent, _, last = self.__name__.rpartition(".")
+        return absent(self.__name__, name, hint(f"module {parent!r}", last))
+
+
 class Hints:
-    """Finds no module: imports of other libraries' paths fail with what stands for them here."""
+    """Finds modules of which only calls are refused; imports of other paths of other libraries fail
+    with what stands for them here."""
 
     @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Raise an error with a hint if this name has one; it is the last finder asked."""
+        if name in _FOR_CALLS:
+            return ModuleSpec(name, Hints)  # type: ignore[arg-type]
         if name.startswith("agnesi."):
             parent, _, last = name.rpartition(".")
             told = hint(f"module {parent!r}", last)
             if told:
                 raise ModuleNotFoundError(f"there is no {name}{told}")
+        return None
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        """A module whose names are refused when they are called."""
+        return ForCalls(spec.name)
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """It has nothing to run."""
 
 
 def lend(lender: str, paths: str) -> None:

@@ -107,16 +107,8 @@ def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3, trainin
     return F.where(x < 0, x * slopes, x)
 
 
-class AlphaDropout(Overwriting):
-    """Dropout to SELU's least value, with mean and variance kept (Klambauer et al., 2017).
-
-    :param p: Chance of an element to be dropped in training.
-    :raises ValueError: If ``p`` is not in [0, 1].
-    :see: nn.functional.alpha_dropout, nn.Dropout, nn.SELU
-
-    >>> ag.nn.AlphaDropout(0.5).eval()(ag.ones(3))
-    tensor([1., 1., 1.])
-    """
+class _AlphaDropout(Overwriting):
+    """Dropout that keeps mean and variance."""
 
     def __init__(self, p: Share = 0.5, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -131,7 +123,19 @@ class AlphaDropout(Overwriting):
         return self._shown(f"p={self.p}")
 
 
-class FeatureAlphaDropout(AlphaDropout):
+class AlphaDropout(_AlphaDropout):
+    """Dropout to SELU's least value, with mean and variance kept (Klambauer et al., 2017).
+
+    :param p: Chance of an element to be dropped in training.
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :see: nn.functional.alpha_dropout, nn.Dropout, nn.SELU
+
+    >>> ag.nn.AlphaDropout(0.5).eval()(ag.ones(3))
+    tensor([1., 1., 1.])
+    """
+
+
+class FeatureAlphaDropout(_AlphaDropout):
     """:class:`AlphaDropout` of whole channels.
 
     :param p: Chance of a channel to be dropped in training.

@@ -238,15 +238,8 @@ class ELU(Overwriting):
         return f"{self.alpha}{', inplace=True' * self.inplace}"
 
 
-class Softmax(Module):
-    """Exponentials along an axis, divided by their sum.
-
-    :param dim: The axis; of vectors and matrices the last one by default.
-    :see: nn.LogSoftmax, softmax
-
-    >>> ag.nn.Softmax(-1)(ag.zeros(2))
-    tensor([0.5, 0.5])
-    """
+class _Softmax(Module):
+    """What softmax and its logarithm have in common."""
 
     def __init__(self, dim: int | None = None) -> None:
         self.dim = dim
@@ -258,7 +251,18 @@ class Softmax(Module):
         return f"{self.dim}"
 
 
-class LogSoftmax(Softmax):
+class Softmax(_Softmax):
+    """Exponentials along an axis, divided by their sum.
+
+    :param dim: The axis; of vectors and matrices the last one by default.
+    :see: nn.LogSoftmax, softmax
+
+    >>> ag.nn.Softmax(-1)(ag.zeros(2))
+    tensor([0.5, 0.5])
+    """
+
+
+class LogSoftmax(_Softmax):
     """The logarithm of the softmax along an axis.
 
     :param dim: The axis; of vectors and matrices the last one by default.

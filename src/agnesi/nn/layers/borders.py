@@ -34,7 +34,21 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class ConstantPad1d(_Pad):
+class _ConstantPad(_Pad):
+    """Borders of one number."""
+
+    rank = 1
+    least = -sys.maxsize
+
+    def __init__(self, padding: PerAxis | str, value: AnyNumber) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}, {self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
     """Pad rows with a constant.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -48,18 +62,8 @@ class ConstantPad1d(_Pad):
     tensor([[[7, 1, 2, 7, 7]]])
     """
 
-    rank = 1
-    least = -sys.maxsize
 
-    def __init__(self, padding: PerAxis | str, value: AnyNumber) -> None:
-        super().__init__(padding)
-        self.value = value
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}, {self.value}"
-
-
-class ConstantPad2d(ConstantPad1d):
+class ConstantPad2d(_ConstantPad):
     """Pad images with a constant.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -77,7 +81,7 @@ class ConstantPad2d(ConstantPad1d):
     rank = 2
 
 
-class ConstantPad3d(ConstantPad1d):
+class ConstantPad3d(_ConstantPad):
     """Pad volumes with a constant.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -94,7 +98,14 @@ class ConstantPad3d(ConstantPad1d):
     rank = 3
 
 
-class ZeroPad1d(_Pad):
+class _ZeroPad(_Pad):
+    """Borders of zeros."""
+
+    rank = 1
+    least = -sys.maxsize
+
+
+class ZeroPad1d(_ZeroPad):
     """Pad rows with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -106,11 +117,8 @@ class ZeroPad1d(_Pad):
     tensor([[[0, 1, 2, 3, 0, 0]]])
     """
 
-    rank = 1
-    least = -sys.maxsize
 
-
-class ZeroPad2d(ZeroPad1d):
+class ZeroPad2d(_ZeroPad):
     """Pad images with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -125,7 +133,7 @@ class ZeroPad2d(ZeroPad1d):
     rank = 2
 
 
-class ZeroPad3d(ZeroPad1d):
+class ZeroPad3d(_ZeroPad):
     """Pad volumes with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -140,7 +148,14 @@ class ZeroPad3d(ZeroPad1d):
     rank = 3
 
 
-class ReflectionPad1d(_Pad):
+class _ReflectionPad(_Pad):
+    """Borders that mirror the inside."""
+
+    rank = 1
+    mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPad):
     """Pad rows with their elements mirrored at the edge.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -152,11 +167,8 @@ class ReflectionPad1d(_Pad):
     tensor([[[2, 1, 2, 3, 2, 1]]])
     """
 
-    rank = 1
-    mode = "reflect"
 
-
-class ReflectionPad2d(ReflectionPad1d):
+class ReflectionPad2d(_ReflectionPad):
     """Pad images with their elements mirrored at the edge.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -171,7 +183,7 @@ class ReflectionPad2d(ReflectionPad1d):
     rank = 2
 
 
-class ReflectionPad3d(ReflectionPad1d):
+class ReflectionPad3d(_ReflectionPad):
     """Pad volumes with their elements mirrored at the edge.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -186,7 +198,14 @@ class ReflectionPad3d(ReflectionPad1d):
     rank = 3
 
 
-class ReplicationPad1d(_Pad):
+class _ReplicationPad(_Pad):
+    """Borders of what is at the edge."""
+
+    rank = 1
+    mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPad):
     """Pad rows by repeating their edge elements.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -198,11 +217,8 @@ class ReplicationPad1d(_Pad):
     tensor([[[1, 1, 2, 3, 3, 3]]])
     """
 
-    rank = 1
-    mode = "replicate"
 
-
-class ReplicationPad2d(ReplicationPad1d):
+class ReplicationPad2d(_ReplicationPad):
     """Pad images by repeating their edge elements.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -217,7 +233,7 @@ class ReplicationPad2d(ReplicationPad1d):
     rank = 2
 
 
-class ReplicationPad3d(ReplicationPad1d):
+class ReplicationPad3d(_ReplicationPad):
     """Pad volumes by repeating their edge elements.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -232,7 +248,14 @@ class ReplicationPad3d(ReplicationPad1d):
     rank = 3
 
 
-class CircularPad1d(_Pad):
+class _CircularPad(_Pad):
+    """Borders from the other side of the axis."""
+
+    rank = 1
+    mode = "circular"
+
+
+class CircularPad1d(_CircularPad):
     """Pad rows with the elements of their opposite side (circular padding).
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -244,11 +267,8 @@ class CircularPad1d(_Pad):
     tensor([[[3, 1, 2, 3, 1, 2]]])
     """
 
-    rank = 1
-    mode = "circular"
 
-
-class CircularPad2d(CircularPad1d):
+class CircularPad2d(_CircularPad):
     """Pad images with the elements of their opposite side (circular padding).
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -263,7 +283,7 @@ class CircularPad2d(CircularPad1d):
     rank = 2
 
 
-class CircularPad3d(CircularPad1d):
+class CircularPad3d(_CircularPad):
     """Pad volumes with the elements of their opposite side (circular padding).
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis

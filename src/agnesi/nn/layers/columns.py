@@ -11,20 +11,8 @@ from agnesi.nn import functional
 from agnesi.nn.base.module import Module
 
 
-class Unfold(Module):
-    """Extract the windows of images, as columns.
-
-    :param kernel_size: Size of the windows.
-    :param dilation: Steps between the elements of a window.
-    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
-        "same" keeps the size under a stride of 1.
-    :type padding: int, tuple, "valid", "same" or "full"
-    :param stride: Steps between windows, one for all axes or one for each.
-    :see: nn.Fold, nn.functional.unfold, nn.Conv2d
-
-    >>> ag.nn.Unfold((2, 3))(ag.ones((1, 4, 5, 6))).shape
-    (1, 24, 16)
-    """
+class _Windows(Module):
+    """What windows and their sums have in common."""
 
     def __init__(self, kernel_size: Counts, dilation: Counts = 1,
                  padding: Sizes | Literal["valid", "same", "full"] = 0,
@@ -41,7 +29,23 @@ class Unfold(Module):
                 f"stride={self.stride}")
 
 
-class Fold(Unfold):
+class Unfold(_Windows):
+    """Extract the windows of images, as columns.
+
+    :param kernel_size: Size of the windows.
+    :param dilation: Steps between the elements of a window.
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param stride: Steps between windows, one for all axes or one for each.
+    :see: nn.Fold, nn.functional.unfold, nn.Conv2d
+
+    >>> ag.nn.Unfold((2, 3))(ag.ones((1, 4, 5, 6))).shape
+    (1, 24, 16)
+    """
+
+
+class Fold(_Windows):
     """Sum windows, given as columns, into images: the adjoint of :class:`Unfold`.
 
     :param output_size: The size of the images on each axis.

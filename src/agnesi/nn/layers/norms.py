@@ -106,49 +106,8 @@ class RMSNorm(Renewed, Module):
         return ", ".join(map(str, self.normalized_shape))
 
 
-class BatchNorm1d(Tracked, Module):
-    """Mean 0 and variance 1 of every channel over the batch, then a learned scale and shift.
-
-    Parameters
-    ----------
-    num_features : int
-        Number of channels: the size of the second axis.
-    eps : float
-        Added to the variance.
-    momentum : float or None
-        Share of the present batch in the running mean and variance, which ``eval()`` uses; None
-        for the mean over all batches.
-    affine : bool
-        Whether there are a learned scale and shift.
-    track_running_stats : bool
-        Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
-    bias : bool
-        Whether the learned scale has a shift beside it.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-
-    Attributes
-    ----------
-    weight, bias : Tensor or None
-        Scale and shift of each channel.
-    running_mean, running_var : Tensor or None
-        What was seen in training; the variance is the unbiased one.
-    num_batches_tracked : Tensor
-        How many batches were seen in training; only where there is a running mean.
-
-    See Also
-    --------
-    nn.BatchNorm2d, nn.BatchNorm3d, nn.InstanceNorm1d, nn.LayerNorm, nn.functional.batch_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> norm = ag.nn.BatchNorm1d(1)
-    >>> norm(ag.tensor([[1.0], [3.0]])).shape
-    (2, 1)
-    >>> norm.running_mean
-    tensor([0.2])
-    """
+class _BatchNorm(Tracked, Module):
+    """What batch normalisations of any number of axes do."""
 
     #: Adds up over several processes what a process has added up over its examples, if set.
     totals: Callable[[Tensor], Tensor] | None = None
@@ -236,7 +195,52 @@ class BatchNorm1d(Tracked, Module):
         return f"{self.num_features}"
 
 
-class BatchNorm2d(BatchNorm1d):
+class BatchNorm1d(_BatchNorm):
+    """Mean 0 and variance 1 of every channel over the batch, then a learned scale and shift.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels: the size of the second axis.
+    eps : float
+        Added to the variance.
+    momentum : float or None
+        Share of the present batch in the running mean and variance, which ``eval()`` uses; None
+        for the mean over all batches.
+    affine : bool
+        Whether there are a learned scale and shift.
+    track_running_stats : bool
+        Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
+    bias : bool
+        Whether the learned scale has a shift beside it.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight, bias : Tensor or None
+        Scale and shift of each channel.
+    running_mean, running_var : Tensor or None
+        What was seen in training; the variance is the unbiased one.
+    num_batches_tracked : Tensor
+        How many batches were seen in training; only where there is a running mean.
+
+    See Also
+    --------
+    nn.BatchNorm2d, nn.BatchNorm3d, nn.InstanceNorm1d, nn.LayerNorm, nn.functional.batch_norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> norm = ag.nn.BatchNorm1d(1)
+    >>> norm(ag.tensor([[1.0], [3.0]])).shape
+    (2, 1)
+    >>> norm.running_mean
+    tensor([0.2])
+    """
+
+
+class BatchNorm2d(_BatchNorm):
     """Mean 0 and variance 1 of every channel over the images of a batch.
 
     :param num_features: Number of channels: the size of the second axis.
@@ -264,7 +268,7 @@ class BatchNorm2d(BatchNorm1d):
     ranks = (2,)
 
 
-class BatchNorm3d(BatchNorm1d):
+class BatchNorm3d(_BatchNorm):
     """Mean 0 and variance 1 of every channel over the volumes of a batch.
 
     :param num_features: Number of channels: the size of the second axis.
@@ -292,7 +296,7 @@ class BatchNorm3d(BatchNorm1d):
     ranks = (3,)
 
 
-class SyncBatchNorm(BatchNorm1d):
+class SyncBatchNorm(_BatchNorm):
     """Batch normalisation of any number of axes over a group of processes, which is one here.
 
     :param num_features: Number of channels: the size of the second axis.
@@ -481,7 +485,21 @@ class InstanceNorm3d(_InstanceNorm):
     rank = 3
 
 
-class LocalResponseNorm(Module):
+class _LocalResponseNorm(Module):
+    """Elements divided by their neighbours among the channels."""
+
+    def __init__(self, size: Count = 5, alpha: float = 1e-4, beta: float = 0.75,
+                 k: float = 1.0) -> None:
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.local_response_norm(x, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class LocalResponseNorm(_LocalResponseNorm):
     """Divide each element by a power of the sum of squares of neighbouring channels.
 
     :param size: How many channels the sum goes over.
@@ -494,13 +512,3 @@ class LocalResponseNorm(Module):
     >>> ag.nn.LocalResponseNorm()(ag.ones((1, 8, 2, 2))).shape
     (1, 8, 2, 2)
     """
-
-    def __init__(self, size: Count = 5, alpha: float = 1e-4, beta: float = 0.75,
-                 k: float = 1.0) -> None:
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.local_response_norm(x, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -13,7 +13,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import rules
 from agnesi.nn.base.module import Module
 from agnesi.nn.layers.linear import Linear
-from agnesi.nn.layers.norms import LocalResponseNorm
+from agnesi.nn.layers.norms import _LocalResponseNorm
 from agnesi.nn.losses.classes import NLLLoss
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import reshape
@@ -77,7 +77,7 @@ class NLLLoss2d(NLLLoss):
     """
 
 
-class CrossMapLRN2d(LocalResponseNorm):
+class CrossMapLRN2d(_LocalResponseNorm):
     """:class:`LocalResponseNorm` of images.
 
     :param size: How many channels are summed over.

@@ -61,22 +61,8 @@ class Unflatten(Module):
         return f"{self.dim}, {self.unflattened_size}"
 
 
-class Dropout(Module):
-    """Set random elements to zero in training and scale the others by ``1 / (1 - p)``.
-
-    :param p: Share of the elements that become zero.
-    :param generator: Source of randomness; the library's own by default (see
-        :func:`agnesi.manual_seed`).
-    :raises ValueError: If ``p`` is not in [0, 1].
-    :raises TypeError: If ``p`` is no number.
-    :see: nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.functional.dropout
-
-    >>> drop = ag.nn.Dropout(0.5)
-    >>> sorted(set(drop(ag.ones(99)).tolist()))
-    [0.0, 2.0]
-    >>> drop.eval()(ag.ones(2))
-    tensor([1., 1.])
-    """
+class _Dropout(Module):
+    """What is set to 0 with a probability."""
 
     function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.dropout)
 
@@ -93,7 +79,25 @@ class Dropout(Module):
         return f"{self.p}"
 
 
-class Dropout1d(Dropout):
+class Dropout(_Dropout):
+    """Set random elements to zero in training and scale the others by ``1 / (1 - p)``.
+
+    :param p: Share of the elements that become zero.
+    :param generator: Source of randomness; the library's own by default (see
+        :func:`agnesi.manual_seed`).
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :raises TypeError: If ``p`` is no number.
+    :see: nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.functional.dropout
+
+    >>> drop = ag.nn.Dropout(0.5)
+    >>> sorted(set(drop(ag.ones(99)).tolist()))
+    [0.0, 2.0]
+    >>> drop.eval()(ag.ones(2))
+    tensor([1., 1.])
+    """
+
+
+class Dropout1d(_Dropout):
     """Set random whole channels of rows to zero in training.
 
     :param p: Share of the elements that become zero.
@@ -114,7 +118,7 @@ class Dropout1d(Dropout):
     function = staticmethod(functional.dropout1d)
 
 
-class Dropout2d(Dropout):
+class Dropout2d(_Dropout):
     """Set random whole channels of images to zero in training.
 
     Near elements of an image tell the same, so that dropping single ones would change little
@@ -139,7 +143,7 @@ class Dropout2d(Dropout):
     function = staticmethod(functional.dropout2d)
 
 
-class Dropout3d(Dropout):
+class Dropout3d(_Dropout):
     """Set random whole channels of volumes to zero in training.
 
     :param p: Share of the elements that become zero.

@@ -143,7 +143,8 @@ SymInt SymFloat SymBool : `ag.Dim`
 mps mtia xpu : nothing: there is one device, the CPU
 _dynamo _inductor : `ag.jit`, and `ag.jit(f).explain()`
 ao quantization : nothing: there are no quantized tensors; 16 bits are `ag.float16`
-multiprocessing : `ag.set_num_threads(n)` for threads; processes are Python's `multiprocessing`
+multiprocessing : `ag.distributed.launch` for processes that train together; others are Python's
+    `multiprocessing`
 export onnx package : `ag.jit(f).c_function()`, or a pickle of the function
 functorch : `ag.func`
 futures : `concurrent.futures`
