@@ -10,6 +10,7 @@ import sys
 from agnesi.core.support.config import config
 from tests.fuzz.check import failing
 from tests.fuzz.run import Case
+from tests.fuzz.statements import Script
 from tests.fuzz.watch import Watch
 
 #: Seconds of the processor after which a process is taken to hang; the watchdog of a case stops
@@ -19,7 +20,7 @@ HANGS = 60
 _CHECKED = "checked"
 
 
-def ends_badly(case: Case, seconds: float = HANGS) -> str:
+def ends_badly(case: Case | Script, seconds: float = HANGS) -> str:
     """How the process of a case ends: empty where it checked the case, else "crash", "hang", or
     "error" where it came to an end by itself, but not as a check does."""
     process = subprocess.Popen([sys.executable, "-m", "tests.fuzz.alone"], stdin=subprocess.PIPE,

@@ -9,11 +9,12 @@ from agnesi.rewrite import rules
 from agnesi.schedule.passes import PASSES
 from tests.fuzz.check import Failure, failing
 from tests.fuzz.run import Case
+from tests.fuzz.statements import Script
 
 REST = "what cannot be switched off: tracing, operations, required passes or code generation"
 
 
-def culprits(case: Case, kind: str) -> str:
+def culprits(case: Case | Script, kind: str) -> str:
     """Names of rules and passes without any of which the failure is gone, in words."""
     passes = [p.name for p in PASSES if not p.required]
     names = [*dict.fromkeys(r.name for r in rules())]
@@ -38,7 +39,7 @@ def culprits(case: Case, kind: str) -> str:
     return ", ".join(found)
 
 
-def _failing(case: Case) -> Failure | None:
+def _failing(case: Case | Script) -> Failure | None:
     return failing(case)
 
 

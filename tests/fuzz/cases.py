@@ -14,25 +14,27 @@ from tests.fuzz.generator import program
 from tests.fuzz.program import Program
 from tests.fuzz.reduce import Fails, reduced
 from tests.fuzz.run import Case
+from tests.fuzz.statements import WAY, Script, Text, script
 from tests.fuzz.ways import WAYS, Way
 
 
-def case(seed: Any, ways: Iterable[Way] = WAYS, **how: Any) -> Case | None:
+def case(seed: Any, ways: Iterable[Way] = WAYS, **how: Any) -> Case | Script | None:
     """A random program and a way that fits it; None where none was found."""
     made = program(seed, **how)
     rng = np.random.default_rng([*np.ravel(seed), 1])
     ways = list(ways)
     weights = np.array([w.weight for w in ways])
     for _ in range(20):
-        found = Case(made, ways[int(rng.choice(len(ways), p=weights / weights.sum()))])
+        way = ways[int(rng.choice(len(ways), p=weights / weights.sum()))]
+        found = script(seed) if way == WAY else Case(made, way)
         if found.fits:
             return found
     return None
 
 
-def report(failed: Case, failure: Failure, fails: Fails | None = None) -> str:
+def report(failed: Case | Script, failure: Failure, fails: Fails | None = None) -> str:
     """A failing case made small, as Python, with what it comes from."""
-    def still(smaller: Program) -> bool:
+    def still(smaller: Program | Text) -> bool:
         found = failing(replace(failed, program=smaller))
         return found is not None and found.kind == failure.kind
 

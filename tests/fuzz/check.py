@@ -21,6 +21,7 @@ from tests.fuzz.oracles.wide import as_near
 from tests.fuzz.pool import REFUSED
 from tests.fuzz.program import Program
 from tests.fuzz.run import Case
+from tests.fuzz.statements import Script
 from tests.fuzz.ways import LEADING
 
 #: What compiling and running a program may take: seconds of processors, bytes.
@@ -54,7 +55,7 @@ class Unclear(Exception):  # noqa: N818
     """Nothing can be said."""
 
 
-def check(case: Case) -> Failure | None:
+def check(case: Case | Script) -> Failure | None:
     """How a case fails; None where it does not.
 
     Raises
@@ -77,14 +78,19 @@ def check(case: Case) -> Failure | None:
     except BrokenProgramError as error:
         return Failure("broken program", str(error))
     except Exception as error:
+        if isinstance(case, Script):
+            return Failure(type(error).__name__, str(error))
         untaken = case.way.prelude.startswith(LEADING) and "cond" in case.program.source
         if any(text in str(error) for text in EXPECTED) or (untaken and isinstance(error, REFUSED)):
             raise Unclear from error  # a branch that is not taken does not fit a size
         return Failure(type(error).__name__, str(error))
+    if isinstance(case, Script):
+        told = case.difference(expected, found)
+        return Failure("result", told) if told else None
     return _compared(case, expected, found)
 
 
-def _found(case: Case) -> list[np.ndarray]:
+def _found(case: Case | Script) -> list[np.ndarray]:
     """What is found, in some time: another time where a busy machine may have been the reason."""
     try:
         with watched():
@@ -189,7 +195,7 @@ def watched(seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def failing(case: Case) -> Failure | None:
+def failing(case: Case | Script) -> Failure | None:
     """How a case fails; None where it does not, is unclear, or the way does not fit."""
     if not case.fits:
         return None

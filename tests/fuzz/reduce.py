@@ -5,24 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 import agnesi as ag
 from tests.fuzz.program import Body, Input, Program, Step
+from tests.fuzz.statements import Text
 
-Fails = Callable[[Program], bool]
+Fails = Callable[[Any], bool]
 SECONDS = 60
 
 
-def reduced(program: Program, fails: Fails, seconds: float = SECONDS) -> Program:
+def reduced(program: Any, fails: Fails, seconds: float = SECONDS) -> Any:
     """The smallest program found in a time that still fails."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        for smaller in _smaller(program):
+        text = isinstance(program, Text)
+        for smaller in program.smaller() if text else _smaller(program):
             if time.monotonic() > end:
                 break
-            if _runs(smaller) and fails(smaller):
+            if (text or _runs(smaller)) and fails(smaller):
                 program = smaller
                 break
         else:

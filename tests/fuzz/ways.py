@@ -323,5 +323,6 @@ WAYS = (
         gradients=True, weight=1.5),
     Way("orders of derivatives", "moved(slope)(*args)", "moved(moved(cost))(*args)",
         gradients=True, kinds=SMOOTH),
+    Way("statements", "f", "jit(f)", weight=3),  # of functions of their own: statements.py
 )
 BY_NAME = {w.name: w for w in WAYS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import numbers
 from collections.abc import Iterable
@@ -203,3 +204,30 @@ def test_a_number_in_the_place_of_a_text():
     for call in (ag.bernoulli, ag.jit(ag.bernoulli)):
         with pytest.raises(ag.DTypeError, match="p must be real, not complex64"):
             call(0.5 + 0.25j)
+
+
+class Half(float):
+    def __mul__(self, other):
+        return "its own"
+
+    __rmul__ = __mul__
+
+
+def test_numbers_meet_kinds_of_numbers_and_what_tracing_says_is_not_caught():
+    def sized(x):
+        try:
+            return float(x[0]) * x.size + Mode.TWO, 2 / float(x[1]) > x.size, Half(2) * float(x[0])
+        except Exception:
+            return "something that tracing alone says"
+
+    def looked_at(x):
+        try:
+            return ag.fori_loop(0, 2, lambda k, y: y * (1 + int(ag.argmax(y))) + k, x)
+        except Exception:
+            return x - 100
+
+    Mode = enum.IntEnum("Mode", {"TWO": 2})
+    for x in (ag.tensor([0.25, 0.5]), ag.tensor([4.0, 3.0])):
+        assert ag.jit(sized)(x) == sized(x)
+        with pytest.warns(RuntimeWarning, match="an except clause catches"):
+            assert np.array_equal(ag.jit(looked_at)(x), looked_at(x))

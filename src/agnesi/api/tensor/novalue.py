@@ -16,7 +16,7 @@ from agnesi.api.tensor import show
 from agnesi.core.storage.leaves import left_over
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import MET, TraceError, at, location, ours
-from agnesi.core.support.tracing import current_trace, is_tracing
+from agnesi.core.support.tracing import current_trace, is_tracing, outermost
 from agnesi.core.tensor import Tensor
 
 _CHOOSE = ("ag.where(condition, a, b) chooses between values, ag.cond(condition, then, otherwise) "
@@ -63,7 +63,9 @@ def no_value(x: Tensor, use: str) -> TraceError:
             return TraceError(at(
                 f"{told}: its trace is over, and what was computed there is gone. Return it, or "
                 "keep it in a tensor that is changed in place (state.copy_(x))"))
-    return TraceError(at(f"{told}, which {_situation(_advice(use))}"))
+    error = TraceError(at(f"{told}, which {_situation(_advice(use))}"))
+    getattr(outermost(), "unanswered", []).append(error)
+    return error
 
 
 def _situation(advice: str) -> str:

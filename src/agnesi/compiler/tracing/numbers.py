@@ -228,12 +228,11 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     """An operator of two numbers, or of a number and a tensor."""
     apply_, divides = getattr(operator, name), "div" in name or name == "mod"
 
+    @_met
     def method(self: Number, other: Any) -> Any:
-        if not isinstance(other, (Tensor, *_PLAIN)):
-            return _foreign(self, other)
         a, b = (other, self) if reflected else (self, other)
         if not _is_number(other):
-            self.check_range(other.dtype)  # type: ignore[union-attr]
+            self.check_range(other.dtype)
             return apply_(_plainly(a), _plainly(b))
         given = _are_given(a, b)
         if divides and not (given and isinstance(b, Number)) and _is_zero(b):
@@ -275,11 +274,26 @@ def _bound(name: str, a: Any, b: Any) -> int:
     return _LARGEST_WHOLE - 1
 
 
-def _foreign(x: Number, other: Any) -> Any:
-    """The answer to an operand that is no number of Python's nor a tensor."""
-    if isinstance(other, complex) or module_of(type(other)) == "numpy":
-        raise LookedAtError(x)
-    return NotImplemented
+_OPERATORS = [f"__{r}{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+              for r in ("", "r")] + ["__eq__", "__lt__"]
+
+
+def _met(method: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator that meets tensors, numbers of Python's, and what computes as they do
+    (``x.size``, an enumeration's member); others answer themselves."""
+    def call(self: Number, other: Any, *more: Any) -> Any:
+        kind = type(other)
+        if not isinstance(other, Tensor) and kind not in _PLAIN:
+            base = float if isinstance(other, float) else int
+            if all(getattr(kind, n, None) is getattr(base, n) for n in _OPERATORS):
+                other = base(other)
+            elif module_of(kind) != "numpy" or not isinstance(other, float):
+                if isinstance(other, (int, float, complex)) or module_of(kind) == "numpy":
+                    raise LookedAtError(self)
+                return NotImplemented
+        return method(self, other, *more)
+
+    return call
 
 
 def _is_zero(x: Any) -> bool:
@@ -293,9 +307,8 @@ def _is_zero(x: Any) -> bool:
 def _comparison(name: str) -> Callable[[Any, Any], Any]:
     compare = getattr(operator, name)
 
+    @_met
     def method(self: Number, other: Any) -> Any:
-        if not isinstance(other, (Tensor, *_PLAIN)):
-            return _foreign(self, other)
         found = compare(_plainly(self), _plainly(other))
         return bool(found) if _is_number(other) else found
 
@@ -357,16 +370,18 @@ def _whole_power(a: Any, b: Any) -> Number:
         return number_of(operator.pow(_plainly(a), b), dtypes.int64, bound)
 
 
+@_met
 def _powered(self: Number, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:
         raise LookedAtError(self)
-    return _power(self, other) if isinstance(other, (Tensor, *_PLAIN)) else _foreign(self, other)
+    return _power(self, other)
 
 
+@_met
 def _powered_by(self: Number, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:
         raise LookedAtError(self)
-    return _power(other, self) if isinstance(other, (Tensor, *_PLAIN)) else _foreign(self, other)
+    return _power(other, self)
 
 
 def _rounded(self: Number, places: int | None = None) -> Number:

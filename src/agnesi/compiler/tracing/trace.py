@@ -22,7 +22,7 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import traced, witnessed
-from agnesi.core.support.errors import GradientError, TraceError, at, location, user_where
+from agnesi.core.support.errors import GradientError, TraceError, at, location, ours, user_where
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import finish, told_of
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
@@ -118,6 +118,8 @@ class Trace:
         #: Python decides by values (``compiler.tracing.decisions``).
         self.told: Any = None
         self.decisions: Any = None
+        #: Errors of code that needs values which are not there.
+        self.unanswered: list[TraceError] = []
         #: What is known of arguments, and what code asks of that (``argument_facts.py``).
         self.facts: dict[int, Any] = {}
         self.questions: set[str] = set()
@@ -156,6 +158,16 @@ class Trace:
                for node, x in self.arguments.items()):
             raise OnlyEagerError("it changes requires_grad of an argument",
                                  "Write x.detach().requires_grad_(), or take ag.grad")
+
+    def refuse_caught(self) -> None:
+        """End the trace where an ``except`` of the user's caught that a value is not there yet,
+        which it is when the function runs eagerly.
+        """
+        for error in self.unanswered:  # its traceback begins at who caught it
+            trace = error.__traceback__
+            if trace is not None and not ours(trace.tb_frame.f_code.co_filename):
+                raise OnlyEagerError(f"an except clause catches that {error}",
+                                     "Write the try around the call of the compiled function")
 
     def refuse_text(self, x: Tensor) -> None:
         """Text of a value that is not known yet is made by no trace of a whole function."""
