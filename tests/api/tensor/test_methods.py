@@ -67,6 +67,20 @@ def test_operands_of_foreign_types():
         x * object()
 
 
+def test_classes_answer_for_their_objects():
+    class Scale:
+        def __rmul__(self, x): return x * 3
+        def __gt__(self, x): return "greater"
+        def __radd__(self, x): return NotImplemented
+
+    x = ag.ones(2)
+    assert (x * Scale()).tolist() == ag.jit(lambda x: x * Scale())(x).tolist() == [3.0, 3.0]
+    assert (x < Scale()) == "greater"
+    for compute in (lambda: x + Scale(), lambda: x > Scale(), lambda: x == Scale()):
+        with pytest.raises(TypeError, match="cannot make a tensor from <.*dtype object"):
+            compute()
+
+
 def test_sum_of_a_list():
     assert sum([ag.ones(2), ag.ones(2)]).tolist() == [2, 2]
 

@@ -25,7 +25,7 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.support import migration_hints
 from agnesi.core.support.config import LENT
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import at, typed
+from agnesi.core.support.errors import DTypeError, at, typed
 from agnesi.core.support.tracing import told_of
 from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
@@ -146,14 +146,30 @@ AWAY = """
 UNEQUAL: frozenset[type] = frozenset((type(None), str, bytes, dict, set))
 
 
-def _operator(function: Method, unequal: frozenset[type] = frozenset()) -> Method:
-    """A binary operator that leaves operands of foreign types to them."""
+#: Who answers a comparison whose left side cannot; other operators have an ``r`` in front.
+_TURNED = {"lt": "__gt__", "gt": "__lt__", "le": "__ge__", "ge": "__le__", "eq": "__eq__",
+           "ne": "__ne__"}
+
+
+def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset()) -> Method:
+    """A binary operator that leaves operands of foreign types to them, and those that are no
+    numbers to their classes, if these have written the operator."""
+    reflected = _TURNED.get(name, f"__r{name}__")
 
     def method(self: Tensor, other: TensorLike, /) -> Any:
         kind = type(other)
         if kind in FOREIGN or kind in unequal:
             return NotImplemented
-        return function(self, other)
+        try:
+            return function(self, other)
+        except DTypeError:
+            own = getattr(kind, reflected, None)
+            found: Any = NotImplemented
+            if isinstance(own, FunctionType) and not isinstance(other, Tensor):
+                found = own(other, self)
+            if found is NotImplemented:
+                raise
+            return found
 
     return method
 
@@ -214,15 +230,15 @@ def _operators() -> dict[str, Any]:
     table: dict[str, Any] = {}
     for name, (function, sign) in BINARY.items():
         f = getattr(arith, function, None) or getattr(functions, function)
-        table[f"__{name}__"] = _operator(f)
+        table[f"__{name}__"] = _operator(f, name)
         table[f"__r{name}__"] = _reflected(f)
         table[f"__i{name}__"] = inplace.update(function, f, f"{sign}=")
     for name, function in COMPARISONS.items():
         f, equality = getattr(functions, function), name in ("eq", "ne")
-        table[f"__{name}__"] = _operator(f, UNEQUAL) if equality else _operator(f)
+        table[f"__{name}__"] = _operator(f, name, UNEQUAL if equality else frozenset())
     for name, function in UNARY.items():
         table[f"__{name}__"] = getattr(functions, function)
-    table["__divmod__"], table["__rdivmod__"] = _operator(_divmod), _reflected(_divmod)
+    table["__divmod__"], table["__rdivmod__"] = _operator(_divmod, "divmod"), _reflected(_divmod)
     for name, method in table.items():
         if method.__qualname__.endswith("<locals>.method"):
             method.__qualname__ = f"Tensor.{name}"
