@@ -338,7 +338,7 @@ def lu_solve(lu_and_piv: Any, b: TensorLike, trans: Any = 0, *, left: bool = Tru
     >>> ag.linalg.lu_solve(factors, ag.tensor([3.0, 10.0]))
     tensor([1., 1.])
     """
-    if isinstance(lu_and_piv, Tensor):
+    if isinstance(lu_and_piv, Tensor) and not isinstance(trans, int):
         lu_and_piv, b, trans = (lu_and_piv, b), trans, 0
     factors, pivots = factors_of("lu_and_piv", lu_and_piv, "lu_factor")
     factors, b = matrix_pair(factors, b)
