@@ -72,7 +72,6 @@ def test_pytorchs_forms() -> None:
         L.lu(a, pivot=False)
     x = ag.tensor([[3.0, 4.0]], dtype="float64")
     _close(ag.nn.functional.normalize(x, p=-1.0), np.array([[1.75, 7 / 3]]))
-    assert ag.nn.functional.avg_pool2d(ag.ones((1, 1, 3, 3)), (3, 3), 1, (1,)).shape[-1] == 3
 
 
 @pytest.mark.parametrize("b", [B, B[:, 0], np.zeros((4, 0))])

@@ -255,8 +255,7 @@ def within_kernel(tap: Affine, size: int) -> Affine:
 # -- parameters -------------------------------------------------------------------------------
 def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
     """One integer for each spatial axis, from one for all or one each."""
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    values = values * rank if len(values) == 1 else values
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
     if len(values) != rank:
         raise ValueError(
             f"{what} {shown(value)} must be one number, or one for each of {rank} axes")
