@@ -12,12 +12,13 @@ from agnesi.autodiff.pullbacks import pulled
 from agnesi.autodiff.recording import ALIAS, STOP, alias, enable_grad, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
-from agnesi.core.dispatch import current
+from agnesi.core.dispatch import current, touch
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item, explain, item_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import earlier
+from agnesi.core.storage.views import element_place
 from agnesi.core.support.config import LENT, MODE, STATE, switched
 from agnesi.core.support.errors import (
     GradientError,
@@ -27,6 +28,7 @@ from agnesi.core.support.errors import (
     user_where,
 )
 from agnesi.core.support.gc_pause import no_gc
+from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.ops.base.convert import as_tensor, number
@@ -384,11 +386,26 @@ def _accumulate(found: Mapping[Node, Tensor], seed: Tensor) -> None:
             target.grad = apart(g)
         elif before is held and not recording and users[_memory(before)] == 1 and _may_change(
                 before):
-            before += g if type(g) is Tensor or not is_sparse(g) else g.to_dense()
+            if traced or not _added(before, g):
+                before += g if type(g) is Tensor or not is_sparse(g) else g.to_dense()
         else:
             target.grad = before + g
         if HOOKED.any:
             HOOKED.arrived(target)
+
+
+def _added(before: Tensor, g: Any) -> bool:
+    """Return whether a gradient of plain numbers could be added to another in its memory."""
+    if type(g) is not Tensor or type(before) is not Tensor or MODE.get().watch is not None:
+        return False
+    data: Any = before.array
+    more = g.array
+    if more is None or more.dtype is not data.dtype or more.shape != data.shape or (
+            data.dtype.kind not in "fc") or element_place(before) is not None:
+        return False
+    silently(np.add, data, more, out=data)
+    touch(before)
+    return True
 
 
 def _is_lost(x: Tensor) -> bool:
@@ -410,7 +427,7 @@ def _owner(node: Node) -> Tensor | None:
 def _memory(t: Tensor) -> int:
     """Return a key of the memory that a tensor is in."""
     data: Any = t.array if type(t) is Tensor or not is_sparse(t) else t.values().array
-    while isinstance(data, np.ndarray) and data.base is not None:
+    while type(data) is np.ndarray and data.base is not None:
         data = data.base
     return id(t if data is None else data)
 
