@@ -203,10 +203,10 @@ def tile(x: TensorLike, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
     ndim = max(len(counts), x.ndim)
     counts = (1,) * (ndim - len(counts)) + counts
     own = (1,) * (ndim - x.ndim) + x.shape
-    return _repeated(x, own, counts, before=True)
+    return repeated(x, own, counts, before=True)
 
 
-def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
+def repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
     """Elements repeated: an axis of the repetitions before or behind each axis."""
     apart: list[Size] = []
     wide: list[Size] = []
@@ -267,7 +267,7 @@ def repeat(x: TensorLike, /, repeats: TensorLike, axis: int | None = None, *,
     if isinstance(repeats, Dim) or np.size(repeats) == 1:
         counts: list[Size] = [1] * x.ndim
         counts[axis] = repeats if isinstance(repeats, Dim) else int(np.ravel(repeats)[0])
-        return _repeated(x, x.shape, tuple(counts), before=False)
+        return repeated(x, x.shape, tuple(counts), before=False)
     if is_open(x.shape[axis]):
         return take(x, _origins(as_tensor(np.asarray(repeats)), x.shape[axis]), axis)
     if np.shape(repeats) not in ((1,), (x.shape[axis],)):

@@ -18,7 +18,7 @@ from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arrays.replicate import repeat
+from agnesi.ops.arrays.replicate import repeated
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.convolution.pool import adaptive_avg_pool
@@ -217,9 +217,7 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
     if mode.startswith("nearest"):
         if align_corners:
             raise ValueError(f"align_corners is for modes that interpolate, not for {mode!r}")
-        for i, axis in enumerate(axes):
-            x = _enlarged(x, axis, i + 2, mode)
-        return x
+        return _nearest(x, axes, mode == "nearest-exact")
     if x.dtype.kind not in "fcV":
         raise DTypeError(f"{mode!r} needs floats, not {x.dtype}; convert with .astype('float32')")
     y = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
@@ -267,10 +265,10 @@ def _known(sizes: Any) -> Any:
     return sizes
 
 
-def _enlarged(x: Tensor, axis: _Axis, place: int, mode: str) -> Tensor:
-    """With each element repeated where that is enough, or taken where it is nearest."""
-    if axis.times == 1:
-        return x
-    if mode == "nearest" and axis.times is not None:
-        return repeat(x, axis.times, place)
-    return take(x, axis.nearest(mode == "nearest-exact"), place)
+def _nearest(x: Tensor, axes: list[_Axis], exact: bool) -> Tensor:
+    """With each element repeated on all axes where that is enough, or taken where it is nearest."""
+    times = (1, 1, *(axis.times or 1 for axis in axes))
+    x = repeated(x, x.shape, times, before=False) if any(n != 1 for n in times) else x
+    for place, axis in enumerate(axes, 2):
+        x = x if axis.times else take(x, axis.nearest(exact), place)
+    return x
