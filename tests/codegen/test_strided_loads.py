@@ -115,3 +115,15 @@ def test_windows_at_borders(kernel, stride, padding, dilation, shape, dtype):
         return ag.grad(total)(x)
 
     np.testing.assert_allclose(ag.jit(gradients)(x).numpy(), gradients(x).numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n, dtype, function", [
+    (28, "float32", lambda xp, x: xp.pad(x, ((0, 0), (2, 1), (3, 2)), "reflect")),
+    (129, "bool", lambda xp, x: xp.roll(xp.pad(x, ((1, 0), (0, 0), (0, 5)), "edge"), 7, -1)),
+    (300, "int64", lambda xp, x: xp.concatenate([x, xp.flip(x, -1)], -1)),
+])
+def test_rows_of_runs(n, dtype, function):
+    x = (np.arange(6 * n).reshape(2, 3, n) % 251).astype(dtype)
+    f = ag.jit(lambda x: function(ag, x))
+    np.testing.assert_array_equal(f(ag.tensor(x)).numpy(), function(np, x))
+    assert "runs" in str(f.plan())

@@ -118,6 +118,11 @@ SAMPLES = {
         lambda x, y, c: apply(Overlay(((0, 0), (2, 1)), (8, 8)), x, y)[1:4, 2:],
         lambda x, y, c: apply(Overlay(((0, 0), (5, 1)), (8, 8)), x, y)[3:, 1:5],
     ],
+    "runs_of_rows": [
+        lambda x, y, c: ag.pad(ag.tile(x, (1, 6)), (1, 2), "reflect"),
+        lambda x, y, c: ag.roll(ag.tile(x, (1, 9)) * 2, 5, 1),
+        lambda x, y, c: ag.pad(ag.pad(ag.tile(x, (1, 6)), (1, 1), "edge"), 1, "wrap"),
+    ],
     "scaled_operand": [
         lambda x, y, c: ag.matmul(x * 0.5, y.mT), lambda x, y, c: ag.matmul(x, (0.25 * y).mT),
         lambda x, y, c: ag.matmul((y * -0.5).reshape(2, 6), x.reshape(6, 2)),

@@ -23,6 +23,7 @@ _FILES = {
     "algebra.quotients": (_FIRST, _STABLE),
     "algebra.specialize": (_LAST,),
     "arrays.overlays": (_LAST,),
+    "arrays.runs": (_LAST,),
     "arrays.matrices": (_LAST,),
     "arrays.algorithms": STAGES,
     "arrays.scatter": (_LAST, "memory"),

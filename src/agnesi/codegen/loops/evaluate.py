@@ -16,6 +16,7 @@ from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vecto
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.partial_store import store_first
 from agnesi.codegen.loops.bordered_loads import BORDERED, bordered, load_bordered
+from agnesi.codegen.loops.lane_runs import load_run
 from agnesi.codegen.loops.short_index import compared, short_index
 from agnesi.codegen.loops.strided_loads import (
     LONGEST_STEP,
@@ -112,6 +113,9 @@ class Scope:
         self.loaded: frozenset[str] = frozenset() if parent is None else parent.loaded
         #: How many lanes a mask has set that is only known at run time.
         self.left: Value | None = None
+        #: Places that the lanes run through: that of the first lane, and the others' distances.
+        self.runs: Mapping[Expr, tuple[Value, tuple[int, ...]]] = (
+            {} if parent is None else parent.runs)
 
     def inside(self, index: Mapping[Axis, Value], **changes: Any) -> Scope:
         """A scope for a loop in this one."""
@@ -295,7 +299,8 @@ class Scope:
             else:
                 raw = self.b.masked_load(wide, address, self.mask, align, const(wide, 0))
         else:
-            raw = (self._shuffled(type_, dtype, buffer, at)
+            raw = (load_run(self, type_, buffer, at, align)
+                   or self._shuffled(type_, dtype, buffer, at)
                    or self._gather(type_, dtype, buffer, at))
         return self.b.icmp("ne", raw, const(raw.type, 0)) if dtype == "bool" else raw
 

@@ -42,7 +42,7 @@ def _clamped(bound: Any, n: Size, low: int, high: Size) -> Size:
     return high - combine("max", high - least, 0)
 
 
-def _bounds(entry: Any, n: Size) -> tuple[Size, Size, int]:
+def bounds(entry: Any, n: Size) -> tuple[Size, Size, int]:
     """Start, size and step of a slice of an axis of size ``n``."""
     start, stop, step = entry
     if all(v is None or isinstance(v, int) for v in entry) and isinstance(n, int):
@@ -73,7 +73,7 @@ def _region(key: Key, shape: Shape) -> Shape:
         if isinstance(entry, int):
             _position(entry, n, axis)
         else:
-            found.append(_bounds(entry, n)[1])
+            found.append(bounds(entry, n)[1])
     return tuple(found)
 
 
@@ -116,7 +116,7 @@ class Slice(LinearOp):
                 place: Any = _position(entry, n, axis)
                 own.append(loops.Affine(place))
             else:
-                start, _, step = _bounds(entry, n)
+                start, _, step = bounds(entry, n)
                 own.append(next(inner) * step + start)
         return x(*own)
 
@@ -128,7 +128,7 @@ def slice_part(key: Key, shape: Sequence[int], new: Any) -> loops.Part:
         if isinstance(entry, int):
             start, size, step = _position(entry, n, axis), 1, 1
         else:
-            start, size, step = _bounds(entry, n)  # type: ignore[assignment]
+            start, size, step = bounds(entry, n)  # type: ignore[assignment]
         flips.append(step < 0)
         starts.append(start + (size - 1) * step if step < 0 and size else start)
         steps.append(abs(step))

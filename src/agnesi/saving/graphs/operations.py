@@ -63,6 +63,7 @@ OPERATIONS = _table(
     "indexing.join Concat",
     "indexing.overlay Overlay",
     "indexing.ranges Arange Eye Linspace",
+    "indexing.runs Runs",
     "indexing.scatter IndexAdd IndexPut",
     "linalg.cholesky Cholesky Potrf",
     "linalg.det Cofactors Det SlogDet",

@@ -1,0 +1,114 @@
+"""Loads at places that run through memory piece by piece, such as those of borders and rolls.
+
+``x[where(i < 2, 2 - i, i - 2)]`` along lanes would gather.  The turns of the loop are told apart by
+what their lanes read: those in the middle read elements side by side, and those where one run ends
+and the next begins read some that are near each other and shuffle them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.codegen.llvm.builder import Value, i64
+from agnesi.codegen.loops.strided_loads import rows_at
+from agnesi.core.ir.kernels import Buffer, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr
+
+#: Loops that turns are told apart into, at most.
+_MAX_GROUPS = 8
+#: The longest axis whose places are looked at one by one.
+_MAX_EXTENT = 1 << 12
+
+
+class Turns(NamedTuple):
+    """Turns of a loop whose lanes read alike: the first of them, what follows the last, and how
+    many lanes are active; for each place, that of the first lane, how far it moves from index to
+    index, and how far from it the other lanes' are.
+    """
+
+    start: int
+    stop: int
+    active: int
+    places: dict[Expr, tuple[int, int, tuple[int, ...]]]
+
+
+def turns_of(values: Sequence[Expr], axis: Axis, wide: int) -> list[Turns]:
+    """The turns of a loop, ``wide`` lanes in each, by what they read; none if nothing is gained."""
+    if not isinstance(axis.extent, int) or axis.extent > _MAX_EXTENT:
+        return []
+    tables = {a: _table(a, axis) for v in walk(list(values)) if v.op == "load"
+              for a in v.param[1].atoms if a.op == "where" and a.free == {axis} and not a.loads}
+    found: list[Turns] = []
+    for start in range(0, axis.extent, wide) if tables else ():
+        stop = min(start + wide, axis.extent)
+        turn = Turns(start, stop, stop - start, {
+            a: (t[start], 0, tuple([p - t[start] for p in t[start:stop]]))
+            for a, t in tables.items()})
+        both = _together(found[-1], turn, wide) if found else None
+        if both is not None:
+            found.pop()
+        found.append(both or turn)
+    return found if len(found) <= _MAX_GROUPS else []
+
+
+def _together(turns: Turns, turn: Turns, wide: int) -> Turns | None:
+    """Turns and the one behind them; None where that reads otherwise."""
+    places = {}
+    for a, (first, by, offsets) in turns.places.items():
+        place, _, others = turn.places[a]
+        step, rest = divmod(place - first, turn.start - turns.start)
+        if others != offsets or rest or (step != by and turns.stop - turns.start > wide):
+            return None
+        places[a] = first, step, offsets
+    return Turns(turns.start, turn.stop, wide, places)
+
+
+def _table(value: Expr, axis: Axis) -> list[int]:
+    """The values of an expression along an axis."""
+    along, known = np.arange(axis.extent), {}
+    for v in walk([value]):
+        if v.op == "index":
+            known[v] = v.param.const + v.param.terms.get(axis, 0) * along + sum(
+                [c * known[a] for a, c in v.param.terms.items() if a is not axis])
+        elif v.op == "const":
+            known[v] = np.asarray(v.param)
+        else:
+            known[v] = getattr(np, v.op)(*[known[a] for a in v.args])
+    return np.broadcast_to(known[value], along.shape).tolist()
+
+
+def load_run(scope: Any, type_: str, buffer: Buffer, at: Affine, align: int) -> Value | None:
+    """The elements at an index with a place that this loop knows; None if there is no such."""
+    b, moving = scope.b, [a for a in at.atoms if scope.varies(a)]
+    active = scope.lanes if scope.mask is None else scope.active
+    if len(moving) != 1 or moving[0] not in scope.runs or active is None:
+        return None
+    (atom,), (first, offsets) = moving, scope.runs[moving[0]]
+    by, step = at.terms[atom], at.terms.get(scope.along, 0)
+    if not isinstance(by, int) or not isinstance(step, int):
+        return None
+    places = [by * offset + step * k for k, offset in enumerate(offsets)]
+    low, high = min(places), max(places)
+    if high - low >= 2 * scope.lanes:
+        return None
+    rest = Affine(at.const + low, {a: c for a, c in at.terms.items() if a is not atom})
+    place = b.op("add nsw", scope.place(rest), b.op("mul nsw", first, i64(by)))
+    row = rows_at(b, type_, b.gep(type_, scope.pointer(buffer), place), align)
+    if places == list(range(low, low + active)):
+        return row(0, scope.lanes, active)
+    if low == high:
+        return b.splat(b.load(type_, b.gep(type_, scope.pointer(buffer), place), align),
+                       scope.lanes)
+    whole = 1 << (high - low).bit_length()
+    picks = [p - low for p in places] + [0] * (scope.lanes - active)
+    return b.shuffle(row(0, whole, high - low + 1), None, picks)
+
+
+def places_in(turns: Turns, index: Value, b: Any) -> Mapping[Expr, tuple[Value, tuple[int, ...]]]:
+    """The places of a turn that begins at an index."""
+    return {a: (b.op("add nsw", b.op("mul nsw", index, i64(by)), i64(first - by * turns.start)),
+                offsets)
+            for a, (first, by, offsets) in turns.places.items()}

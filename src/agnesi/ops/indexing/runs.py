@@ -1,0 +1,70 @@
+"""Borders and rolls as one read: each axis of the result runs through the operand piece by piece."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core.ir import loops
+from agnesi.core.op import Op
+from agnesi.core.support.aside import results
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
+
+
+class Run(NamedTuple):
+    """So many elements, from the ``first`` on; a step of 0 repeats it, and -1 goes backwards."""
+
+    first: int
+    step: int
+    count: int
+
+    @property
+    def last(self) -> int:
+        """Where it ends."""
+        return self.first + self.step * (self.count - 1)
+
+
+@record
+class Runs(Op):
+    """The operand at other places: for each axis the runs of its elements, one behind the other."""
+
+    axes: tuple[tuple[Run, ...], ...]
+    work = results(2)
+    name = "runs"
+    keep_inputs = ()
+    inlines = True
+
+    def infer(self, x: Any) -> Any:
+        if len(self.axes) != len(x.shape) or not all(
+                0 <= place < n for runs, n in zip(self.axes, x.shape, strict=True)
+                for run in runs for place in (run.first, run.last)):
+            raise ShapeError(f"runs of other axes than those of shape {x.shape}")
+        return tuple(sum(run.count for run in runs) for runs in self.axes), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        places = [np.concatenate([run.first + run.step * np.arange(run.count) for run in runs])
+                  for runs in self.axes]
+        return x[np.ix_(*places)]
+
+    def parts(self, x: Any) -> list[loops.Part]:
+        def element(at: Any) -> Any:
+            return x(*map(_place, at, self.axes))
+
+        shape = tuple(sum(run.count for run in runs) for runs in self.axes)
+        return [loops.Part.whole(shape, element)]
+
+
+def _place(i: loops.Affine, runs: tuple[Run, ...]) -> loops.Affine:
+    """Where the operand's element lies that is number ``i`` of the runs."""
+    start, ends, places = 0, [], []
+    for run in runs:
+        places.append((i + -start) * run.step + run.first)
+        start += run.count
+        ends.append(start)
+    found = places.pop()
+    for end, place in zip(reversed(ends[:-1]), reversed(places), strict=True):
+        chosen = loops.where(loops.index(i) < end, loops.index(place), loops.index(found))
+        found = loops.atom_of(chosen)
+    return found
