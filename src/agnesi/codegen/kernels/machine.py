@@ -41,6 +41,10 @@ class Machine:
         """Cycles of a multiply-add of so many lanes."""
         return max(0.5, lanes * self.itemsize / self.multiply_add_bytes)
 
+    def part(self, lanes: int) -> float:
+        """The same, as a share of a full vector's, times the cycles of a full vector."""
+        return self.unit * self.product(lanes) / self.product(self.lanes)
+
     @property
     def wide_tiles(self) -> bool:
         """Whether there are too few registers for high tiles that are one vector wide."""

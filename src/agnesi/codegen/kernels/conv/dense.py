@@ -58,6 +58,11 @@ class Span:
         return replace(self, count=guess(self.count), size=guess(self.size)) if self.open else self
 
     @property
+    def period(self) -> int:
+        """Every how many taps read positions that leave the same remainder by the stride."""
+        return self.stride // math.gcd(self.stride, self.step)
+
+    @property
     def plain(self) -> bool:
         """Whether the positions are the indices of the source."""
         return self.taps == 1 and self.stride == 1 and self.origin == 0 and self.count == self.size

@@ -7,8 +7,6 @@ vector are neighbours in memory.
 
 from __future__ import annotations
 
-import math
-
 from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import clear, copy_places, copy_run, copy_spread, pack_filters
@@ -220,7 +218,7 @@ class RowLanes:
               sums: list[Value]) -> list[Value]:
         """The taps of a line: those with the same remainder after the stride in one loop."""
         pitch, w = self.plan.pitch, self.dense.spans[2]
-        period = w.stride // math.gcd(w.stride, w.step)
+        period = w.period
         for tap in range(min(period, w.taps)):
             turn = Turn(-(-(w.taps - tap) // period), period * pitch, period * w.step // w.stride)
             sums = tile.nested(b, b.gep(self.type, row, i64(tap * pitch)),

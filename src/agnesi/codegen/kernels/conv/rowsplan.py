@@ -20,6 +20,8 @@ from agnesi.core.support.record import record, replace
 
 #: Cycles for each of several lines that a tile stores with a large stride.
 _LINE_CYCLES = 8.0
+#: Cycles to begin one of the loops over the taps of a line.
+_LOOP_CYCLES = 5.0
 #: Bytes of filters per cycle from the second-level cache.
 _L2_BYTES_PER_CYCLE = 32
 #: Bytes of filters per cycle from beyond it.
@@ -158,12 +160,15 @@ def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
           xs: tuple[Panel, ...]) -> float:
     plane = dense.outputs * lines.total * dense.spans[2].count * machine.itemsize
     far = dense.batch * dense.groups * dense.spans[0].count * plane > machine.l2
+    w = dense.spans[2]
+    turns = _LOOP_CYCLES * min(w.period, w.taps) / max(1, w.taps)
 
     def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
-        units = sum(unit_cycles(p.lanes, machine.itemsize) for p in panel.pieces)
+        units = sum(machine.part(p.lanes) for p in panel.pieces)
         sums = wide * tall * len(panel.pieces)
-        loads = 2 * units * tall + 0.5 * sums
-        cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads
+        read = sum(unit_cycles(p.lanes, machine.itemsize) for p in panel.pieces)
+        loads = 2 * read * tall + 0.5 * sums
+        cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads + turns
         return dense.depth * cycles + 2 * sums + 2 + far * _LINE_CYCLES * wide * (tall - 1), sums
 
     total, code = tally(xs, lines, outs, tile)

@@ -263,7 +263,7 @@ def _cuts(dense: Dense, machine: Machine,
 def _cost(machine: Machine, panels: tuple[Panel, ...], lines: Rows, runs: Rows) -> float:
     def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
         sums = tall * wide * len(panel.pieces)
-        cycles = step_cycles(tall * wide, panel.pieces, machine.itemsize, True)
+        cycles = step_cycles(tall * wide, panel.pieces, machine, True)
         cycles += _ROW_CYCLES * tall * wide
         return 256 * cycles + 3 * sums + 40, sums
 

@@ -194,7 +194,7 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
     def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
         sums = tall * wide * len(panel.pieces)
         far = dense.depth * panel.width * machine.itemsize > machine.l1 // 2
-        cycles = step_cycles(tall * wide, panel.pieces, machine.itemsize, far)
+        cycles = step_cycles(tall * wide, panel.pieces, machine, far)
         return dense.depth * cycles + 4 * sums + 40, sums
 
     total, code = tally(panels, lines, rows, tile)
