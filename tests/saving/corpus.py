@@ -62,7 +62,8 @@ def _numbers() -> Declared:
     return [z, x], [
         apply(PutPart(True), z, x), apply(PutPairs(), z, ag.stack([x, x], 1)), ag.sort(z),
         apply(OrderKey("up", True), z), gamma_path(x, x), apply(Overlay(((0,), (2,)), (6,)), x, x),
-        apply(Runs(((Run(1, 0, 2), Run(0, 1, 2)),)), x), symbolic(Linspace(0.0, 1.0, 5, True, x.dtype), ()),
+        apply(Runs(((Run(1, 0, 2), Run(0, 1, 2)),)), x),
+        symbolic(Linspace(0.0, 1.0, 5, True, x.dtype), ()),
         ag.ensure(x, x > 0, "it is not positive"), ag.bitcast(x, "uint8"),
         T.grad(ag.cumprod(x).sum(), x), wide[1:] + 1]
 

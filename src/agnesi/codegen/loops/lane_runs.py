@@ -7,12 +7,12 @@ and the next begins read some that are near each other and shuffle them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.codegen.llvm.builder import Value, i64
+from agnesi.codegen.llvm.builder import Value, i64, lanes, vector
 from agnesi.codegen.loops.strided_loads import rows_at
 from agnesi.core.ir.kernels import Buffer, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr
@@ -35,7 +35,24 @@ class Turns(NamedTuple):
     places: dict[Expr, tuple[int, int, tuple[int, ...]]]
 
 
-def turns_of(values: Sequence[Expr], axis: Axis, wide: int) -> list[Turns]:
+def turn_by_turn(scope: Any, axis: Axis, values: Sequence[Expr], wide: int,
+                 body: Callable[[Any, list[Value]], Any]) -> bool:
+    """Run ``body`` over an axis by turns whose lanes read alike; whether that gains anything."""
+    turns = _turns_of(values, axis, wide) if wide > 1 else []
+    for some in turns:
+        mask = None if some.active == wide else lanes(vector("i1", wide),
+                                                      [k < some.active for k in range(wide)])
+        inner = scope.inside({axis: i64(some.start)}, along=axis, lanes=wide, mask=mask,
+                             active=some.active, unit=wide)
+        scope.hoist(values, {axis}, inner)
+        with scope.b.loop(i64(some.start), i64(some.stop), wide, nonempty=True) as loop:
+            inner.axes[axis] = loop.index
+            inner.runs = _places_in(some, loop.index, scope.b)
+            body(inner, [])
+    return bool(turns)
+
+
+def _turns_of(values: Sequence[Expr], axis: Axis, wide: int) -> list[Turns]:
     """The turns of a loop, ``wide`` lanes in each, by what they read; none if nothing is gained."""
     if not isinstance(axis.extent, int) or axis.extent > _MAX_EXTENT:
         return []
@@ -68,7 +85,8 @@ def _together(turns: Turns, turn: Turns, wide: int) -> Turns | None:
 
 def _table(value: Expr, axis: Axis) -> list[int]:
     """The values of an expression along an axis."""
-    along, known = np.arange(axis.extent), {}
+    along = np.arange(axis.extent)
+    known: dict[Expr, Any] = {}
     for v in walk([value]):
         if v.op == "index":
             known[v] = v.param.const + v.param.terms.get(axis, 0) * along + sum(
@@ -107,7 +125,7 @@ def load_run(scope: Any, type_: str, buffer: Buffer, at: Affine, align: int) -> 
     return b.shuffle(row(0, whole, high - low + 1), None, picks)
 
 
-def places_in(turns: Turns, index: Value, b: Any) -> Mapping[Expr, tuple[Value, tuple[int, ...]]]:
+def _places_in(turns: Turns, index: Value, b: Any) -> Mapping[Expr, tuple[Value, tuple[int, ...]]]:
     """The places of a turn that begins at an index."""
     return {a: (b.op("add nsw", b.op("mul nsw", index, i64(by)), i64(first - by * turns.start)),
                 offsets)

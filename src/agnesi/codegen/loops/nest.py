@@ -14,7 +14,7 @@ from agnesi.codegen.loops.blocked_transpose import BLOCK_ELEMENTS, emit_transpos
 from agnesi.codegen.loops.collapse import cost, total_work
 from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, PRODUCTS, ROW, Scope
 from agnesi.codegen.loops.horizontal_reduction import horizontal
-from agnesi.codegen.loops.lane_runs import Turns, places_in, turns_of
+from agnesi.codegen.loops.lane_runs import turn_by_turn
 from agnesi.codegen.loops.loop_order import loops_of
 from agnesi.codegen.loops.slp_stores import store_all
 from agnesi.codegen.loops.strided_loads import lanes_with_periods
@@ -307,8 +307,7 @@ class _Nest:
         if not carried:
             whole = lanes_with_periods(wide, self._native(values), values, axis)
             wide = whole if span is None or self.shape.block % whole == 0 else wide
-            if span is None and wide > 1 and (turns := turns_of(values, axis, wide)):
-                self._turn_by_turn(scope, axis, values, turns, wide, body)
+            if span is None and turn_by_turn(scope, axis, values, wide, body):
                 return []
         assert span is None or self.shape.block % wide == 0, "threads would begin within a turn"
         main = axis.extent // wide * wide
@@ -373,27 +372,6 @@ class _Nest:
             inner.axes[axis] = loop.index
             loop.carry(*body(inner, loop.carried))
         return loop.results
-
-    def _turn_by_turn(self, scope: Scope, axis: Axis, values: Sequence[Expr],
-                      turns: Sequence[Turns], wide: int,
-                      body: Callable[[Scope, list[Value]], list[Value]]) -> None:
-        """Run ``body`` over an axis by turns whose lanes read alike."""
-        b = self.b
-        for some in turns:
-            whole = some.active == wide
-            mask = None if whole else lanes(vector("i1", wide),
-                                            [k < some.active for k in range(wide)])
-            inner = scope.inside({axis: i64(some.start)}, along=axis, lanes=wide, mask=mask,
-                                 active=some.active, unit=wide)
-            inner.runs = places_in(some, i64(some.start), b)
-            scope.hoist(values, {axis}, inner)
-            if some.stop - some.start == some.active:
-                body(inner, [])
-                continue
-            with b.loop(i64(some.start), i64(some.stop), wide, nonempty=True) as loop:
-                inner.axes[axis] = loop.index
-                inner.runs = places_in(some, loop.index, b)
-                body(inner, [])
 
     def _tail(self, scope: Scope, axis: Axis, values: Sequence[Expr], main: int, tail: int,
               wide: int, body: Callable[[Scope, list[Value]], list[Value]],

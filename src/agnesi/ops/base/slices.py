@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +31,9 @@ Key = tuple[Entry, ...]
 
 #: The entry of a key that takes a whole axis.
 FULL = (None, None, 1)
+
+#: Elements of rows from which borders are written together with what they are around.
+_MIN_ROW = 16
 
 
 def _clamped(bound: Any, n: Size, low: int, high: Size) -> Size:
@@ -221,11 +227,35 @@ class Unslice(LinearOp):
         return (apply(Slice(self.key), g),)
 
     def parts(self, x: Any) -> list[loops.Part]:
-        zero = loops.const(0, x.dtype)
+        zero, starts = loops.const(0, x.dtype), region(self.key, self.shape)
+        real = not x.dtype.startswith("complex")
+        if starts is not None and real and self._is_border(x.shape):
+            return [loops.Part.whole(self.shape, lambda at: _inside(at, self.shape, x, starts))]
         return [
             loops.Part.whole(self.shape, lambda at: zero),
             slice_part(self.key, self.shape, x),
         ]
+
+    def _is_border(self, inside: Sequence[Any]) -> bool:
+        """Return whether zeros stand around rows that vectors fill, and are the lesser part."""
+        whole = math.prod(self.shape)
+        return bool(inside) and inside[-1] >= _MIN_ROW and 2 * math.prod(inside) >= whole
+
+
+def _inside(at: Any, shape: Shape, x: Any, starts: Sequence[int]) -> Any:
+    """The operand's element where there is one, and zero around them."""
+    places, tests = [], []
+    for i, start, n, size in zip(at, starts, x.shape, shape, strict=True):
+        place = loops.index(i + -start)
+        if start:
+            tests.append(place >= 0)
+        if start + n != size:
+            tests.append(place < n)
+        place = loops.call("maximum", place, 0) if start else place
+        places.append(loops.atom_of(loops.call("minimum", place, n - 1) if start + n != size
+                                    else place))
+    found = x(*places)
+    return loops.where(functools.reduce(operator.and_, tests), found, 0) if tests else found
 
 
 @planned

@@ -1,4 +1,4 @@
-"""Borders and rolls as one read: each axis of the result runs through the operand piece by piece."""
+"""Borders and rolls as one read: each axis of the result runs through the operand in pieces."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Run(NamedTuple):
 
     first: int
     step: int
-    count: int
+    size: int
 
     @property
     def last(self) -> int:
         """Where it ends."""
-        return self.first + self.step * (self.count - 1)
+        return self.first + self.step * (self.size - 1)
 
 
 @record
@@ -41,10 +41,10 @@ class Runs(Op):
                 0 <= place < n for runs, n in zip(self.axes, x.shape, strict=True)
                 for run in runs for place in (run.first, run.last)):
             raise ShapeError(f"runs of other axes than those of shape {x.shape}")
-        return tuple(sum(run.count for run in runs) for runs in self.axes), x.dtype
+        return tuple(sum(run.size for run in runs) for runs in self.axes), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        places = [np.concatenate([run.first + run.step * np.arange(run.count) for run in runs])
+        places = [np.concatenate([run.first + run.step * np.arange(run.size) for run in runs])
                   for runs in self.axes]
         return x[np.ix_(*places)]
 
@@ -52,7 +52,7 @@ class Runs(Op):
         def element(at: Any) -> Any:
             return x(*map(_place, at, self.axes))
 
-        shape = tuple(sum(run.count for run in runs) for runs in self.axes)
+        shape = tuple(sum(run.size for run in runs) for runs in self.axes)
         return [loops.Part.whole(shape, element)]
 
 
@@ -61,7 +61,7 @@ def _place(i: loops.Affine, runs: tuple[Run, ...]) -> loops.Affine:
     start, ends, places = 0, [], []
     for run in runs:
         places.append((i + -start) * run.step + run.first)
-        start += run.count
+        start += run.size
         ends.append(start)
     found = places.pop()
     for end, place in zip(reversed(ends[:-1]), reversed(places), strict=True):
