@@ -118,9 +118,9 @@ def test_modules_are_stacked_and_called_with_tensors():
 
 
 @pytest.mark.parametrize(("path", "name", "told"), [
-    ("agnesi", "onnx", "`ag.jit(f).c_function()`"), ("agnesi.fx", "symbolic_trace", "f.graph"),
-    ("agnesi.hub", "load", "ag.saving.load_file"), ("agnesi.linalg", "matrix_exp", "linalg.expm"),
-    ("agnesi.nn.parallel", "DistributedDataParallel", "ag.distributed.data_parallel"),
+    ("agnesi", "export", "`ag.jit(f).c_function()`"), ("agnesi.fx", "symbolic_trace", "f.graph"),
+    ("agnesi.storage", "x", "ag.saving.load_file"), ("agnesi.linalg", "matrix_exp", "linalg.expm"),
+    ("agnesi.utils.data", "DistributedSampler", "ag.distributed.ShardedBatches"),
     ("agnesi.jit", "script", "`ag.jit`"),
 ])
 def test_imports_of_other_paths_tell_what_stands_for_them(path: str, name: str, told: str):

@@ -31,6 +31,8 @@ from agnesi.distributed.processes.launch import launch as launch
 from agnesi.distributed.processes.launch import restart_count as restart_count
 from agnesi.distributed.processes.workers import Workers as Workers
 from agnesi.distributed.processes.world import init as init
+from agnesi.distributed.processes.world import is_available as is_available
+from agnesi.distributed.processes.world import is_initialized as is_initialized
 from agnesi.distributed.processes.world import make_group as make_group
 from agnesi.distributed.processes.world import new_group as new_group
 from agnesi.distributed.processes.world import rank as rank
@@ -43,5 +45,8 @@ from agnesi.distributed.tensor_parallel import ColumnLinear as ColumnLinear
 from agnesi.distributed.tensor_parallel import RowLinear as RowLinear
 from agnesi.distributed.tensor_parallel import ShardedEmbedding as ShardedEmbedding
 from agnesi.distributed.zero import Zero as Zero
+
+#: PyTorch's names.
+get_rank, get_world_size = rank, world_size
 
 _strictly(__name__)

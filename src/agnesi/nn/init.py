@@ -162,6 +162,6 @@ constant, dirac, eye, orthogonal, sparse = constant_, dirac_, eye_, orthogonal_,
 normal, uniform = normal_, uniform_
 kaiming_normal, kaiming_uniform = kaiming_normal_, kaiming_uniform_
 xavier_normal, xavier_uniform = xavier_normal_, xavier_uniform_
-
+_calculate_fan_in_and_fan_out = fans
 
 _strictly(__name__)

@@ -152,6 +152,33 @@ def world(group: Group | None = None) -> Group:
     return init() if group is None else checked(group)
 
 
+def is_available() -> bool:
+    """Whether a program can be several processes.
+
+    :returns: True.
+    :see: distributed.init, distributed.is_initialized
+
+    >>> from agnesi import distributed as dist
+    >>> dist.is_available()
+    True
+    """
+    return True
+
+
+def is_initialized() -> bool:
+    """Whether this process has joined the group of all processes.
+
+    :returns: False before :func:`agnesi.distributed.init`, and before what else joins it.
+    :see: distributed.init, distributed.is_available
+
+    >>> from agnesi import distributed as dist
+    >>> group = dist.init()
+    >>> dist.is_initialized()
+    True
+    """
+    return bool(_world)
+
+
 def rank(group: Group | None = None) -> int:
     """The number of this process.
 

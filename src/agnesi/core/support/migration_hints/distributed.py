@@ -10,8 +10,8 @@ init_process_group init_distributed initialize Init init_collective_group create
     `ag.distributed.launch` starts
 destroy_process_group Finalize abort : `ag.distributed.shutdown()`
 Abort : `raise SystemExit(1)`: `ag.distributed.launch` ends the others
-get_rank Get_rank get_group_rank get_node_local_rank : `ag.distributed.rank()`
-get_world_size size local_size Get_size get_collective_group_size num_workers get_pg_count :
+Get_rank get_group_rank get_node_local_rank : `ag.distributed.rank()`
+size local_size Get_size get_collective_group_size num_workers get_pg_count :
     `ag.distributed.world_size()`
 local_rank get_local_rank intra_rank cross_rank cross_size : `ag.distributed.rank()`
 get_global_rank get_process_group_ranks : `ag.distributed.new_group(ranks)`, which was given them
@@ -60,7 +60,7 @@ COMM_WORLD COMM_SELF global_process_set default_pg : nothing: `group=None` is al
 create kvstore kv KVStoreDist dist_sync dist_device_sync : `ag.distributed.KVStore()`
 dist_async : `ag.distributed.Central`
 set_optimizer : `ag.distributed.KVStore(update)`
-is_initialized is_available is_nccl_available is_gloo_available is_mpi_available get_backend
+is_nccl_available is_gloo_available is_mpi_available get_backend
     is_ucc_available is_xccl_available is_backend_available is_torchelastic_launched
     mpi_built gloo_built nccl_built mpi_enabled mpi_threads_supported get_backend_config
     get_default_backend_for_device Is_initialized : `ag.distributed.world_size()`
