@@ -18,6 +18,14 @@ def _softmax(x):
     return e / e.sum(1, keepdims=True)
 
 
+def _less_sine(x):
+    return x - ag.sin(x)
+
+
+def _slope_of_log(less, x):
+    return 1 / less / x - ag.log(x) / ag.square(less)
+
+
 def count(n):
     """A size that is a run-time value, as a float."""
     return symbolic(Size(n), ()).astype("float64")
@@ -188,6 +196,23 @@ SAMPLES = {
         lambda x, y, c: x - ag.sqrt(ag.square(x) - 0.5),
         lambda x, y, c: ag.sqrt(ag.square(x) + y) - x,
     ],
+    "log_of_two_cosh": [lambda x, y, c: ag.logaddexp(x, -x), lambda x, y, c: ag.logaddexp(-x, x)],
+    "inverse_hyperbolic": [
+        lambda x, y, c: ag.log(ag.where(
+            x < 0, 1 / (ag.sqrt(ag.square(x) + 1) + ag.abs(x)),
+            ag.sqrt(ag.square(x) + 1) + ag.where(x < 0, 0, x)))],
+    "difference_of_roots": [
+        lambda x, y, c: ag.sqrt(x + 2) - ag.sqrt(x),
+        lambda x, y, c: ag.sqrt(2 - x) - ag.sqrt(2 + x),
+        lambda x, y, c: ag.sqrt(2 + x) - ag.sqrt(x - 1),
+    ],
+    "cancelled_terms": [
+        lambda x, y, c: x - ag.sin(x), lambda x, y, c: y * ag.cos(x) / x - y * ag.sin(x) / x / x,
+        lambda x, y, c: 1 / ag.tanh(x) - 1 / x, lambda x, y, c: _less_sine(x * y),
+        lambda x, y, c: _slope_of_log(x - 1, x),
+        lambda x, y, c: ag.exp(x) - 1 / (1 - x),
+    ],
+    "log_near_one": [lambda x, y, c: ag.log(ag.cos(x)), lambda x, y, c: ag.log(ag.sin(x) / x)],
     "root_less_root": [lambda x, y, c: ag.sqrt(ag.square(x) + 1e-6) - 1e-3],
     "difference_in_tail": [
         lambda x, y, c: ag.sigmoid(x + 1) - ag.sigmoid(x),

@@ -13,8 +13,9 @@ from agnesi.rewrite import library
 from agnesi.rewrite.engine import Settler, Stage, StageReport, chosen, outside_traces
 from agnesi.rewrite.rules import STAGES
 
-#: Rules whose forms have derivatives where what was written has no value.
-_WIDER = ("log_of_sqrt",)
+#: Rules whose forms have derivatives where what was written has no value, and those that mend
+#: derivatives as they stand, of which their own forms would be long.
+_LATER = ("log_of_sqrt", "cancelled_terms", "log_near_one")
 
 
 @functools.cache
@@ -22,7 +23,7 @@ def _stage(exclude: tuple[str, ...]) -> Stage:
     """The canonical and stabilizing rules that hold for all numbers."""
     early = STAGES[:2]
     rules = [r.exactly()
-             for r in chosen(library.built_in(early), early, (), (*exclude, *_WIDER))]
+             for r in chosen(library.built_in(early), early, (), (*exclude, *_LATER))]
     return Stage("stabilize", rules, rules)
 
 

@@ -230,3 +230,11 @@ def test_mathieu_functions_of_what_scipy_writes_outside_of_its_memory_for(order,
     for function in (special.mathieu_cem, special.mathieu_modsem2):
         for f in (function, ag.jit(function)):
             assert all(np.isnan(v) for v in f(order, parameter, 0.3))
+
+
+@pytest.mark.parametrize("c", [np.nan, np.inf, 1e300, 400.0])
+def test_spheroidal_functions_of_what_scipy_writes_outside_of_its_memory_for(c):
+    for f in (special.obl_ang1, special.pro_rad2, ag.jit(special.obl_rad1)):
+        assert all(np.isnan(v) for v in f(0.0, 1.0, c, 0.5))
+    assert np.isnan(special.pro_cv(0.0, 1.0, c))
+    assert np.isnan(special.obl_rad2_cv(0.0, 1.0, c, 2.0, 0.5)[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
@@ -33,12 +34,33 @@ __all__ = [
 _DEGREE = math.pi / 180
 #: Bounds that SciPy does not check: at 1e8 and 2^31, and of NaN, it ends the process.
 _MOST_PARAMETER, _MOST_ORDER = 5e7, 2.0 ** 31
+#: The same of half the degree, less half the mode for angular functions, and the parameter: SciPy
+#: has room for so many expansion coefficients.
+_MOST_ANGULAR, _MOST_RADIAL = 170.0, 90.0
 
 
 def _characteristic(name: str, summary: str, args: str, result: str) -> Function:
     count = args.count("[")
-    return scipys(name, fixed(name, count), __name__, summary, args, result,
+    made = scipys(name, fixed(name, count), __name__, summary, args, result,
                   types="d" * count + "->d")
+    if count == 2:
+        return made
+
+    @wraps(made)
+    def function(m: TensorLike, n: TensorLike, c: TensorLike, /) -> Tensor:
+        return made(_mode(name, m, n, c), n, c)
+
+    return function
+
+
+def _mode(name: str, m: TensorLike, n: TensorLike, c: TensorLike) -> Tensor:
+    """The mode, NaN where SciPy's spheroidal functions would write outside of their memory."""
+    m, n, c = as_tensor(m), as_tensor(n), as_tensor(c)
+    if "rad" in name:
+        small = 0.5 * n + where(c < 0, -5 * c, c) <= _MOST_RADIAL
+    else:
+        small = 0.5 * (n - m) + abs_(c) <= _MOST_ANGULAR
+    return where(small, m, math.nan)
 
 
 mathieu_a = _characteristic(
@@ -157,6 +179,7 @@ def _spheroidal(name: str, value_of: Function, signs: tuple[int, int, int], text
 
     def function(m: TensorLike, n: TensorLike, c: TensorLike, x: TensorLike, /
                  ) -> tuple[Tensor, Tensor]:
+        m = _mode(name, m, n, c)
         return value(m, n, c, x), slope(m, n, c, x)
 
     return _named(function, name, text, "0.0, 1.0, 0.5, ag.tensor([0.5])")
@@ -175,6 +198,7 @@ def _given(name: str, signs: tuple[int, int, int], text: str) -> Pair:
 
     def function(m: TensorLike, n: TensorLike, c: TensorLike, cv: TensorLike, x: TensorLike, /
                  ) -> tuple[Tensor, Tensor]:
+        m = _mode(name, m, n, c)
         return value(m, n, c, cv, x), slope(m, n, c, cv, x)
 
     return _named(function, name, text + ", of a known characteristic value",

@@ -20,6 +20,8 @@ from agnesi.ops.elementwise.hyperbolic import acosh, asinh, atanh, cosh, sinh, t
 from agnesi.ops.elementwise.trig import acos, asin, atan, atan2, cos, sin, tan
 from agnesi.ops.special.normal import erfcx, ndtr
 from agnesi.ops.special.special import erf, erfc
+from agnesi.ops.special.tails import log_cosh
+from agnesi.rewrite.algebra.exponentials import opposite
 from agnesi.rewrite.algebra.logarithms import in_small_tails
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
@@ -65,6 +67,14 @@ _rule(sqrt(1 + exp(x)), exp(0.5 * softplus(x)), "root_of_one_plus_exp")
 _rule((log1p(x) + 0) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log_of_next")
 _rule(log1p(x) - log(x), where(x < 0, np.nan, log1p(reciprocal(x + 0))), "log1p_minus_log")
 
+@BOOK.rewriter(_STAGE, ops=["logaddexp"], operands=["negative"])
+def log_of_two_cosh(node: Node) -> Tensor | None:
+    """log(exp(x) + exp(-x)), whose derivative is a tanh."""
+    first, second = node.inputs
+    found = node.dtype.kind == "f" and opposite(first, second)
+    return log_cosh(symbol(first)) + math.log(2) if found else None
+
+
 # -- the normal distribution ------------------------------------------------------------------
 _rule(1 - erf(x), erfc(x), "one_minus_erf")
 _rule(erf(x) - 1, 0 - erfc(x), "erf_minus_one")
@@ -76,13 +86,10 @@ _rule(exp(square(x)) * erfc(x), erfcx(x), "scaled_erfc")
 _rule(exp(x) * erfc(sqrt(x)), erfcx(sqrt(x)), "scaled_erfc_of_root")
 
 # -- roots and powers -------------------------------------------------------------------------
-_rule(sqrt(x + c) - sqrt(x), c / (sqrt(x + c) + sqrt(x)), "difference_of_roots", _number)
 _rule(sqrt(1 + x) - 1, where(x < np.inf, x / (sqrt(1 + x) + 1) + 0, sqrt(x)),
       "root_minus_one")
 _rule(1 - sqrt(1 - x), where(x > -np.inf, x / (sqrt(1 - x) + 1) + 0, x),
       "one_minus_root")
-_rule(sqrt(c + x) - sqrt(c - x), 2 * x / (sqrt(c + x) + sqrt(c - x)) + 0, "roots_around_number",
-      _number)
 _rule(reciprocal(1 + x) - 1,
       where(abs_(x) < np.inf, 0 - x / (1 + x), reciprocal(x) - 1), "reciprocal_minus_one")
 _rule(reciprocal(sqrt(x)) - reciprocal(sqrt(x + c)),
@@ -103,7 +110,7 @@ def root_beside(node: Node) -> Tensor | None:
     first, second = node.inputs
     for root, of_root, x, of_x in ((first, 1, second, sign), (second, sign, first, 1)):
         parts = _square_and_rest(root, x)
-        if parts is None or (sign > 0 and scalar(parts[0]) == 1):  # asinh, acosh
+        if parts is None:
             continue
         rest, more = parts
         r, other = symbol(root), symbol(x) if of_x == of_root else -symbol(x)
@@ -129,6 +136,48 @@ def _square_and_rest(root: Node, x: Node) -> tuple[Node, bool] | None:
                 one is first or plus):
             return rest, plus
     return None
+
+
+@BOOK.rewriter(_STAGE, ops=["log"], operands=["where"])
+def inverse_hyperbolic(node: Node) -> Tensor | None:
+    """log(x + sqrt(x * x + 1)), and the same of -1, as :func:`root_beside` leaves its operand."""
+    total = node.inputs[0].inputs[2]
+    if total.op is None or total.op.name != "add":
+        return None
+    for root, rest in (total.inputs, total.inputs[::-1]):
+        if rest.op is not None and rest.op.name == "where" and scalar(rest.inputs[1]) == 0:
+            x = rest.inputs[2]
+            number, more = _square_and_rest(root, x) or (root, False)
+            if scalar(number) == 1:
+                return asinh(symbol(x)) + 0 if more else acosh(symbol(x))
+    return None
+
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sqrt"])
+def difference_of_roots(node: Node) -> Tensor | None:
+    """sqrt(x + c) - sqrt(x + d) is (c - d) over the sum of roots; sqrt(c + x) - sqrt(c - x) is
+    2 * x over it.
+    """
+    if node.dtype.kind != "f" or any(n.op is None or n.op.name != "sqrt" for n in node.inputs):
+        return None
+    (x, sign, c), (y, other, d) = (_shifted(n.inputs[0]) for n in node.inputs)
+    if x is not y or (sign == other) == (c == d):
+        return None
+    above = symbol(x) * (sign - other) if c == d else c - d
+    found = above / (symbol(node.inputs[0]) + symbol(node.inputs[1]))
+    return found + 0 if c == d else found
+
+
+def _shifted(node: Node) -> tuple[Node, int, float]:
+    """``x``, ``s`` and ``c`` of s * x + c, where s is a sign."""
+    if node.op is not None and node.op.name in ("add", "subtract"):
+        first, second = node.inputs
+        sign = -1 if node.op.name == "subtract" else 1
+        for x, s, number, of_number in ((first, 1, second, sign), (second, sign, first, 1)):
+            c = scalar(number)
+            if c is not None and math.isfinite(c):
+                return x, s, of_number * float(c)
+    return node, 1, 0.0
 
 
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sqrt"])
@@ -205,8 +254,6 @@ def _without(total: Node, x: Node, depth: int = _MAX_NESTED_SUMS) -> Tensor | No
 
 
 # -- inverse functions ------------------------------------------------------------------------
-_rule(log(x + sqrt(square(x) + 1)), asinh(x) + 0, "asinh")
-_rule(log(x + sqrt(square(x) - 1)), acosh(x), "acosh")
 _rule(log((1 + x) / (1 - x)), 2 * atanh(x) + 0, "atanh")
 _rule(acos(1 - x), 2 * asin(sqrt(x * 0.5)) + 0, "acos_near_one")
 _rule(acosh(1 + x), 2 * asinh(sqrt(x * 0.5)) + 0, "acosh_near_one")

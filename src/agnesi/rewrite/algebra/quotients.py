@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -115,8 +115,9 @@ class Product:
         )
 
 
-def factors(node: Node, most: int = _MAX_FACTORS) -> Product:
-    """The factors of a node; of large products only so far that the work stays bounded."""
+def factors(node: Node, most: int = _MAX_FACTORS, whole: Collection[Node] = ()) -> Product:
+    """The factors of a node, in which some stay ``whole``; of large products only so far that the
+    work stays bounded."""
     found = Product(Side(), Side())
     stack = [(node, False, False)]
     count = 0
@@ -131,7 +132,7 @@ def factors(node: Node, most: int = _MAX_FACTORS) -> Product:
             found.numbers += 1
         elif name == "reshape" and count < most and (inner := _reshaped(n)) is not None:
             stack.append((inner, then, under))
-        elif name not in (_STRAIGHT if under else _PRODUCTS) or count > most:
+        elif name not in (_STRAIGHT if under else _PRODUCTS) or count > most or n in whole:
             side = found.then if then else found.first
             (side.below if under else side.above).append(n)
         elif name == "multiply":

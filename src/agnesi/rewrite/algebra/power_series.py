@@ -1,0 +1,238 @@
+"""Power series of expressions in one value, with 60 digits.
+
+They tell where the leading terms of a sum cancel, and what is left then (Brent and Kung, Fast
+Algorithms for Manipulating Formal Power Series, 1978; here with products of n^2 steps).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from typing import Any
+
+from agnesi.core.ir.node import Node
+from agnesi.rewrite.pattern import scalar
+
+DIGITS = 60
+_NOTHING = Decimal(10) ** -48
+_ZERO, _ONE = Decimal(0), Decimal(1)
+
+
+class NoSeriesError(Exception):
+    """An expression that has no power series here, or none that is known."""
+
+
+class Series:
+    """``x**order * (c[0] + c[1] * x + ...)``, of which the first coefficient is not 0."""
+
+    __slots__ = ("c", "order")
+
+    def __init__(self, order: int, c: list[Decimal]) -> None:
+        skipped = 0
+        while skipped < len(c) and not c[skipped]:
+            skipped += 1
+        self.order, self.c = order + skipped, c[skipped:]
+
+    def __add__(self, other: Series) -> Series:
+        low = min(self.order, other.order)
+        n = min(s.order + len(s.c) for s in (self, other)) - low
+        pairs = zip(self.from_order(low, n), other.from_order(low, n), strict=True)
+        return Series(low, [_sum(a, b) for a, b in pairs])
+
+    def __sub__(self, other: Series) -> Series:
+        return self + other.times(-_ONE)
+
+    def __mul__(self, other: Series) -> Series:
+        a, b = self.c, other.c
+        n = min(len(a), len(b))
+        c = [sum((a[i] * b[k - i] for i in range(k + 1) if a[i]), _ZERO) for k in range(n)]
+        return Series(self.order + other.order, c)
+
+    def __truediv__(self, other: Series) -> Series:
+        a, b, c = self.c, other.c, list[Decimal]()
+        if not b:
+            raise NoSeriesError
+        for k in range(min(len(a), len(b))):
+            c.append((a[k] - sum((c[i] * b[k - i] for i in range(k)), _ZERO)) / b[0])
+        return Series(self.order - other.order, c)
+
+    def times(self, factor: Decimal) -> Series:
+        """The series times a number."""
+        return Series(self.order, [x * factor for x in self.c])
+
+    def from_order(self, low: int, n: int) -> list[Decimal]:
+        """``n`` coefficients from that of x**low on; this one begins there or later."""
+        return ([_ZERO] * (self.order - low) + self.c)[:n]
+
+    def regular(self) -> list[Decimal]:
+        """The coefficients from that of x**0 on, if there are none before."""
+        if self.order < 0:
+            raise NoSeriesError
+        return self.from_order(0, self.order + len(self.c))
+
+    def integral(self) -> Series:
+        """The antiderivative that is 0 at 0."""
+        return Series(1, [x / (k + 1) for k, x in enumerate(self.regular())])
+
+    def derivative(self) -> Series:
+        """The derivative."""
+        return Series(self.order - 1, [x * (self.order + k) for k, x in enumerate(self.c)])
+
+    def power(self, exponent: Decimal) -> Series:
+        """The series to a number; a root needs a positive first coefficient and an even order."""
+        order = exponent * self.order
+        if not self.c or order != int(order) or (
+                exponent != int(exponent) and (self.c[0] < 0 or self.order)):
+            raise NoSeriesError
+        a, c = self.c, [self.c[0] ** exponent]
+        for k in range(1, len(a)):
+            c.append(sum(((exponent * i - (k - i)) * a[i] * c[k - i] for i in range(1, k + 1)),
+                         _ZERO) / (k * a[0]))
+        return Series(int(order), c)
+
+    def last(self, n: int) -> list[tuple[int, Decimal]]:
+        """The last terms that are known: powers of x and coefficients."""
+        first = self.order + len(self.c)
+        return [(first - k, self.c[-k]) for k in range(1, min(n, len(self.c)) + 1)]
+
+    def at(self, x: float) -> float:
+        """The value of the sum as far as it is known."""
+        return x ** self.order * math.fsum(float(c) * x ** k for k, c in enumerate(self.c))
+
+
+def _sum(a: Decimal, b: Decimal) -> Decimal:
+    """The sum, 0 where the digits that are left are those of rounding."""
+    total = a + b
+    return _ZERO if abs(total) < _NOTHING * max(abs(a), abs(b)) else total
+
+
+def constant(value: Decimal, terms: int) -> Series:
+    """A number as a series."""
+    return Series(0, [value] + [_ZERO] * (terms - 1)) if value else Series(terms, [])
+
+
+def _one(u: Series) -> Series:
+    return constant(_ONE, u.order + len(u.c))
+
+
+def _exp(u: Series) -> Series:
+    a = u.regular()
+    c = [a[0].exp()] if a else []
+    for k in range(1, len(a)):
+        c.append(sum((i * a[i] * c[k - i] for i in range(1, k + 1)), _ZERO) / k)
+    return Series(0, c)
+
+
+def _log(u: Series) -> Series:
+    if u.order or not u.c or u.c[0] <= 0:
+        raise NoSeriesError
+    rest = (u.derivative() / u).integral()
+    first = u.c[0].ln()
+    return rest if not first else rest + constant(first, len(u.c))
+
+
+def _at_zero(u: Series) -> Series:
+    if u.order <= 0 and u.c:
+        raise NoSeriesError
+    return u
+
+
+def _sin_cos(u: Series) -> tuple[Series, Series]:
+    a = _at_zero(u).regular()
+    s, c = [_ZERO], [_ONE]
+    for k in range(1, len(a)):
+        s.append(sum((i * a[i] * c[k - i] for i in range(1, k + 1)), _ZERO) / k)
+        c.append(-sum((i * a[i] * s[k - i] for i in range(1, k + 1)), _ZERO) / k)
+    return Series(0, s), Series(0, c)
+
+
+def _tanh(u: Series) -> Series:
+    e = _exp(u.times(Decimal(2)))
+    return (e - _one(e)) / (e + _one(e))
+
+
+def _grown(u: Series, slope: Callable[[Series], Series]) -> Series:
+    """A function that is 0 at 0, by its derivative."""
+    return (slope(_at_zero(u)) * u.derivative()).integral()
+
+
+def _root(u: Series, sign: int) -> Series:
+    """1 / sqrt(1 + sign * u * u)."""
+    square = (u * u).times(Decimal(sign))
+    return (_one(square) + square).power(Decimal("-0.5"))
+
+
+def _erf(u: Series, node: Node) -> Series:
+    scale = Decimal(float(node.dtype.type(2 / math.sqrt(math.pi))))
+    return _grown(u, lambda u: _exp((u * u).times(-_ONE))).times(scale)
+
+
+def _unit(u: Series, sign: int) -> Series:
+    square = (u * u).times(Decimal(sign))
+    return _one(square) / (_one(square) + square)
+
+
+_HALF = Decimal("0.5")
+#: Functions of one operand, with the node for those that ask for its dtype.
+FUNCTIONS: dict[str, Callable[[Series, Node], Series]] = {
+    "exp": lambda u, n: _exp(u),
+    "expm1": lambda u, n: _exp(u) - _one(u),
+    "log": lambda u, n: _log(u),
+    "log1p": lambda u, n: _log(u + _one(u)),
+    "sin": lambda u, n: _sin_cos(u)[0],
+    "cos": lambda u, n: _sin_cos(u)[1],
+    "tan": lambda u, n: _sin_cos(u)[0] / _sin_cos(u)[1],
+    "sinh": lambda u, n: (_exp(u) - _exp(u.times(-_ONE))).times(_HALF),
+    "cosh": lambda u, n: (_exp(u) + _exp(u.times(-_ONE))).times(_HALF),
+    "tanh": lambda u, n: _tanh(u),
+    "sigmoid": lambda u, n: _one(u) / (_one(u) + _exp(u.times(-_ONE))),
+    "softplus": lambda u, n: _log(_one(u) + _exp(u)),
+    "asin": lambda u, n: _grown(u, lambda u: _root(u, -1)),
+    "asinh": lambda u, n: _grown(u, lambda u: _root(u, 1)),
+    "atan": lambda u, n: _grown(u, lambda u: _unit(u, 1)),
+    "atanh": lambda u, n: _grown(u, lambda u: _unit(u, -1)),
+    "erf": _erf,
+    "erfc": lambda u, n: _one(u) - _erf(u, n),
+}
+#: Arithmetic.
+OPERATIONS: dict[str, Callable[..., Series]] = {
+    "add": lambda a, b: a + b, "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b, "safe_multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b, "safe_divide": lambda a, b: a / b,
+    "negative": lambda a: a.times(-_ONE), "square": lambda a: a * a,
+    "reciprocal": lambda a: constant(_ONE, len(a.c)) / a, "sqrt": lambda a: a.power(_HALF),
+}
+
+
+def expandable(node: Node) -> bool:
+    """Return whether a node is of an operation that is known here."""
+    return node.op is not None and (node.op.name in OPERATIONS or node.op.name in FUNCTIONS)
+
+
+def series(node: Node, known: dict[Node, Series], terms: int) -> Series:
+    """The power series of a node.
+
+    :param known: Those of the value it is a function of, and of what has been met; more are added.
+    :raises NoSeriesError: If there is none.
+    """
+    found = known.get(node)
+    if found is None:
+        value: Any = scalar(node)
+        if value is not None:
+            if not math.isfinite(value):
+                raise NoSeriesError
+            found = constant(Decimal(float(value)), terms)
+        elif not expandable(node):
+            raise NoSeriesError
+        else:
+            operands = [series(n, known, terms) for n in node.inputs]
+            made = OPERATIONS.get(node.op.name)
+            found = made(*operands) if made else FUNCTIONS[node.op.name](operands[0], node)
+        known[node] = found
+    return found
+
+
+def digits() -> Any:
+    """A context in which the arithmetic of series is exact enough."""
+    return localcontext(prec=DIGITS, Emax=10 ** 6, Emin=-10 ** 6)

@@ -1,0 +1,252 @@
+"""Sums whose leading terms cancel where a value they are functions of is 0.
+
+``cos(x) / x - sin(x) / x**2``, the derivative of ``sin(x) / x``, has terms of 1 / x that cancel.
+Near 0 such a sum is computed from its power series, and the logarithm of what is 1 at 0 likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
+from functools import reduce
+
+import numpy as np
+
+from agnesi.core.dispatch import apply
+from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import square
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import log
+from agnesi.rewrite.algebra.power_series import (
+    FUNCTIONS,
+    NoSeriesError,
+    Series,
+    constant,
+    digits,
+    expandable,
+    series,
+)
+from agnesi.rewrite.algebra.quotients import factors, terms
+from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+#: Terms of a series by which a cancellation is found, and by which it is mended.
+_TERMS_TO_FIND, _TERMS_TO_MEND = 8, 96
+#: Terms of a polynomial that is taken for it, at most.
+_MOST_COEFFICIENTS = 32
+#: Nodes of a sum that are looked at, and terms.
+_MOST_NODES, _MOST_TERMS = 64, 8
+#: By how much rounding errors of the terms may be amplified.
+_AMPLIFICATION = 2.0
+_RADII = (0.01, 0.02, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 2.8)
+_QUOTIENTS = ("divide", "safe_divide", "reciprocal", "multiply", "safe_multiply")
+_STARTS = (*sorted(FUNCTIONS), *_QUOTIENTS, "add", "subtract", "negative")
+#: A number, and factors with whether they stand above the line.
+Part = tuple[float, list[tuple[Node, bool]]]
+
+
+@BOOK.rewriter("stabilize", ops=["add", "subtract"], operands=_STARTS)
+def cancelled_terms(node: Node) -> Tensor | None:
+    """A sum whose leading terms cancel at 0 is its power series near 0."""
+    if not _is_real(node):
+        return None
+    signed = [(sign, n) for sign, n in terms(node) if scalar(n) != 0]
+    if len(signed) > _MOST_TERMS or not any(map(_may_cancel, (n for _, n in signed))):
+        return None
+    parts, shared = _split(signed)
+    for base, leaf, value in _bases([n for part in parts for n, _ in part[1]], node):
+        if expandable(base):
+            parts, shared = _split(signed, (base,))
+        few = _expanded(parts, base, leaf, value, _TERMS_TO_FIND)
+        if few is None or not _cancels(few):
+            continue
+        many = _expanded(parts, base, leaf, value, _TERMS_TO_MEND)
+        near = None if many is None else _near(_total(many), many, base)
+        if near is None:
+            return None
+        close, found = near
+        for n, above in shared:
+            found = found * symbol(n) if above else found / symbol(n)
+        first, second = map(symbol, node.inputs)
+        # what is not taken is written anew, so that it is not this very sum
+        return where(close, found, apply(node.op, first, where(close, 0, second)))
+    return None
+
+
+@BOOK.rewriter("stabilize", ops=["log"], operands=(*_QUOTIENTS, "cos", "sqrt", "square"))
+def log_near_one(node: Node) -> Tensor | None:
+    """The logarithm of a value that is 1 at 0 is its power series near 0."""
+    (x,) = node.inputs
+    if not _is_real(node):
+        return None
+    both: list[Part] = [(1.0, [(x, True)]), (1.0, [(node, True)])]
+    for base, leaf, value in _bases([x], node):
+        few = _expanded(both, base, leaf, value, _TERMS_TO_FIND)
+        if few is None or few[0].order or few[0].c[0] != 1:
+            continue
+        many = _expanded(both, base, leaf, value, _TERMS_TO_MEND)
+        near = _near(many[1], many[:1], base) if many else None
+        return near and where(*near, log(where(near[0], 1, symbol(x))))
+    return None
+
+
+def _is_real(node: Node) -> bool:
+    return node.dtype.kind == "f" and node.dtype.itemsize >= 4
+
+
+def _may_cancel(node: Node) -> bool:
+    """Return whether a term has a function or a quotient near its top."""
+    stack, left = [node], 8
+    while stack and left:
+        left -= 1
+        n = stack.pop()
+        if n.op is not None and (n.op.name in FUNCTIONS or "divide" in n.op.name
+                                 or n.op.name == "reciprocal"):
+            return True
+        if expandable(n):
+            stack += n.inputs
+    return False
+
+
+def _split(signed: Sequence[tuple[int, Node]], whole: Collection[Node] = ()
+           ) -> tuple[list[Part], list[tuple[Node, bool]]]:
+    """The terms of a sum without the factors that all of them have, and those factors."""
+    products = [factors(n, _MOST_NODES, whole) for _, n in signed]
+    shared = []
+    for above in (True, False):
+        sides = [p.above() if above else p.below() for p in products]
+        for n in dict.fromkeys(sides[0]):
+            shared += [(n, above)] * min(side.count(n) for side in sides)
+    parts = []
+    for (sign, _), product in zip(signed, products, strict=True):
+        for n, above in shared:
+            product.remove(n, above)
+        found = [(n, True) for n in product.above()] + [(n, False) for n in product.below()]
+        parts.append((sign * product.number, found))
+    return parts, shared
+
+
+def _bases(inside: Iterable[Node], node: Node) -> list[tuple[Node, Node, float]]:
+    """Values near 0 that all nodes may be functions of, each with the leaf that it, less a number,
+    is.
+    """
+    leaves, near, shifted, seen = [], [], [], set[Node]()
+    stack = [*inside]
+    while stack:
+        n = stack.pop()
+        if n in seen or scalar(n) is not None:
+            continue
+        if len(seen) > _MOST_NODES:
+            return []
+        seen.add(n)
+        if not expandable(n):
+            leaves.append(n)
+            continue
+        if n.op.name in FUNCTIONS:
+            near.append(n.inputs[0])
+        if n.op.name in ("add", "subtract"):
+            for x, c in (n.inputs, n.inputs[::-1]):
+                if scalar(c) is not None and not expandable(x) and (
+                        n.op.name == "add" or x is n.inputs[0]):
+                    shifted.append((n, x, float(scalar(c)) * (-1 if n.op.name == "add" else 1)))
+        stack += n.inputs
+    if len(leaves) == 1:
+        found = [(leaves[0], leaves[0], 0.0), *shifted]
+    else:
+        found = [(x, x, 0.0) for x in dict.fromkeys(near) if x not in leaves][:3]
+    return [f for f in found if (f[0].shape, f[0].dtype) == (node.shape, node.dtype)]
+
+
+def _expanded(parts: Sequence[Part], base: Node, leaf: Node, value: float,
+              count: int) -> list[Series] | None:
+    """The series of terms."""
+    with digits():
+        x = Series(1, constant(Decimal(1), count).c)
+        known = {base: x, leaf: x + constant(Decimal(value), count)} if value else {base: x}
+        found = []
+        try:
+            for number, part in parts:
+                term = constant(Decimal(number), count)
+                for n, above in part:
+                    factor = series(n, known, count)
+                    term = term * factor if above else term / factor
+                found.append(term)
+        except (NoSeriesError, ArithmeticError):
+            return None
+    return found if all(t.c for t in found) else None
+
+
+def _total(parts: Sequence[Series]) -> Series:
+    with digits():
+        return reduce(Series.__add__, parts)
+
+
+def _cancels(parts: Sequence[Series]) -> bool:
+    """Return whether the terms of the least order cancel."""
+    total = _total(parts)
+    return bool(total.c) and total.order > min(t.order for t in parts)
+
+
+def _near(total: Series, parts: Sequence[Series], base: Node) -> tuple[Tensor, Tensor] | None:
+    """Where the series is taken, and its sum: as far as its terms suffice, and no farther than to
+    where digits are lost no longer.
+    """
+    eps = float(np.finfo(base.dtype).eps)
+    found = None
+    for r in _RADII:
+        sizes = [abs(total.at(x)) for x in (r, -r)]
+        error = eps / 16 * min(sizes)
+        if max(abs(float(c)) * r ** k for k, c in total.last(3)) > error:
+            break
+        c = _economised(total.c, r, error / r ** total.order)
+        if sum(map(bool, c)) > _MOST_COEFFICIENTS:
+            break
+        found = r, c
+        if all(abs(p.at(x)) < _AMPLIFICATION * size
+               for p in parts for x, size in zip((r, -r), sizes, strict=True)):
+            break
+    if found is None:
+        return None
+    x = symbol(base)
+    close = (abs_(x) < found[0]) & (x != 0)
+    return close, _sum(found[1], total.order, where(close, x, found[0]))
+
+
+def _economised(c: Sequence[Decimal], radius: float, error: float) -> list[float]:
+    """A polynomial of lower degree that is the same up to an error within a radius: multiples of
+    Chebyshev polynomials are taken off (Lanczos, Applied Analysis, 1956).
+    """
+    with digits():
+        r, left = Decimal(radius), Decimal(error)
+        scaled = [x * r ** k for k, x in enumerate(c)]
+        below, chebyshev = [1], [0, 1]
+        all_of_them = [below, chebyshev]
+        for _ in scaled[2:]:
+            above = [0, *[2 * t for t in chebyshev]]
+            for k, t in enumerate(below):
+                above[k] -= t
+            below, chebyshev = chebyshev, above
+            all_of_them.append(above)
+        while len(scaled) > 1:
+            top = all_of_them[len(scaled) - 1]
+            size = scaled[-1] / top[-1]
+            left -= abs(size)
+            if left < 0:
+                break
+            scaled = [x - size * t for x, t in zip(scaled[:-1], top, strict=False)]
+        return [float(x / r ** k) for k, x in enumerate(scaled)]
+
+
+def _sum(c: list[float], order: int, x: Tensor) -> Tensor:
+    """``x**order`` times a polynomial, by Horner's rule; of even ones in x * x."""
+    even = not any(c[1::2])
+    step = square(x) if even else x
+    *rest, last = c[::2] if even else c
+    found = last + x * 0
+    for k in reversed(rest):
+        found = found * step + k
+    scale = square(x) if abs(order) == 2 else x ** abs(order) if order else 1
+    return found * scale if order >= 0 else found / scale
