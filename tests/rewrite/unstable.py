@@ -209,6 +209,10 @@ UNSTABLE = {
     "asinh(x) / x": (lambda m, x: m.asinh(x) / x, (1e-20, -1e-3, 0.5, 3.0)),
     "erf(x) / x": (lambda m, x: m.erf(x) / x, (1e-20, 1e-3, 0.5, 3.0)),
     "1 / tanh(x) - 1 / x": (lambda m, x: 1 / m.tanh(x) - 1 / x, (1e-20, -1e-3, 0.5, 3.0)),
+    "(x - sin(x)) / x**3": (lambda m, x: (x - m.sin(x)) / x ** 3, (1e-12, 0.02, 0.4)),
+    "sigmoid(x) - sigmoid(-x)": (lambda m, x: m.sigmoid(x) - m.sigmoid(-x), (1e-12, 0.02, 300.0)),
+    "ndtr(x) - 0.5": (lambda m, x: m.ndtr(x) - 0.5, (1e-12, 0.02, -3.0)),
+    "1 / x - 1 / (x + 2)": (lambda m, x: 1 / x - 1 / (x + 2), (0.5, 1e5, 1e10)),
     "log(cos(x))": (lambda m, x: m.log(m.cos(x)), (1e-20, -1e-3, 0.5)),
     "x + sqrt(x**2 + 1)": (lambda m, x: x + m.sqrt(x ** 2 + 1), (-1e20, -1e6, -3.0, 0.5)),
     "sqrt(x + 1) - sqrt(x - 1)": (

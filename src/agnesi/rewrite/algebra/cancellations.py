@@ -7,6 +7,7 @@ added where the difference is never -0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -28,6 +29,12 @@ from agnesi.rewrite.rules import Book
 
 #: Sums of exponentials in one another that are looked through.
 _MAX_NESTED_SUMS = 6
+
+#: f(x) - f(-x).
+_AROUND_ZERO: dict[str, Callable[[Tensor], Tensor]] = {
+    "sigmoid": lambda x: tanh(x * 0.5), "erfc": lambda x: -2 * erf(x),
+    "ndtr": lambda x: erf(x * math.sqrt(0.5)),
+}
 
 BOOK = Book()
 a, b, c, x = variables("a b c x")
@@ -96,6 +103,8 @@ _rule(reciprocal(sqrt(x)) - reciprocal(sqrt(x + c)),
       c / sqrt(x) / (sqrt(x + c) * (sqrt(x + c) + sqrt(x))), "difference_of_reciprocal_roots",
       _number)
 _rule(reciprocal(x + c) - reciprocal(x), (-c / x) / (x + c) + 0, "difference_of_reciprocals",
+      _number)
+_rule(reciprocal(x) - reciprocal(x + c), (c / x) / (x + c) + 0, "difference_from_next_reciprocal",
       _number)
 _rule(square(a) - square(b), (a - b) * (a + b) + 0, "difference_of_squares",
       lambda a, b: a.dtype.kind == "f")
@@ -200,7 +209,12 @@ def root_less_root(node: Node) -> Tensor | None:
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["sigmoid", "ndtr", "erfc"])
 def difference_in_tail(node: Node) -> Tensor | None:
     """Values of a distribution function not far from each other are taken where they are small."""
-    pair = in_small_tails(*node.inputs) if _are_akin(*node.inputs) else None
+    if not _are_akin(*node.inputs):
+        return None
+    first, second = (n.inputs[0] for n in node.inputs)
+    if opposite(first, second) and node.inputs[0].op.name in _AROUND_ZERO:
+        return _AROUND_ZERO[node.inputs[0].op.name](symbol(first))
+    pair = in_small_tails(*node.inputs)
     return None if pair is None else symbol(pair[0]) - symbol(pair[1])
 
 

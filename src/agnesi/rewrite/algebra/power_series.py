@@ -194,6 +194,7 @@ FUNCTIONS: dict[str, Callable[[Series, Node], Series]] = {
     "atanh": lambda u, n: _grown(u, lambda u: _unit(u, -1)),
     "erf": _erf,
     "erfc": lambda u, n: _one(u) - _erf(u, n),
+    "ndtr": lambda u, n: (_one(u) + _erf(u.times(Decimal(math.sqrt(0.5))), n)).times(_HALF),
 }
 #: Arithmetic.
 OPERATIONS: dict[str, Callable[..., Series]] = {
@@ -207,7 +208,29 @@ OPERATIONS: dict[str, Callable[..., Series]] = {
 
 def expandable(node: Node) -> bool:
     """Return whether a node is of an operation that is known here."""
-    return node.op is not None and (node.op.name in OPERATIONS or node.op.name in FUNCTIONS)
+    return node.op is not None and (
+        node.op.name in OPERATIONS or node.op.name in FUNCTIONS or bool(mended(node)))
+
+
+def mended(node: Node) -> tuple[str, Node, Node] | None:
+    """The sum that has been mended near 0, where(close, polynomial, a + where(close, 0, b)): its
+    operation, a and b."""
+    if node.op is None or node.op.name != "where":
+        return None
+    close, _, total = node.inputs
+    if total.op is None or total.op.name not in ("add", "subtract"):
+        return None
+    for a, b in (total.inputs, total.inputs[::-1]):
+        if b.op is not None and b.op.name == "where" and b.inputs[0] is close and (
+                scalar(b.inputs[1]) == 0 and (b is total.inputs[1] or total.op.name == "add")):
+            return total.op.name, a, b.inputs[2]
+    return None
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    """What the series of a node is made of."""
+    found = mended(node)
+    return node.inputs if found is None else found[1:]
 
 
 def series(node: Node, known: dict[Node, Series], terms: int) -> Series:
@@ -226,9 +249,10 @@ def series(node: Node, known: dict[Node, Series], terms: int) -> Series:
         elif not expandable(node):
             raise NoSeriesError
         else:
-            operands = [series(n, known, terms) for n in node.inputs]
-            made = OPERATIONS.get(node.op.name)
-            found = made(*operands) if made else FUNCTIONS[node.op.name](operands[0], node)
+            parts = [series(n, known, terms) for n in operands(node)]
+            name = (mended(node) or (node.op.name,))[0]
+            made = OPERATIONS.get(name)
+            found = made(*parts) if made else FUNCTIONS[name](parts[0], node)
         known[node] = found
     return found
 

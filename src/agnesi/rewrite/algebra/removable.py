@@ -26,6 +26,7 @@ from agnesi.rewrite.algebra.power_series import (
     constant,
     digits,
     expandable,
+    operands,
     series,
 )
 from agnesi.rewrite.algebra.quotients import factors, terms
@@ -43,7 +44,7 @@ _MOST_NODES, _MOST_TERMS = 64, 8
 _AMPLIFICATION = 2.0
 _RADII = (0.01, 0.02, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 2.8)
 _QUOTIENTS = ("divide", "safe_divide", "reciprocal", "multiply", "safe_multiply")
-_STARTS = (*sorted(FUNCTIONS), *_QUOTIENTS, "add", "subtract", "negative")
+_STARTS = (*sorted(FUNCTIONS), *_QUOTIENTS, "add", "subtract", "negative", "where")
 #: A number, and factors with whether they stand above the line.
 Part = tuple[float, list[tuple[Node, bool]]]
 
@@ -152,7 +153,7 @@ def _bases(inside: Iterable[Node], node: Node) -> list[tuple[Node, Node, float]]
                 if scalar(c) is not None and not expandable(x) and (
                         n.op.name == "add" or x is n.inputs[0]):
                     shifted.append((n, x, float(scalar(c)) * (-1 if n.op.name == "add" else 1)))
-        stack += n.inputs
+        stack += operands(n)
     if len(leaves) == 1:
         found = [(leaves[0], leaves[0], 0.0), *shifted]
     else:
