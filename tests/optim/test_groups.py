@@ -235,6 +235,29 @@ def test_gradients_of_several_batches_add_up_in_one_compiled_step() -> None:
     np.testing.assert_allclose(*found, rtol=1e-5)
 
 
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, 0.1, momentum=0.9), optim.Adam])
+def test_an_empty_state_begins_anew(make: Any) -> None:
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+    optimizer, found = make([w]), []
+
+    @ag.jit
+    def step() -> None:
+        optimizer.zero_grad()
+        (w**2).sum().backward()
+        optimizer.step()
+
+    for _ in range(2):
+        with ag.no_grad():
+            w.copy_(ag.tensor([1.0, 2.0]))
+        optimizer.state = {}
+        for _ in range(3):
+            step()
+        found.append(w.tolist())
+    assert found[0] == found[1]
+    with pytest.raises(ValueError, match="load_state_dict"):
+        optimizer.state = {w: {}}
+
+
 def test_state_by_parameter_has_the_optimizers_own_tensors() -> None:
     w, b = ag.ones(3, requires_grad=True), ag.ones(2, requires_grad=True)
     optimizer = ag.optim.Adam([{"params": [w]}, {"params": [b], "lr": 0.5}], lr=0.1)

@@ -205,10 +205,18 @@ class Optimizer(Written):
     @property
     def state(self) -> Mapping[Tensor, Mapping[str, Tensor]]:
         """The same by parameter and PyTorch's name, ``optimizer.state[p]["exp_avg"]``: the
-        optimizer's own tensors, whose elements may be changed (``.zero_()``)."""
+        optimizer's own tensors, whose elements may be changed (``.zero_()``); an empty mapping in
+        its place lets all begin anew."""
         found = worded(self, copy=False)["state"]
         return MappingProxyType({p: MappingProxyType(found.get(i, {}))
                                  for i, p in enumerate(self.parameters)})
+
+    @state.setter
+    def state(self, value: Mapping[Any, Any]) -> None:
+        if value:
+            raise ValueError(at(f"{type(self).__name__}.state: an empty mapping lets all begin "
+                                "anew; other states are loaded with load_state_dict"))
+        self.load_state_dict({**self.state_dict(), "state": {}})
 
     @property
     def param_groups(self) -> list[ParameterGroup]:

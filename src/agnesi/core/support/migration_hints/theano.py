@@ -24,6 +24,8 @@ bartlett bincount choose compress cov deg2rad divmod fill_diagonal flatnonzero g
     identity interp isneginf isposinf matvec mgrid ogrid ptp rad2deg ravel_multi_index tri
     tril_indices tril_indices_from triu_indices triu_indices_from unravel_index vecmat : `ag.{0}`,
     which takes symbols, too
+nnet signal : `ag.nn.functional`, which takes symbols, too
+nlinalg slinalg : `ag.linalg`, which takes symbols, too
 as_tensor(x) | ag.asarray(x)
 erfcx(t) | ag.special.erfcx(t)
 expit(t) | ag.sigmoid(t)
