@@ -17,10 +17,12 @@ from agnesi.core.tensor import Tensor
 RNG = np.random.default_rng(0)
 #: Functions whose results have as many elements, or are as many, as values or sizes say.
 BY_VALUE = set("""
-    argwhere array_split bincount chunk compress delete extract flatnonzero histogramdd insert
-    intersect1d ix_ nonzero setdiff1d setxor1d split_with_sizes tensor_split trim_zeros unbind
+    argpartition argwhere array_split bincount chunk compress delete dsplit extract flatnonzero
+    histogramdd hsplit insert
+    intersect1d ix_ nonzero partition setdiff1d setxor1d split split_with_sizes tensor_split
+    tile trim_zeros unbind
     union1d unique unique_all unique_consecutive unique_counts unique_inverse unique_values
-    unstack where
+    unstack vsplit where
 """.split())
 #: Functions that change an operand, ask about memory, take nothing apart but Python's own objects,
 #: or give memory as it is.
