@@ -190,3 +190,18 @@ def test_complex_numbers_over_zero_stay_undefined(name):
     eager, found = QUOTIENTS[name](x, y).numpy(), ag.jit(QUOTIENTS[name])(x, y).numpy()
     np.testing.assert_array_equal(np.isnan(found), np.isnan(eager))
     np.testing.assert_allclose(found[~np.isnan(eager)], eager[~np.isnan(eager)])
+
+
+def test_products_of_complex_numbers_with_one_and_signs_are_products():
+    few = [complex(a, b) for a in (0.0, -0.0, -2.0, np.inf) for b in (0.0, -0.0, 1.0)]
+    x, y = (ag.tensor(v.ravel()) for v in np.meshgrid(few, few))
+
+    def f(x, y):
+        return x * 1, x * -1, -x * y, 1 / -x
+
+    for found, eager in zip(ag.jit(f)(x, y), f(x, y), strict=True):
+        for part in (ag.real, ag.imag):
+            np.testing.assert_array_equal(part(found), part(eager))
+            known = ~ag.isnan(part(eager))
+            np.testing.assert_array_equal(
+                ag.signbit(part(found))[known], ag.signbit(part(eager))[known])

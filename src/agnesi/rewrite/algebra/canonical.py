@@ -23,6 +23,7 @@ from agnesi.ops.base.convert import Cast, Size
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.expand import BroadcastTo, SumTo
 from agnesi.ops.base.select import maximum, minimum, where
+from agnesi.rewrite.algebra.simplify import is_real
 from agnesi.rewrite.arrays.reductions import REDUCTIONS
 from agnesi.rewrite.intervals import far_from_zero, keeps_sign_of_zero
 from agnesi.rewrite.pattern import CONSTANT, scalar, variables
@@ -167,13 +168,13 @@ def _no_zero(x: Node) -> bool:
 rule(x + 0, x, name="add_zero", stage="canonicalize", proof=lambda x: keeps_sign_of_zero(x))
 rule(x - 0, x, name="subtract_zero", stage="canonicalize")
 rule(0 - x, -x, name="zero_minus", stage="canonicalize", proof=_no_zero)
-rule(x * 1, x, name="times_one", stage="canonicalize")
+rule(x * 1, x, name="times_one", stage="canonicalize", proof=is_real)
 rule(x / 1, x, name="over_one", stage="canonicalize")
 rule(safe_multiply(x, 1), x, name="safe_times_one", stage="canonicalize")
 rule(safe_multiply(1, x), x, name="one_safe_times", stage="canonicalize")
 rule(safe_divide(x, 1), x, name="safe_over_one", stage="canonicalize")
 rule(safe_divide(1, x), reciprocal(x), name="one_safe_over", stage="canonicalize")
-rule(1 / x, reciprocal(x), name="one_over", stage="canonicalize")
+rule(1 / x, reciprocal(x), name="one_over", stage="canonicalize", proof=is_real)
 rule(safe_multiply(0, x), 0, name="zero_safe_times", stage="canonicalize")
 rule(safe_divide(0, x), 0, name="zero_safe_over", stage="canonicalize")
 rule(positive(x), x, name="positive", stage="canonicalize")
@@ -203,11 +204,12 @@ rule(safe_divide(c, x), c / x, name="number_safe_over", stage="canonicalize", wh
 # -- signs move outwards ----------------------------------------------------------------------
 rule(negative(negative(x)), x, name="negative_twice", stage="canonicalize")
 rule(x * -1, -x, name="times_minus_one", stage="canonicalize",
-     when=lambda x: x.dtype.kind in "ifc")
-rule((-a) * b, -(a * b), name="negative_times", stage="canonicalize")
-rule((-a) / b, -(a / b), name="negative_over", stage="canonicalize")
-rule(a / (-b), -(a / b), name="over_negative", stage="canonicalize")
-rule(reciprocal(-x), -reciprocal(x), name="reciprocal_of_negative", stage="canonicalize")
+     when=lambda x: x.dtype.kind in "ifc", proof=is_real)
+rule((-a) * b, -(a * b), name="negative_times", stage="canonicalize", proof=is_real)
+rule((-a) / b, -(a / b), name="negative_over", stage="canonicalize", proof=is_real)
+rule(a / (-b), -(a / b), name="over_negative", stage="canonicalize", proof=is_real)
+rule(reciprocal(-x), -reciprocal(x), name="reciprocal_of_negative", stage="canonicalize",
+     proof=is_real)
 rule(safe_multiply(-a, b), -safe_multiply(a, b), name="negative_safe_times", stage="canonicalize")
 rule(safe_multiply(a, -b), -safe_multiply(a, b), name="safe_times_negative", stage="canonicalize")
 rule(safe_divide(-a, b), -safe_divide(a, b), name="negative_safe_over", stage="canonicalize")
