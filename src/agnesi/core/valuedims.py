@@ -11,14 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.core.ir.dims import Dim, combine
-from agnesi.core.ir.node import Node
+from agnesi.core.ir.node import Node, answer
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import BodySizeError, TraceError, typed
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
 
-#: Nodes that are looked at for a size among scalars, at most.
-_MAX_NODES = 128
 _IN_A_BODY = (
     "{name} is computed in the body of a loop or branch, where sizes cannot change from step to "
     "step: sum it up there, or compute on all elements, and leave some out by ag.where")
@@ -62,7 +60,7 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
     if x.array is not None:
         return int(x.array)
     node: Any = x.node
-    size = _of_sizes(node, {})
+    size = _of_sizes(node)
     if size is not None:
         return size
     refuse(x, name)
@@ -115,7 +113,7 @@ def refusal(x: Any, name: str = "a size") -> str | None:
     if not isinstance(x, Tensor) or x.array is not None:
         return None
     node: Any = x.node
-    if _of_sizes(node, {}) is not None:
+    if _of_sizes(node) is not None:
         return None
     examples = MODE.get().examples
     if examples is not None:
@@ -138,17 +136,14 @@ def refusal(x: Any, name: str = "a size") -> str | None:
     return None
 
 
-def _of_sizes(node: Node, known: dict[Node, Any]) -> Any:
+def _of_sizes(node: Node) -> Any:
     """Return the value of a node that is computed from sizes and numbers alone, as a size; None for
-    others.  ``known`` are those of nodes, of which many may read one.
+    others.
     """
-    if node not in known:
-        known[node] = None
-        known[node] = _size_from(node, known) if len(known) <= _MAX_NODES else None
-    return known[node]
+    return answer(node, _size_from, None)
 
 
-def _size_from(node: Node, known: dict[Node, Any]) -> Any:
+def _size_from(node: Node, size: Callable[[Node], Any]) -> Any:
     op = node.op
     if op is None:
         fixed = node.value is not None and node.handle is None
@@ -156,11 +151,11 @@ def _size_from(node: Node, known: dict[Node, Any]) -> Any:
     if op.name == "size":
         return op.size
     if "conversion" in op.traits and node.dtype.kind in "iu" and node.inputs[0].dtype.kind in "iu":
-        return _of_sizes(node.inputs[0], known)
+        return size(node.inputs[0])
     rule = _RULES.get(op.name)
     if rule is None or node.dtype.name != "int64":
         return None
-    sizes = [_of_sizes(n, known) for n in node.inputs]
+    sizes = [size(n) for n in node.inputs]
     return None if None in [s if s is None else 0 for s in sizes] else rule(*sizes)
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from agnesi.core.ir.node import Node
+from agnesi.core.ir.node import Node, answer
 from agnesi.rewrite.pattern import scalar
 
 #: Levels of operations that are looked at, and the most numbers that are kept in mind.
 _MAX_DEPTH = 12
-#: Nodes that are looked at for the sign of a zero.
-_MAX_NODES = 64
 _INF = math.inf
 
 
@@ -166,18 +165,12 @@ def far_from_zero(node: Node) -> bool:
     return found.low > 0 or found.high < 0
 
 
-def keeps_sign_of_zero(node: Node, known: dict[Node, bool] | None = None) -> bool:
-    """Return whether a value is never -0.0, so that adding 0 to it does nothing; ``known`` are the
-    answers for nodes, of which many may read one: no more than a few are looked at."""
-    known = {} if known is None else known
-    found = known.get(node)
-    if found is None:
-        known[node] = False
-        found = known[node] = len(known) <= _MAX_NODES and _keeps_sign(node, known)
-    return found
+def keeps_sign_of_zero(node: Node) -> bool:
+    """Return whether a value is never -0.0, so that adding 0 to it does nothing."""
+    return answer(node, _keeps_sign, False)
 
 
-def _keeps_sign(node: Node, known: dict[Node, bool]) -> bool:
+def _keeps_sign(node: Node, keeps: Callable[[Node], bool]) -> bool:
     if node.dtype.kind not in "fcV" or far_from_zero(node):
         return True
     if node.op is None:
@@ -187,11 +180,11 @@ def _keeps_sign(node: Node, known: dict[Node, bool]) -> bool:
     if name in _UNSIGNED:
         return True
     if name == "add":
-        return any(keeps_sign_of_zero(n, known) for n in node.inputs)
+        return any(keeps(n) for n in node.inputs)
     if name == "sqrt" or name in _ODD or "movement" in node.op.traits:
-        return keeps_sign_of_zero(node.inputs[0], known)
+        return keeps(node.inputs[0])
     if name == "multiply":
-        return all(keeps_sign_of_zero(n, known) and at_least(n, 0.0) for n in node.inputs)
+        return all(keeps(n) and at_least(n, 0.0) for n in node.inputs)
     return False
 
 

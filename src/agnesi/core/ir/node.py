@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from agnesi.core.ir.dims import Shape
 from agnesi.core.support.errors import Where, location
+
+T = TypeVar("T")
+#: Nodes that one question looks at.
+_MAX_ASKED = 128
 
 #: A number above those of all nodes made so far, and below those of nodes to come.
 next_serial = itertools.count(1).__next__
@@ -105,3 +109,21 @@ def toposort(
 def leaves(outputs: Sequence[Node]) -> Iterator[Node]:
     """Leaves that ``outputs`` depend on."""
     return (n for n in toposort(outputs) if n.op is None)
+
+
+def answer(node: Node, rule: Callable[[Node, Callable[[Node], T]], T], otherwise: T) -> T:
+    """Answer a question about a node by a rule, which is given what answers it about other nodes.
+
+    Each node is looked at once, however many read it, and ``_MAX_ASKED`` of them at most: of the
+    rest the answer is ``otherwise``.
+    """
+    known: dict[Node, T] = {}
+
+    def ask(node: Node) -> T:
+        if node not in known:
+            known[node] = otherwise
+            if len(known) <= _MAX_ASKED:
+                known[node] = rule(node, ask)
+        return known[node]
+
+    return ask(node)

@@ -10,25 +10,13 @@ import numpy as np
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.dims import combine, product
-from agnesi.core.ir.node import Node
+from agnesi.core.ir.node import Node, answer
 from agnesi.core.tensor import Tensor
-
-#: Nodes that are looked at, at most.
-_MAX_NODES = 64
 
 
 def most_of(x: Tensor) -> Any:
     """A size that no element of an integer tensor exceeds; None where nothing tells one."""
-    return _most(graph_node(x), {})
-
-
-def _most(node: Node, known: dict[Node, Any]) -> Any:
-    """The bound of a node; ``known`` are those of nodes, of which many may read one."""
-    if node not in known:
-        known[node] = None
-        if len(known) <= _MAX_NODES:
-            known[node] = _bound(node, lambda n: _most(n, known))
-    return known[node]
+    return answer(graph_node(x), _bound, None)
 
 
 def _bound(node: Node, most: Callable[[Node], Any]) -> Any:
