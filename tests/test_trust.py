@@ -44,8 +44,9 @@ MODULES = {
 #: Whether a file needs to be looked at more closely.
 WORDS = re.compile(
     rf"(?<![.\w])({'|'.join(NAMES)})\("
-    rf"|^\s*(import|from)\b.*\b({'|'.join({*MODULES} - {'np', 'os'})})\b"
-    r"|\bnp\.(load|fromfile|memmap)\(|\bos\.(system|popen|exec|spawn|posix_spawn)", re.MULTILINE)
+    rf"|^\s*(import|from)\b.*\b({'|'.join({*MODULES} - {'np', 'numpy', 'os'})})\b"
+    r"|\b(np|numpy)\.(load|fromfile|memmap)\(|from numpy import\b.*\b(load|fromfile|memmap)\b"
+    r"|\bos\.(system|popen|exec|spawn|posix_spawn)", re.MULTILINE)
 PROGRAM = """
 import json, sys
 seen = []

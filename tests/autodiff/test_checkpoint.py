@@ -226,6 +226,7 @@ def step(size: int, keep: bool, n: int, b: int = 128, dtype: str = "float32"
     return run, ws, batch(b, 32, dtype)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_compiled_steps_are_the_same(size):
     found = []
@@ -237,6 +238,7 @@ def test_compiled_steps_are_the_same(size):
         np.testing.assert_allclose(b, a, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.long
 def test_compiled_memory_grows_with_the_root():
     arenas = []
     for n, size in ((9, 3), (36, 6)):

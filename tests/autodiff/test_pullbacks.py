@@ -28,7 +28,7 @@ def nodes(graph: Any) -> list[tuple[str, ...]]:
             for n in graph.nodes if n.op is not None]
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("name", ROWS)
 def test_nodes_are_those_of_the_rule(name, monkeypatch):
     op = TABLE[name]

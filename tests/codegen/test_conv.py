@@ -227,6 +227,7 @@ def test_epilogues(kind: str, layout: str, case: str) -> None:
     np.testing.assert_allclose(got, np.tanh(np.sin(exact)), atol=2e-4 * max(1, abs(exact).max()))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_do_not_change_results(kind: str) -> None:
     before = threads.get_num_threads()
@@ -285,6 +286,7 @@ def test_products_reach_no_other_taps() -> None:
     assert np.isfinite(found[..., :-1]).all()
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_long_lines(kind: str) -> None:
     """What a thread packs stays small however long the lines and however large the filters."""

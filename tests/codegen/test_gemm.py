@@ -347,7 +347,7 @@ def test_large_matrices(transposed: str) -> None:
     _check(spec, "update", cuts=(0.5,), **caches)
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(24)
 @pytest.mark.parametrize("vector_bits", [256, 512])
 @pytest.mark.parametrize("size", [(530, 211, 260), (1100, 72, 1300), (700, 600, 90)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
@@ -367,7 +367,7 @@ def test_strips(size: tuple[int, int, int], transposed: str, vector_bits: int) -
         _check(spec, "store", cuts=(0.4,), vector_bits=vector_bits, **caches)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("size", [(330, 211, 260), (70, 300, 900), (650, 520, 20)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 def test_a_third_level_cache_as_far_as_memory(size: tuple[int, int, int], transposed: str) -> None:

@@ -15,7 +15,7 @@ ROWS = [name for name, row in sorted(TABLE.items())
         and name not in EXCEPT and name != "where"]
 
 
-@pytest.mark.share(40)
+@pytest.mark.share(80)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", ROWS)
 def test_elements_do_not_depend_on_their_neighbours(name, dtype):

@@ -79,6 +79,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_value_is_met_once(name):
     rng = np.random.default_rng(0)

@@ -122,6 +122,7 @@ def _compiling():
 MADE = []
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("make", "files", "each"), [(_eager_step, SWITCHES, 1), (_checkpointed, SWITCHES, 1),
                                 (_compiling, SWITCHES[:6], 4)],

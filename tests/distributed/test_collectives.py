@@ -21,7 +21,7 @@ def serial(name, dtype, shape, rank):
     return found.astype(dtype)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("dtype, shape, names", [
     ("float32", (4, 3), tuple(KINDS)),
     ("float64", (2, 5), ("sum", "max", "min", "prod")),

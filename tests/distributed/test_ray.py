@@ -161,6 +161,7 @@ def test_actors_are_placed_on_one_machine_with_a_core_each(workers):
     assert workers.run(ag.get_num_threads) == [1, 1]
 
 
+@pytest.mark.long
 def test_who_handles_that_a_group_is_given_up_has_a_new_one_next_time(workers):
     assert all("wait for each other" in text for text, _ in workers.run(programs.blocked, "recv"))
     assert workers.run(total, 2.0) == [5.0, 5.0]

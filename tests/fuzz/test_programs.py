@@ -11,7 +11,7 @@ from tests.fuzz.ways import WAYS, Way
 PROGRAMS = 4
 
 
-@pytest.mark.share(16)
+@pytest.mark.share(32)
 @pytest.mark.parametrize("way", WAYS, ids=lambda w: w.name)
 def test_programs(way: Way) -> None:
     """Both expressions of a way mean the same."""

@@ -53,7 +53,7 @@ def test_the_table_has_every_public_layer() -> None:
     assert set(public()) == set(SAMPLES)
 
 
-@pytest.mark.share(24)
+@pytest.mark.share(40)
 @pytest.mark.parametrize("dtype", CLOSE)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_compiled_is_as_eager_and_keeps_the_dtype(name: str, dtype: str) -> None:

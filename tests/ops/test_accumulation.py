@@ -59,7 +59,7 @@ def test_contractions(name, dtype):
     _agree(ag.jit(_ours(function))(x, y), eager)
 
 
-@pytest.mark.share(9)
+@pytest.mark.share(18)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_reductions(dtype, axis):

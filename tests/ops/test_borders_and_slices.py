@@ -13,7 +13,7 @@ import agnesi as ag
 BOTH = pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @BOTH
 @pytest.mark.parametrize("mode", ["maximum", "mean", "median", "minimum", "linear_ramp", "empty"])
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
@@ -44,6 +44,7 @@ def test_borders_mirrored_at_values_are_numpy_s(run, mode):
         ag.pad(ag.ones(2), 1, mode, reflect_type="of")
 
 
+@pytest.mark.share(2)
 @BOTH
 @pytest.mark.parametrize("axis", [None, 0, (2, 0)])
 def test_weighted_quantiles_are_numpy_s(run, axis):
@@ -71,7 +72,7 @@ def test_borders_of_statistics_need_elements(run):
         run(lambda x: ag.pad(x, 1, "mean", stat_length=0))(ag.zeros(2))
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("shape", [(6, 2), (4, 1), (3, 2, 2), (1, 2), (0, 2), (2, 0)])
 @pytest.mark.parametrize("dtype", ["float64", "int32", "bool"])
 def test_different_slices_are_the_same_in_both_modes(shape, dtype):

@@ -116,6 +116,7 @@ def test_what_is_infinite_or_missing_stays_what_it_is(f, x, expected):
         np.testing.assert_allclose(found, expected)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", ["geomspace", "linspace", "logspace"])
 def test_ranges_have_the_dtype_of_their_ends_in_both_modes(name):
     ends = [1, 2.0, np.array(1, "int64"), *(np.array(2, d) for d in ("float16", "float64"))]

@@ -85,7 +85,7 @@ PLACES = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64"])
 def test_places_may_be_integers_of_any_dtype(dtype):
     """Also where the size, or a label to ignore, does not fit into it."""

@@ -119,7 +119,7 @@ def in_one_program(n: int, first: int, step: int) -> tuple[list[str], list[Any],
     return names, wanted, ag.function(inputs, outputs, optimizer="None")(*given)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("n", [33, 64])
 def test_compiled_functions_take_as_many(n: int) -> None:
     with ag.config(symbolic_float="float32"):  # as eager floats are

@@ -79,7 +79,7 @@ def difference(eager: Any, found: Any) -> str:
     return ""
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("part", range(6))
 def test_compiled_calls_give_what_eager_ones_give(part: int) -> None:
     warnings.simplefilter("ignore")

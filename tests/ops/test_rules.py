@@ -35,7 +35,7 @@ def test_rules_agree(name: str) -> None:
     check_op(case.function, case.samples, order=order, grads=case.grads, compiled=False)
 
 
-@pytest.mark.share(24)
+@pytest.mark.share(48)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_compiled_functions_agree(part: int) -> None:
     """Some operations with all their samples in one function: a compilation has its own costs."""

@@ -45,7 +45,7 @@ def step_of(make: Any, seed: int) -> tuple[list[Any], Any]:
     return ps, step
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("operations", [1, 10_000])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_are_those_of_each_parameter_alone(name, operations, monkeypatch):

@@ -118,7 +118,7 @@ def check(found, true, points, steps):
     np.testing.assert_allclose(parts.sum(), slope, rtol, rtol * scale, err_msg=str(steps))
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("core", CORES)
 def test_orders(core, points, var, graph_of):
     """Graphs as they are rewritten, on NumPy."""
@@ -132,7 +132,7 @@ def test_orders(core, points, var, graph_of):
                 check(interpret(graph, [X]), true, points, steps)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("core", CORES)
 def test_compiled(core, points):
     function, true = program(core, ("index",), 1)

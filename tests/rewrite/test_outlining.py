@@ -63,7 +63,7 @@ STEPS = {
 TABLE = values(3, 4, seed=5).numpy()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", STEPS)
 def test_calls_compute_what_the_steps_do(name):
     step = STEPS[name]

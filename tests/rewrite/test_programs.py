@@ -47,7 +47,7 @@ def is_right(eager, compiled, exact):
     return bool(abs(compiled - exact) <= abs(eager - exact))
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("inner", FUNCTIONS)
 def test_functions_of_a_function(inner):
     def both(x):

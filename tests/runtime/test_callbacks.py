@@ -41,6 +41,7 @@ def compiled(function, *, copy=True, release=True):
     )
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("copy", [True, False])
 @pytest.mark.parametrize("release", [True, False])
 def test_values_go_in_and_out(copy, release):

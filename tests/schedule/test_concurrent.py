@@ -165,7 +165,7 @@ def _random(seed):
     return function
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed, _everything):
     """Whatever lies beside what: the verifier looks at memory, here numbers are compared."""

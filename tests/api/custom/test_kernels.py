@@ -10,7 +10,7 @@ X = np.random.default_rng(0).normal(size=(3, 5))
 Y = np.random.default_rng(1).normal(size=(3, 5))
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize(("expression", "reference"), [
     ("x * y", lambda x, y: x * y),
     ("d = x - y; d * d", lambda x, y: (x - y) ** 2),

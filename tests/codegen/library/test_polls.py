@@ -89,7 +89,7 @@ CASES = [
 ]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("kind", "dtype", "places", "span"), CASES)
 def test_a_long_row_is_left_at_any_poll(kind, dtype, places, span):
     x = rows(kind, dtype)

@@ -146,7 +146,7 @@ def _equal(found, wanted, rtol=0.0):
         np.testing.assert_allclose(a, b, rtol=rtol)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("optimizer", "n"), [("fast_run", 70_000), ("fast_compile", 5)])
 @pytest.mark.parametrize("fail", FAILING)
 def test_updates_of_a_function(fail, n, optimizer):

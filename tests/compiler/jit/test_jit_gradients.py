@@ -390,6 +390,7 @@ def _not_at_all(w, x):
     return ag.scan(lambda c, r: (c * w + r, c), ag.tensor(X[0]), x), w * 2
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("f", [_in_a_scan, _in_a_while_loop, _in_branches, _not_at_all])
 def test_what_a_body_records_within_no_grad(f):
     """A loop or branch in a graph carries the gradients that a run on values would."""

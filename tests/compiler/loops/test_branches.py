@@ -63,6 +63,7 @@ def test_what_is_refused():
         ag.associative_scan(lambda a, b: a.sum(), ag.ones(4))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("branches", [
     (lambda x: x[1:] * 2, lambda x: x),
     (lambda x: x[x > 1], lambda x: ag.concat([x, x * 3])),

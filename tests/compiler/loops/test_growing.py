@@ -99,6 +99,7 @@ APPENDED = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", APPENDED)
 def test_lists_of_open_sizes_grow(name):
     def f(v):

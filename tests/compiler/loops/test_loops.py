@@ -141,7 +141,7 @@ def test_fewer_steps_than_rows():
           grads=True)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("limit", [2.5, 0.0, 99.0])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_until(limit, reverse):

@@ -40,7 +40,7 @@ def test_ways_agree_with_eager_or_say_what_to_write(birth: str, way: str) -> Non
     assert why.count("TraceError") == 1
 
 
-@pytest.mark.share(20)
+@pytest.mark.share(40)
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("birth", BIRTHS)
 def test_steps_reduce_what_only_they_know_the_size_of(birth: str, reduction: str) -> None:

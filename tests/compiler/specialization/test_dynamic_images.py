@@ -60,6 +60,7 @@ def test_lengths_of_signals(channels, filters, options, optimizer):
     _check(_losses(1, **options), lengths, filters, channels, optimizer=optimizer)
 
 
+@pytest.mark.share(16)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize(("filters", "options"), [
     ((24, 16, 3, 3), {"padding": 1}),  # by squares of results
@@ -69,7 +70,7 @@ def test_lengths_of_signals(channels, filters, options, optimizer):
     ((9, 6, 3, 3), {"stride": 2, "padding": 1}),
     ((10, 12, 1, 1), {}),
 ])
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 def test_sizes_of_squares(filters, options, optimizer):
     spaces = [(n, n) for n in (16, 20, 13, 33, 9, 60, 22)]
     channels = filters[1] * options.get("groups", 1)
@@ -150,6 +151,7 @@ def test_results_in_both_orders(last):
     _check(function, [(n, n + 1) for n in (14, 17, 8, 32, 39, 16)], (16, 16, 3, 3), 16)
 
 
+@pytest.mark.long
 def test_a_network_between_pools():
     def function(x, w, b):
         def loss(w):
@@ -163,6 +165,7 @@ def test_a_network_between_pools():
     assert "n0 is any size from" in f.explain()
 
 
+@pytest.mark.long
 def test_training_on_signals_of_many_lengths():
     """As a user of causal convolutions would write it; a hundred lengths, three versions."""
     nn = ag.nn

@@ -137,6 +137,7 @@ def trained(optimizer: Any) -> Any:
     return step, model
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
 def test_training(optimizer):
     made = {

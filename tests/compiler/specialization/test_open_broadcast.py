@@ -98,7 +98,7 @@ def numbers(shape: tuple[int, ...], seed: int) -> Any:
     return np.random.default_rng(seed).normal(size=shape)
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("optimizer", ["None", "fast_run"])
 def test_results_have_the_sizes_that_broadcasting_gives(optimizer: str) -> None:
     u, v = T.dmatrix("u"), T.dmatrix("v")

@@ -168,7 +168,7 @@ def _as_sizes(f, pattern):
     return 1
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("part", "checked"), [
     *((p, _checked) for p in range(4)),
     *(pytest.param(p, _as_sizes, marks=pytest.mark.share(4)) for p in range(4)),

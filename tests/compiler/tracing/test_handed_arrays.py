@@ -60,6 +60,7 @@ def _calls(f, way, a, n=4):
     return g
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_operands_of_tensors_are_read_at_each_call(way):
     g = _calls(lambda x, a: (x * a).sum() + ag.where(a > 2, x, a.T[:4] * 2).sum() * len(a),
@@ -71,6 +72,7 @@ def test_operands_of_tensors_are_read_at_each_call(way):
         assert len(_calls(lambda x, a: x @ a, way, large, 2).specialisations) == 1
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("f", [
     lambda x, a: (x * a).sum() + np.linalg.norm(a),
     lambda x, a: x.sum() * (a > 3).sum() + (x * a).sum(),

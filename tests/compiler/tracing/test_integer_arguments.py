@@ -47,7 +47,7 @@ def same(a, b):
     return type(a) is type(b) and (a == b or math.isclose(a, b, rel_tol=1e-14))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", [*TAKEN, *NEEDED])
 def test_they_give_what_the_eager_function_gives(name):
     f = {**TAKEN, **NEEDED}[name]

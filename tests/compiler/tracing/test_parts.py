@@ -54,7 +54,7 @@ def _run(source, outside, compiled):
     return log
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("n", range(len(WRITES)))
 def test_elements_of_lists_are_what_they_are_eagerly(n):
     first, second = WRITES[n], WRITES[n * 5 % len(WRITES)]

@@ -13,7 +13,7 @@ MODES = {"Constant": "constant", "Zero": "constant", "Reflection": "reflect",
          "Replication": "edge", "Circular": "wrap"}
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("kind", MODES)
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_borders(kind, rank):

@@ -132,6 +132,7 @@ def test_bags_that_are_filled_up(mode, padding):
     assert (layer.weight.grad.numpy()[2] == 0).all() and layer.weight.grad.numpy().any()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("mode", ["mean", "sum"])
 @pytest.mark.parametrize("padding", [None, 4])
 def test_bags_one_behind_the_other(mode, padding):

@@ -29,7 +29,7 @@ def step(layer: nn.RNNBase, x: Any, lengths: Any, fall: bool, total: int | None)
 
 
 @pytest.mark.native_plans
-@pytest.mark.share(30)
+@pytest.mark.share(60)
 @pytest.mark.parametrize("total", [None, 6])
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("fall", [False, True])

@@ -44,6 +44,7 @@ def test_reductions_take_little_memory(dtype: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
 def test_order_takes_a_copy_as_numpys(dtype: str) -> None:
     array = (np.arange(1 << 19) * 7919 % 251 + 1).astype(dtype).reshape(1 << 9, -1)

@@ -44,7 +44,7 @@ def test_places_out_of_range_are_refused_when_the_code_runs(function: Any) -> No
         ag.jit(function)(ag.tensor([1.0, 2.0]), ag.tensor([5]))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("values", [
     [0, 0, 1, 2, 0], [0, 0], [1], [], [1, 0, 0], [[0, 0], [0, 3]], [[0, 1, 0], [0, 0, 0]],
     [[0, 0], [0, 0]]])

@@ -31,7 +31,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_and_gradients_are_checked(name):
     f, right, z = FUNCTIONS[name]

@@ -82,7 +82,7 @@ def test_ends_are_real_numbers():
         ag.jit(lambda a, b: ag.linspace(a, b, 3))(ag.tensor(1j), 2.0)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", ["linspace", "logspace", "geomspace"])
 @pytest.mark.parametrize("options", [{}, {"endpoint": False}, {"axis": -1}, {"num": 1}], ids=str)
 def test_ranges_between_arrays_are_numpys(name: str, options: dict[str, Any]) -> None:

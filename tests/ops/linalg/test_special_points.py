@@ -59,7 +59,7 @@ SMOOTH: dict[str, Any] = {
 }
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_smooth_functions_at_repeated_values(name: str) -> None:
     """Twice in both modes: multiples of 1, values that come up twice, a block of Jordan's form."""

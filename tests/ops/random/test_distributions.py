@@ -118,7 +118,7 @@ def test_discrete_distributions(name):
     assert x.numpy().max() <= expected.support()[1]
 
 
-@pytest.mark.share(32)
+@pytest.mark.share(64)
 @pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE, *OTHERS])
 def test_compiled_draws_are_those_of_eager_ones_and_leave_the_same_state(name):
     what = {**CONTINUOUS, **DISCRETE}.get(name, (OTHERS.get(name),))[0]

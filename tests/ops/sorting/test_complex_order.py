@@ -26,6 +26,7 @@ def compiled(function, *xs):
     return y
 
 
+@pytest.mark.share(2)
 @pytest.mark.native_plans
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("axis", [0, -1])

@@ -46,7 +46,7 @@ def expected_order(x, axis, descending):
     return x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
 
-@pytest.mark.share(18)
+@pytest.mark.share(36)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(0,), (5,), (6000,), (4, 2500), (900, 7), (5000, 1), (3, 0)])
 @pytest.mark.parametrize("different", [7, 30_000])
@@ -102,7 +102,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("descending", [False, True])
 def test_rows_of_all_lengths_wherever_they_are(dtype, descending):
@@ -129,7 +129,7 @@ def test_keys_that_differ_in_few_bits_only(dtype):
                 np.testing.assert_array_equal(found, order, err_msg=f"{shape} {far} {descending}")
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.native_plans
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16"])
 @pytest.mark.parametrize("shape, axis", [((25, 40), 1), ((3, 70, 5), 1), ((9000,), 0)])
@@ -149,7 +149,7 @@ def test_compiled_code_sorts_without_python(dtype, shape, axis, descending):
 
 
 @pytest.mark.native_plans
-@pytest.mark.share(8)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("dtype", ["float32", "bool", "float16", "uint32", "float64", "uint64"])
 @pytest.mark.parametrize("shape, k", [((9000,), 5), ((3, 5, 700), 5), ((200, 1000), 7)])
 @pytest.mark.parametrize("different", [5, 30_000])

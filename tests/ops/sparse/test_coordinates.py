@@ -39,7 +39,7 @@ def test_conversions() -> None:
     np.testing.assert_array_equal(a.T.to_dense().numpy(), DENSE.T)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("f", [
     lambda a: a @ ag.arange(3.0, dtype="float64"), lambda a: a @ ag.tensor(DENSE) + 1,
     lambda a: ag.tensor(DENSE) @ a, lambda a: (a * 2 - a / 4).to_dense(), lambda a: a + DENSE,

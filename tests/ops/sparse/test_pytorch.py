@@ -33,7 +33,7 @@ def test_what_is_asked_of_a_dense_tensor_is_asked_of_a_sparse_one(make: Any) -> 
         a.cuda()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 @pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
 def test_products_take_them_wherever_they_take_tensors(make: Any, run: Any) -> None:
@@ -50,6 +50,7 @@ def test_products_take_them_wherever_they_take_tensors(make: Any, run: Any) -> N
     np.testing.assert_array_equal(getattr(found, "to_dense", lambda: found)(), DENSE.sum(1))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
 def test_softmax_takes_what_has_a_place(run: Any) -> None:
     rng = np.random.default_rng(0)

@@ -42,7 +42,7 @@ def gamma_slope(a, x, order):
     return mp.quad(density, [x - k * wide for k in (30, 20, 14, 10, 7, 5, 3, 2, 1, 0)])
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("order, row", [(1, incomplete.GAMMAINC_DA), (2, incomplete.GAMMAINC_DAA)])
 def test_gamma_to_its_shape(order, row):
     for found in both_ways(row, *zip(*GAMMA, strict=True)):
@@ -97,6 +97,7 @@ def test_beta_to_its_shapes(row, along):
             assert abs(y - expected) < max(3e-12 * abs(expected), 1e-16)
 
 
+@pytest.mark.long
 def test_large_shapes_of_beta_are_mirrored():
     """Where fractions take thousands of terms."""
     a, b, x = np.array([1e6, 3e6]), np.array([1e6, 2e6]), np.array([0.5001, 0.6003])

@@ -214,6 +214,7 @@ def test_operands_in_any_mixture_of_memory_orders(turned, groups):
         np.testing.assert_allclose(found.array, right.array, atol=1e-10)
 
 
+@pytest.mark.long
 @pytest.mark.share(3)
 @pytest.mark.parametrize("name", ["residual", "lenet"])
 def test_a_batch_that_changes_takes_one_more_version(name):
@@ -240,6 +241,7 @@ def test_few_filters_in_parts_of_a_batch_that_changes():
     assert any(step.parallel for step in compiled.plan().steps)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("rank, groups", [(1, 1), (2, 1), (2, 2), (3, 1)])
 def test_large_gradients_of_filters_are_copied_into_their_order(monkeypatch, rank, groups):
     monkeypatch.setattr(layout, "_MIN_COPIED_GRADIENT", 1)

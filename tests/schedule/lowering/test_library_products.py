@@ -180,6 +180,7 @@ def test_convolutions_of_one_tap_with_batches_of_any_size(rng):
         agree(small(image, w, b), f(image, w, b), atol=1e-10)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_training_with_convolutions_of_one_tap(momentum, threads, rng):

@@ -115,6 +115,7 @@ def test_weights_that_change_early_are_not_read_late():
         checked(f)
 
 
+@pytest.mark.long
 def test_sizes_that_change():
     free, tight = training(12), training(12, 12 * 4096 + 11 * LAYER)
     for b in (64, 32, 48, 40, 64):

@@ -151,7 +151,7 @@ print(json.dumps([resident()["VmHWM"] - before, figures["arena"] + figures["outp
 """
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("settings", [{}, {"memory_limit": "45MB"}, {"save_dtype": "float16"}])
 def test_the_plan_agrees_with_what_is_measured(settings):
     """Resident memory of the process grows by what the plan says, within a tenth."""

@@ -85,7 +85,7 @@ def test_sums_of_nothing_but_minus_zero():
     assert np.signbit(total.numpy()).all()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("shape", [(700, 777), (300, 1024), (40, 20, 513), (3, 7, 90, 640)])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 def test_columns_of_rows_from_afar(shape, dtype):
