@@ -55,6 +55,7 @@ def test_truth_and_comparison():
         bool(x < y)
     f = theano.function([x, y], [T.eq(x, y), T.neq(x, y), x < y])
     assert [bool(v) for v in f(1.0, 2.0)] == [False, True, True]
+    assert theano.function([x], [*divmod(x, 2), *divmod(7, x)])(3) == [1, 1, 2, 1]
 
 
 def test_in_place_operators_make_new_expressions():

@@ -354,7 +354,7 @@ def test_graphs_are_compared_and_walked_as_theano_does():
 
 def test_scans_that_give_every_so_many_steps():
     v = T.dvector("v")
-    given = {"sequences": [v], "outputs_info": [T.constant(0.0)]}
+    given = {"sequences": [v], "outputs_info": [T.constant(np.float64(0))]}
     rows, _ = theano.scan_checkpoints(lambda a, s: T.tanh(a + s), save_every_N=3, **given)
     every, _ = theano.scan(lambda a, s: T.tanh(a + s), **given)
     f = theano.function([v], [rows, every, theano.grad(rows[-1], v), theano.grad(every[-1], v)])

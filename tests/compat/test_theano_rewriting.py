@@ -108,10 +108,41 @@ def test_views_with_gradients_of_their_own(registered):
     registered.append("without clipped")
     y = (op(x) ** 2).sum()
     f = theano.function([x], [y, T.grad(y, x)])
+    assert "Clipped" not in ops(f)
     value, slope = f([[1.0, 0.2, -3.0]])
     assert value == 10.04
     np.testing.assert_allclose(slope, [[1, 0.4, -1]])
-    assert "user_op" not in str(ops(f)) and "Clipped" not in str(ops(f))
+
+
+def test_modes_choose_rules_and_graphs_are_rewritten_before_the_first_call():
+    x = T.dvector("x")
+    y = T.log(1 + T.exp(x))
+    stable, plain = theano.function([x], y), theano.function(
+        [x], y, mode=theano.Mode().excluding("stabilize", "no_rule_of_ours", "inplace"))
+    assert [ops(stable), ops(plain)] == [["softplus"], ["exp", "add", "log"]]
+    assert "softplus" in theano.printing.debugprint(stable, file="str")
+    assert [stable([800.0]), plain([800.0])] == [[800], [np.inf]]
+    checked = T.opt.Assert("negative")(x, x.sum() > 0)
+    unsafe = theano.function([x], checked, mode=theano.Mode().including("unsafe"))
+    assert unsafe([-1.0]) == [-1]
+
+
+def test_shapes_of_operations_that_fail_where_they_are_tried():
+    class Fails(Doubled):
+        def perform(self, node, inputs, outputs):
+            raise RuntimeError("not on these")
+
+    class Owned(Doubled):
+        def make_node(self, x):
+            return theano.Apply(self, [x], [T.exp(x)])
+
+    c, x = T.bscalar("c"), T.dmatrix("x")
+    f = theano.function([c, x], theano.ifelse.ifelse(c, x * 2, Fails()(x)))
+    assert f(1, [[1.0]]) == [[2]]
+    with pytest.raises(RuntimeError, match="not on these"):
+        f(0, [[1.0]])
+    with pytest.raises(ValueError, match=r"has an owner already, exp\(x\)"):
+        Owned()(x)
 
 
 @pytest.mark.parametrize(("tracks", "found", "text"), [

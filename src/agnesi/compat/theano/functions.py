@@ -316,6 +316,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
     if str(getattr(mode, "optimizer", mode)).upper() in ("FAST_COMPILE", "FAST_COMPILE_FAST"):
         options["optimizer"] = "fast_compile"
+    options |= mode_of(mode).choices()
     if isinstance(outputs, tuple) and len(outputs) == 2 and isinstance(outputs[1], Mapping):
         raise TypeError("outputs are what scan returned, a pair of outputs and updates: write "
                         "outputs, updates = theano.scan(...), and give updates=updates, too")

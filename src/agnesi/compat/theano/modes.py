@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
+from agnesi.compat.theano.config import config as settings
 from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.types import Apply
 from agnesi.compat.theano.variable import wrapped
@@ -16,9 +18,16 @@ from agnesi.core.op import name_at, typed
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import symbol
+from agnesi.rewrite import library
+from agnesi.schedule.passes import PASSES
 
 #: Above this, values are too big for ``NanGuardMode``.
 _LARGEST_MAGNITUDE = 1e10
+
+
+#: Theano's names of groups of rules that are passes here.
+_OURS = {"inplace": ("write_in_place", "update_in_place"), "inplace_opt": (
+    "write_in_place", "update_in_place"), "local_elemwise_fusion": ("fusion",)}
 
 
 class Mode:
@@ -26,12 +35,33 @@ class Mode:
 
     def __init__(self, linker: Any = None, optimizer: Any = "default") -> None:
         self.linker, self.optimizer = linker, optimizer
+        self._tags: dict[str, tuple[str, ...]] = {"include": (), "exclude": ()}
 
     def including(self, *tags: str) -> Mode:
-        """The mode itself: which rules run is told by agnesi's ``include``."""
-        return self
+        """A mode with which rules of these names, tags or stages run, too (``"unsafe"``)."""
+        return self._with("include", tags)
 
-    excluding = register = including
+    def excluding(self, *tags: str) -> Mode:
+        """A mode with which rules of these names, tags or stages, and passes, do not run."""
+        return self._with("exclude", tags)
+
+    register = including
+
+    def _with(self, kind: str, tags: tuple[str, ...]) -> Mode:
+        made = copy(self)
+        made._tags = {**self._tags, kind: self._tags[kind] + tags}
+        return made
+
+    def choices(self) -> dict[str, list[str]]:
+        """What to include and exclude, as agnesi's functions take it: flags' tags are among them,
+        Theano's other names are passed over, as Theano does."""
+        chosen = {kind: [*tags, *str(getattr(settings, f"optimizer_{kind[:-1]}ing") or "").split(
+            ":")] for kind, tags in self._tags.items()}
+        passes = {p.name for p in PASSES if not p.required}
+        known = library.rules()
+        return {kind: [t for name in names for t in _OURS.get(name, (name,)) if (
+            kind == "exclude" and t in passes) or any(r.goes_by((t,)) for r in known)]
+            for kind, names in chosen.items() if any(names)}
 
     def around(self, compiled: Any, reference: Callable[[], Any]) -> Any:
         """What a function calls: compiled code, or what watches it.

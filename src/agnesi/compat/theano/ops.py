@@ -71,20 +71,40 @@ class Op:
         if not isinstance(node, Apply):
             raise TypeError(at(f"{type(self).__name__}.make_node must return Apply(self, inputs, "
                                f"outputs), not {node!r}"))
-        found = self._operation(node)(*self._connected(node))
+        for y in node.outputs:
+            if y.owner is not None:
+                raise ValueError(at(f"{type(self).__name__}.make_node: its output {y!r} has an "
+                                    f"owner already, {y.owner}: outputs are new, x.type()"))
+        given, failed = self._connected(node), [False]
+        try:
+            found = self._operation(node, failed)(*given)
+        except Exception:
+            alike = [_alike(x, given) for x in node.outputs]
+            if not failed[0] or None in alike:
+                raise
+            found = self._operation(node, failed, alike)(*given)
         if len(node.outputs) == 1 and isinstance(found, tuple):
             found = found[0]
         outputs = list(found) if isinstance(found, tuple) else [found]
         node.outputs = wrapped(outputs)
         return node.outputs[0] if len(outputs) == 1 else node.outputs
 
-    def _operation(self, node: Apply) -> Callable[..., Any]:
+    def _operation(self, node: Apply, failed: list[bool], alike: Any = None) -> Callable[..., Any]:
+        """The operation of a node.
+
+        :param failed: Takes down whether ``perform`` fails where shapes are tried out.
+        :param alike: Places of inputs whose shapes outputs have, where that does not tell them.
+        """
         kinds = [np.dtype(x.dtype) for x in node.outputs]
 
         def perform(*arrays: np.ndarray) -> Any:
             storage: list[list[Any]] = [[None] for _ in kinds]
             cells = list(storage)
-            self.perform(node, list(arrays), storage)
+            try:
+                self.perform(node, list(arrays), storage)
+            except Exception:
+                failed[0] = type(self).perform is not Op.perform
+                raise
             for i, (cell, now) in enumerate(zip(cells, storage, strict=True)):
                 if cell is not now or cell[0] is None:
                     raise TypeError(at(
@@ -102,6 +122,10 @@ class Op:
             options["vjp"] = rule
         if (infer := self._infer(node, kinds)) is not None:
             options["infer"] = infer
+        elif alike is not None:
+            options["infer"] = lambda *xs: _several([
+                (() if i < 0 else tuple(xs[i].shape), k)
+                for i, k in zip(alike, kinds, strict=True)])
         perform.__name__ = type(self).__name__
         perform.__dict__["made_by"] = self
         return userops.op(perform, **options)
@@ -170,9 +194,20 @@ class Op:
         def infer(*xs: Any) -> Any:
             told = rule(*graph, node, [tuple(x.shape) for x in xs])
             pairs = tuple((tuple(map(bare, s)), k) for s, k in zip(told, kinds, strict=True))
-            return pairs if len(pairs) > 1 else pairs[0]
+            return _several(pairs)
 
         return infer
+
+
+def _several(found: Sequence[Any]) -> Any:
+    """What agnesi's rules return: one, or a tuple of several."""
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _alike(output: Any, inputs: Sequence[Any]) -> int | None:
+    """Which input has as many axes as an output; -1 for a scalar."""
+    return next((i for i, x in enumerate(inputs) if x.ndim == output.ndim),
+                None if output.ndim else -1)
 
 
 class ViewOp(Op):

@@ -10,6 +10,7 @@ import numpy as np
 
 import agnesi
 from agnesi import inspect
+from agnesi.compat.theano.graphs.fgraph import optimised
 from agnesi.compat.theano.graphs.pretty import formula, tree
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.dispatch import graph_node
@@ -39,7 +40,8 @@ def _results(x: Any) -> Sequence[Node]:
     if isinstance(x, Variable):
         return [graph_node(x._value)]
     found = _graph(x)
-    graph = getattr(found, "graph", getattr(found, "_graph", None))
+    graph = optimised(found) if hasattr(found, "specialisations") else getattr(
+        found, "graph", getattr(found, "_graph", None))
     return graph.outputs if graph is not None else [graph_node(found)]
 
 

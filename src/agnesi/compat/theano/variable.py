@@ -224,6 +224,12 @@ class Variable:
             x = symbol(graph_node(x))  # a graph tells set_subtensor what is selected of what
         return wrapped(x[key])
 
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(at(f"{self!r}[...] = value: a symbolic variable cannot be assigned to; "
                            "T.set_subtensor(x[key], value) gives a new one"))

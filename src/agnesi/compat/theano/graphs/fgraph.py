@@ -12,6 +12,18 @@ from agnesi.compat.theano.types import Apply, variable_of
 from agnesi.compat.theano.variable import Constant, Variable, wrapped
 from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
+from agnesi.rewrite import rewrite
+from agnesi.rewrite.outlining import outlined
+from agnesi.schedule.passes import optional
+
+
+def optimised(compiled: Any) -> Any:
+    """The graph that a function of agnesi's runs, before its first call of sizes not known yet."""
+    settings = compiled.settings
+    if compiled.specialisations:
+        return compiled.graph
+    return rewrite(outlined(compiled.graph), settings.preset, settings.include,
+                   [n for n in settings.exclude if not optional(n)], algebra=settings.numbers)
 
 
 class Maker:
@@ -27,8 +39,8 @@ class Maker:
 
     @property
     def fgraph(self) -> FunctionGraph:
-        """The graph: after the first call the optimised one, before as declared."""
-        return FunctionGraph(self.function._compiled.graph)
+        """The optimised graph: after the first call that of its sizes."""
+        return FunctionGraph(optimised(self.function._compiled))
 
     @property
     def inputs(self) -> list[Named]:
