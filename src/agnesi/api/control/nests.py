@@ -187,9 +187,13 @@ def _like(owner: str, leaf: Any, before: Tensor, path: str) -> Tensor:
 def _changed(owner: str, path: str, before: Tensor, new: Tensor) -> Exception:
     text = f"{owner}: {path} begins as {typed(before)}, but the body returns {typed(new)} for it; "
     if new.shape != before.shape:
-        return ShapeError(
-            at(text + f"the shape must stay: begin with shape {new.shape}, or change the body")
-        )
+        remedy = f"begin with shape {new.shape}, or change the body"
+        rows = new.shape[:1], before.shape[:1]
+        if owner == "while_loop" and new.shape[1:] == before.shape[1:] and all(
+                map(is_static, rows)) and rows[0] < rows[1]:
+            remedy = (f"rows may be added, not taken away; carry all {before.shape[0]} and how "
+                      "many of them count")
+        return ShapeError(at(f"{text}the shape must stay: {remedy}"))
     return DTypeError(
         at(
             text + f"the dtype must stay: begin with dtype '{new.dtype}', or return "
