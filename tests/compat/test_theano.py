@@ -24,6 +24,7 @@ def test_a_variable_tells_what_it_is_as_in_theano():
     y = T.tanh(x).sum(axis=1)
     assert (x.dtype, y.ndim, x.name, x.broadcastable) == ("float32", 1, "x", (False, False))
     assert y.type == T.TensorType("float32", [False]) == T.fvector().type
+    assert T.Tensor is T.TensorType
     assert y.owner.inputs[0].owner.inputs[0] is x
     assert x.owner is None
     assert T.row().broadcastable == (True, False)

@@ -33,6 +33,7 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.migration_hints import elsewhere as _elsewhere
 
 as_tensor = as_tensor_variable  # noqa: F405 - PyTensor's name
+Tensor = TensorType  # its name in older programs
 TensorVariable = Variable
 TensorConstant = Constant
 TensorSharedVariable = SharedVariable
