@@ -13,13 +13,12 @@ from agnesi.compat.theano.config import config as settings
 from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.types import Apply
 from agnesi.compat.theano.variable import wrapped
+from agnesi.compiler.compilation.compiled import Settings, check_rules
 from agnesi.core.interpret import watched
 from agnesi.core.op import name_at, typed
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import symbol
-from agnesi.rewrite import library
-from agnesi.schedule.passes import PASSES
 
 #: Above this, values are too big for ``NanGuardMode``.
 _LARGEST_MAGNITUDE = 1e10
@@ -57,11 +56,8 @@ class Mode:
         Theano's other names are passed over, as Theano does."""
         chosen = {kind: [*tags, *str(getattr(settings, f"optimizer_{kind[:-1]}ing") or "").split(
             ":")] for kind, tags in self._tags.items()}
-        passes = {p.name for p in PASSES if not p.required}
-        known = library.rules()
-        return {kind: [t for name in names for t in _OURS.get(name, (name,)) if (
-            kind == "exclude" and t in passes) or any(r.goes_by((t,)) for r in known)]
-            for kind, names in chosen.items() if any(names)}
+        return {kind: [t for name in names for t in _OURS.get(name, (name,)) if _known(kind, t)]
+                for kind, names in chosen.items() if any(names)}
 
     def around(self, compiled: Any, reference: Callable[[], Any]) -> Any:
         """What a function calls: compiled code, or what watches it.
@@ -74,6 +70,15 @@ class Mode:
             Makes a function of the results and new values, as they are written, that updates none.
         """
         return compiled
+
+
+def _known(kind: str, name: str) -> bool:
+    """Whether a function can include or exclude something of this name."""
+    try:
+        check_rules(Settings(**{kind: [name]}))
+    except ValueError:
+        return False
+    return True
 
 
 class _Watching(Mode):

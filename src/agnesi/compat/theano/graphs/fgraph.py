@@ -12,9 +12,8 @@ from agnesi.compat.theano.types import Apply, variable_of
 from agnesi.compat.theano.variable import Constant, Variable, wrapped
 from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
-from agnesi.rewrite import rewrite
+from agnesi.rewrite import library, rewrite
 from agnesi.rewrite.outlining import outlined
-from agnesi.schedule.passes import optional
 
 
 def optimised(compiled: Any) -> Any:
@@ -23,7 +22,8 @@ def optimised(compiled: Any) -> Any:
     if compiled.specialisations:
         return compiled.graph
     return rewrite(outlined(compiled.graph), settings.preset, settings.include,
-                   [n for n in settings.exclude if not optional(n)], algebra=settings.numbers)
+                   [n for n in settings.exclude if any(r.goes_by((n,)) for r in library.rules())],
+                   algebra=settings.numbers)
 
 
 class Maker:
