@@ -75,7 +75,7 @@ class Mode:
 def _known(kind: str, name: str) -> bool:
     """Whether a function can include or exclude something of this name."""
     try:
-        check_rules(Settings(**{kind: [name]}))
+        check_rules(Settings(include=[name]) if kind == "include" else Settings(exclude=[name]))
     except ValueError:
         return False
     return True
