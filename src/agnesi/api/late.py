@@ -31,8 +31,8 @@ _MODULES = {
         channels_last channels_last_3d contiguous_format preserve_format
     """,
     "agnesi.api.torch.settings": """
-        get_default_dtype get_float32_matmul_precision inference_mode set_default_dtype
-        set_float32_matmul_precision set_grad_enabled
+        get_default_dtype get_float32_matmul_precision inference_mode is_autocast_enabled
+        set_default_dtype set_float32_matmul_precision set_grad_enabled
     """,
     "agnesi.api.torch.signals": """
         bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft

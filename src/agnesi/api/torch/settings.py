@@ -22,7 +22,8 @@ from agnesi.core.tensor import Tensor
 F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["get_default_dtype", "get_float32_matmul_precision", "inference_mode",
-           "set_default_dtype", "set_float32_matmul_precision", "set_grad_enabled"]
+           "is_autocast_enabled", "set_default_dtype", "set_float32_matmul_precision",
+           "set_grad_enabled"]
 
 
 @strict
@@ -81,6 +82,21 @@ def get_float32_matmul_precision() -> str:
     'highest'
     """
     return "highest"
+
+
+@strict
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Whether operations choose the precision of their operands: never, dtypes decide it.
+
+    :param device_type: Any: there is one device.
+    :type device_type: str, optional
+    :returns: False, also inside of ``amp.autocast``, which changes nothing.
+    :see: set_default_dtype
+
+    >>> ag.is_autocast_enabled()
+    False
+    """
+    return False
 
 
 @strict_class

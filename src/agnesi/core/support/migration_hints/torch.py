@@ -106,7 +106,7 @@ get_default_device set_default_device get_device get_device_module Stream Event 
     one device, the CPU
 set_default_tensor_type : `ag.config.default_float`
 set_printoptions get_printoptions : `numpy.set_printoptions`
-get_autocast_dtype is_autocast_enabled set_autocast_enabled clear_autocast_cache :
+get_autocast_dtype set_autocast_enabled clear_autocast_cache :
     `model.to('bfloat16')`, or operands `x.bfloat16()`: precision follows from dtypes
 GradScaler : `ag.amp.GradScaler`
 set_anomaly_enabled is_anomaly_enabled is_anomaly_check_nan_enabled : `ag.ensure(x,
