@@ -223,9 +223,9 @@ RELU = Elementwise(
 relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")
 
 
-@planned
 @strict
 @shown_as("x")
+@planned
 def clip(input: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None,
          out: Tensor | None = None) -> Tensor:
     """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
