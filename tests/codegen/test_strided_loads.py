@@ -127,3 +127,14 @@ def test_rows_of_runs(n, dtype, function):
     f = ag.jit(lambda x: function(ag, x))
     np.testing.assert_array_equal(f(ag.tensor(x)).numpy(), function(np, x))
     assert "runs" in str(f.plan())
+
+
+def test_complex_numbers_beside_a_border():
+    x = ag.tensor(np.arange(54).reshape(2, 3, 9) * (1 + 2j))
+
+    def f(x):
+        return ag.pad(x, ((0, 0), (0, 0), (1, 2))) * 2
+
+    np.testing.assert_array_equal(ag.jit(f)(x).numpy(), f(x).numpy())
+    found = ag.jit(ag.convolve)(x[0, 0], x[0, 1, :3]).numpy()
+    np.testing.assert_allclose(found, np.convolve(x[0, 0].numpy(), x[0, 1, :3].numpy()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from agnesi.codegen.arithmetic.complex_pairs import PARTS
 from agnesi.codegen.llvm.builder import Value, const, i64, lanes, vector
 from agnesi.codegen.loops.strided_loads import (
     LONGEST_STEP,
@@ -48,7 +49,7 @@ def bordered(scope: Any, value: Expr) -> Expr:
     tests = _tests(condition)
     changes = {}
     for load in walk([wanted]):
-        if load.op == "load" and scope.varies(load):
+        if load.op == "load" and load.dtype not in PARTS and scope.varies(load):
             border = _border(scope, load, tests)
             if border is not None:
                 free = border.at.free | border.place.free
