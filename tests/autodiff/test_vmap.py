@@ -173,7 +173,7 @@ SAME_FOR_ALL = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", SAME_FOR_ALL)
 def test_what_is_drawn_for_each_example_is_the_same_in_both_modes(name: str) -> None:
     f = ag.vmap(lambda x: (SAME_FOR_ALL[name](), x))

@@ -485,7 +485,7 @@ def test_batch_normalization_has_three_modes():
     assert np.allclose(fixed.data, expected, atol=1e-5)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["SGD", "MomentumSGD", "NesterovAG", "AdaGrad", "AdaDelta", "Adam",
                                   "RMSprop", "RMSpropGraves", "SMORMS3"])
 def test_optimizers_learn_and_resume(name, tmp_path):

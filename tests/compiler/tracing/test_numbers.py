@@ -129,7 +129,7 @@ LOOPS = [(appended, 1), (best, 8), (totals, 4), (averaged, 4), (trained, 1), (in
          (by_hand, 4), (recurrent, 4), (checked, 4), (typed, 3), (divided, 2), (clipped, 2)]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("function", "versions"), LOOPS, ids=lambda v: getattr(v, "__name__", ""))
 def test_loops_of_users_make_no_version_for_each_value(function, versions):
     rng = np.random.default_rng(0)
@@ -165,7 +165,7 @@ ODD = [[0.5, 1, 1, 0], [0.0, 0, 0, 0], [1e200, 1, 2, 3], [np.nan, 1, 2, 3], [np.
        [2.675, 0, 0, 0], [-0.004, 0, 0, 0]]
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("use", USES)
 def test_powers_rounding_and_lists_are_those_of_python(use):
     function, versions = USES[use]

@@ -242,7 +242,7 @@ IN_BODIES = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", IN_BODIES)
 def test_elements_that_a_body_is_the_first_to_look_at(name):
     def f(v):

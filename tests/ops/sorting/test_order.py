@@ -149,7 +149,7 @@ def test_compiled_code_sorts_without_python(dtype, shape, axis, descending):
 
 
 @pytest.mark.native_plans
-@pytest.mark.share(16)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("dtype", ["float32", "bool", "float16", "uint32", "float64", "uint64"])
 @pytest.mark.parametrize("shape, k", [((9000,), 5), ((3, 5, 700), 5), ((200, 1000), 7)])
 @pytest.mark.parametrize("different", [5, 30_000])
