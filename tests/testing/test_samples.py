@@ -19,7 +19,8 @@ WITHOUT = {
         identity_like ones tensor zeros
     """,
     "tells of types, shapes and memory": """
-        broadcast_shapes can_cast finfo get_default_dtype iinfo is_nonzero is_tensor iscomplexobj
+        broadcast_shapes can_cast finfo get_default_dtype iinfo is_autocast_enabled is_nonzero
+        is_tensor iscomplexobj
         isdtype isrealobj isscalar issubdtype iterable may_share_memory ndim promote_types
         result_type set_default_dtype shape shares_memory size get_float32_matmul_precision
         set_float32_matmul_precision

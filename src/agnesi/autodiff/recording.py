@@ -381,6 +381,7 @@ def is_leaf(x: Tensor) -> bool:
 def grad_fn(x: Tensor) -> Node | None:
     """What computed the tensor, which ``backward`` goes through; None of others, and of leaves.
 
+    >>> import agnesi as ag
     >>> w = ag.ones(2, requires_grad=True)
     >>> w.grad_fn is None, (2 * w).grad_fn is None
     (True, False)

@@ -311,6 +311,20 @@ def test_classes_are_changed_eagerly():
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
+def test_layers_that_a_call_is_the_first_to_make_change_no_class():
+    class Scaled(ag.nn.Module):
+        def __init__(self, by):
+            super().__init__()
+            self.by = by
+
+        def forward(self, x):
+            return x * self.by
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ag.jit(lambda x: Scaled(3.0)(x))(ag.ones(1)).tolist() == [3.0]
+
+
 def test_structures_that_change_run_eagerly_with_one_warning():
     kept = []
     f = ag.jit(lambda x: (kept.append(x.sum()), x * len(kept))[1])

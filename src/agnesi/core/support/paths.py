@@ -64,8 +64,9 @@ class ForCalls(ModuleType):
         own = _FOR_CALLS[self.__name__]
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        if own is not None and hasattr(found := import_module(own), name):
-            return getattr(found, name)
+        found = None if own is None else getattr(import_module(own), name, None)
+        if found is not None and not isinstance(found, ModuleType):
+            return found
         parent, _, last = self.__name__.rpartition(".")
         return absent(self.__name__, name, hint(f"module {parent!r}", last))
 

@@ -56,6 +56,17 @@ class _Forward(Protocol[P, R]):
     def forward(self, *args: P.args, **keywords: P.kwargs) -> R: ...
 
 
+def _follow(cls: type) -> None:
+    """Have the ``__init__`` of a class, and those that ``super().__init__()`` calls, followed."""
+    if cls.__init__ is object.__init__:  # type: ignore[misc]
+        return
+    for base in (cls, *cls.__mro__[1:]):
+        if base is cls or ("__init__" in vars(base) and Module in base.__mro__[1:]):
+            init = followed(before := base.__init__)  # type: ignore[misc]
+            if init is not before:
+                base.__init__ = init  # type: ignore[misc]
+
+
 class Module(Stated, Lookups):
     """Base of layers and models: an object with tensors, and a ``forward``.
 
@@ -98,14 +109,15 @@ class Module(Stated, Lookups):
 
     forward: Callable[..., Any]
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        _follow(cls)
+
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, *by_place(cls.__init__, args, in_our_words(cls, cls.__init__, keywords)))
         self = super().__new__(cls)
         self._training, self._made = True, cls.__init__ is object.__init__
-        if not self._made:
-            for base in (cls, *cls.__mro__[1:]):  # which super().__init__(...) calls
-                if base is cls or ("__init__" in vars(base) and Module in base.__mro__[1:]):
-                    base.__init__ = followed(base.__init__)  # type: ignore[misc]
+        _follow(cls)  # again, where it was given another __init__
         self._owned, self._learned, self._lent, self._hooks = {}, set(), frozenset(), ()
         self._whole = None if whole.is_ours(cls) else False
         return self

@@ -316,8 +316,8 @@ def _parts(factors: Tensor, pivots: Tensor, permute_l: bool = False, p_indices: 
 
 
 @public
-def lu_solve(lu_and_piv: Any, b: TensorLike, trans: Any = 0, *, left: bool = True,
-             adjoint: bool = False, out: Tensor | None = None) -> Tensor:
+def lu_solve(lu_and_piv: tuple[TensorLike, ...] | Tensor, b: TensorLike, trans: TensorLike = 0, *,
+             left: bool = True, adjoint: bool = False, out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` from the factors of ``a`` that :func:`lu_factor` gave.
 
     :param lu_and_piv: The factors, of shape (..., n, n), and the exchanges.
