@@ -265,6 +265,8 @@ def test_elements_that_are_one_several_times_are_no_place(several):
     for run in (call, ag.jit(call), lambda v: call(T.dvector("v"))):
         with pytest.raises(TypeError, match="must be an indexed tensor"):
             run(ag.zeros(4))
+    with pytest.raises(TypeError, match="give x and the key, and index inside"):
+        ag.jit(ag.inc_subtensor)(ag.ones(3)[1:], 2.0)
 
 
 I2, Z = ag.tensor([0, 1]), ag.tensor([1 + 2j, 3j])

@@ -110,6 +110,10 @@ def test_results_of_jit():
     found = double(A)
     assert isinstance(found, ag.sparse.CSC)
     np.testing.assert_allclose(found.todense().numpy(), 2 * A.todense().numpy().T)
+    for run in (ag.sparse.eye, ag.jit(ag.sparse.eye)):
+        one = run(ag.tensor(3), 2)
+        np.testing.assert_array_equal(one.todense(), np.eye(3, 2))
+        assert one.indices.dtype == one.indptr.dtype == "int32"
     b = ag.sparse.csc(matrix((6, 5), seed=3))
     for function in (lambda a, b: a + b, lambda a, b: a * b, lambda a, b: (a - b).T):
         expect, found = function(A, b), ag.jit(function)(A, b)

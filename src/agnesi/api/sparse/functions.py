@@ -22,6 +22,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import filled, made, sizes_of
+from agnesi.ops.base.select import minimum
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.sparse.patterns import Solve, check_square, is_known, lined_up
 from agnesi.ops.sparse.products import SAMPLED
@@ -184,10 +185,15 @@ def eye(n: Size, m: Size | None = None, *, dtype: DTypeLike = None) -> CSR:
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
-    count = min(n, n if m is None else m)
-    line = np.arange(count)
+    rows, columns = sizes_of((n, n if m is None else m))
+    count = min(rows, columns)
     ones = filled((count,), 1, as_tensor(1.0).dtype if dtype is None else as_dtype(dtype))
-    return coo(ones, (line, line), (n, n if m is None else m))
+    starts = minimum(_counted(rows + 1), cast(as_tensor(count), dtypes.int32))
+    return CSR._made(ones, _counted(count), starts, (rows, columns))
+
+
+def _counted(n: Size) -> Tensor:
+    return made(Arange(0, 1, n, dtypes.int32), n)
 
 
 @explain_errors
@@ -207,8 +213,7 @@ def square_diagonal(diagonal: TensorLike) -> CSC:
     if x.ndim != 1:
         raise ShapeError(f"the diagonal must be a vector, not {typed(x)}")
     n = x.shape[0]
-    places, starts = (made(Arange(0, 1, k, dtypes.int64), k) for k in (n, n + 1))
-    return CSC._made(x, places, starts, (n, n))
+    return CSC._made(x, _counted(n), _counted(n + 1), (n, n))
 
 
 # -- Theano's words ---------------------------------------------------------------------------

@@ -368,10 +368,11 @@ class Place:
             elif getattr(self._op(part), "partial", False):
                 self.steps.append((node.op, (), symbol(node.inputs[0])))
             else:
-                symbolic = part.array is None
                 raise TypeError("the operand must be an indexed tensor, x[...]" + (
-                    "" if symbolic else "; the origin of an advanced selection is known in graphs "
-                    "only, so write ag.index_put(x, key, value) here"))
+                    "; the origin of an advanced selection is known in graphs only, so write "
+                    "ag.index_put(x, key, value) here" if part.array is not None else
+                    "; inputs are values of their own, so give x and the key, and index inside"
+                    if node.op is None else ""))
             part = self.steps[-1][2]
         if type(self.steps[-1][0]) is expand.BroadcastTo:
             raise TypeError("the operand must be an indexed tensor, x[...]; several elements of "
