@@ -66,6 +66,24 @@ is_signed(x) | x.dtype.kind != 'u'
 logcumsumexp(v, 0) | ag.log(ag.cumsum(ag.exp(v), 0))
 logcumsumexp(x, 1) | ag.log(ag.cumsum(ag.exp(x), 1))
 masked_scatter(x, b, y) | ag.index_put(x, (b,), y.reshape(-1)[:5])
+qr(c) | ag.linalg.qr(c)
+svd(x)[0] | ag.linalg.svd(x, full_matrices=False)[0]
+svd(x)[2] | ag.linalg.svd(x, full_matrices=False)[2].T
+svd_lowrank(x.T, 3)[1] | ag.linalg.svdvals(x)
+pca_lowrank(x, 2)[1] | ag.linalg.svdvals(x - x.mean(0))[:2]
+rsub(x, y, alpha=2) | y - 2 * x
+scalar_tensor(5) | ag.tensor(5.0)
+resolve_conj(x) | x
+resolve_neg(x) | x
+linalg.inv_ex(p) | (ag.linalg.inv(p), ag.tensor(0))
+linalg.inv_ex(ag.stack([p, 0 * p]))[1] | ag.tensor([0, 1])
+linalg.solve_ex(ag.stack([p, s]), r)[0] | ag.linalg.solve(ag.stack([p, s]), r)
+linalg.solve_ex(0 * p, r) | (ag.full(3, ag.nan), ag.tensor(1))
+linalg.vander(x, N=3) | ag.stack([x * 0 + 1, x, x * x], -1)
+fft.hfft2(x) | ag.fft.irfft2(ag.conj(x), norm='forward')
+fft.hfftn(c) | ag.fft.irfftn(ag.conj(c), norm='forward')
+fft.ihfft2(x) | ag.conj(ag.fft.rfft2(x, norm='forward'))
+fft.ihfftn(c) | ag.conj(ag.fft.rfftn(c, norm='forward'))
 movedim(c, 0, 2) | ag.moveaxis(c, 0, 2)
 msort(x) | ag.sort(x, axis=0)
 narrow_copy(x, 1, 0, 2) | ag.narrow(x, 1, 0, 2).clone()
@@ -236,6 +254,49 @@ def test_settings_of_recording_and_dtypes() -> None:
         assert ag.get_default_dtype() == ag.ones(2).dtype == "float64"
     with pytest.raises(ag.DTypeError, match="floats"):
         ag.set_default_dtype(ag.long)
+    with ag.config(default_float="float32"):
+        for kind in (ag.DoubleTensor, "torch.FloatTensor", "torch.DoubleTensor"):
+            ag.set_default_tensor_type(kind)
+        assert ag.ones(2).dtype == "float64"
+        for kind, error in ((ag.LongTensor, "floats"), ("torch.cuda.FloatTensor", "device"),
+                            (ag.float32, "set_default")):
+            with pytest.raises((ag.DTypeError, ValueError), match=error):
+                ag.set_default_tensor_type(kind)
+
+
+@pytest.mark.parametrize(("a", "b", "told"), [
+    ([1.0], [1.000001], ""), ([1.0], [1.0001], r"1 of 1 values.* differ .* at \(0,"),
+    ([1], [1.0], "dtypes.*differ"), ([1.0], [[1.0]], "shapes.*differ"),
+    ([np.nan], [np.nan], "1 of 1"), ([1, 2], [1, 3], "1 of 2 values"),
+])
+def test_tensors_that_are_close(a: Any, b: Any, told: str) -> None:
+    pairs = (ag.tensor(a), ag.tensor(b)), ({"k": [ag.tensor(a)]}, {"k": (ag.tensor(b),)})
+    for found, expected in pairs:
+        if not told:
+            ag.testing.assert_close(found, expected)
+            continue
+        with pytest.raises(AssertionError, match=told):
+            ag.testing.assert_close(found, expected)
+
+
+def test_what_is_not_close_or_not_compared() -> None:
+    for a, b, told in (([1], [1, 2], "lengths"), ({"a": 1}, {"b": 1}, "keys"), (1.0, 1, "dtypes"),
+                       (ag.ones(1), np.ones(1), "kinds")):
+        with pytest.raises(AssertionError, match=told):
+            ag.testing.assert_close(a, b)
+    ag.testing.assert_close(None, None)
+    ag.testing.assert_close(ag.tensor([1.0, ag.nan]), ag.tensor([1.5, ag.nan]), rtol=0, atol=1,
+                            equal_nan=True)
+    with pytest.raises(AssertionError, match=r"^mine: 1 of 1"):
+        ag.testing.assert_close(1.0, 2.0, msg=lambda told: f"mine: {told}")
+    with pytest.raises(ValueError, match="both"):
+        ag.testing.assert_close(1.0, 1.0, rtol=1)
+    with pytest.raises(TypeError, match="not str"):
+        ag.testing.assert_close("a", "a")
+    with pytest.raises(ValueError, match=r"min\(m, n\) = 3"):
+        ag.svd_lowrank(ag.ones((3, 4)))
+    with pytest.raises(np.linalg.LinAlgError):
+        ag.linalg.inv_ex(ag.zeros((2, 2)), check_errors=True)
 
 
 # -- draws ------------------------------------------------------------------------------------

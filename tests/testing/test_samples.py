@@ -23,7 +23,7 @@ WITHOUT = {
         is_tensor iscomplexobj
         isdtype isrealobj isscalar issubdtype iterable may_share_memory ndim promote_types
         result_type set_default_dtype shape shares_memory size get_float32_matmul_precision
-        set_float32_matmul_precision
+        is_autocast_enabled set_default_tensor_type set_float32_matmul_precision
     """,
     "values decide the shape; tests/ops/test_numpy_names.py compares them with a size": """
         nonzero unique_all unique_counts unique_inverse unique_values
@@ -74,7 +74,8 @@ def sampled():
     """The first words of all names of samples, and of the tests of NumPy's and PyTorch's names."""
     numpy, torch = beside("ops", "test_numpy_names"), beside("api", "test_torch_names")
     told = [*cases(), *numpy.CASES, *numpy.WRITERS, *(call for call, _ in torch.ROWS)]
-    return {re.split(r"[ ,(]", name)[0].removeprefix("special.") for name in told}
+    words = (re.split(r"[ ,(]", name)[0] for name in told)
+    return {re.sub(r"^(special|linalg|fft)\.", "", word) for word in words}
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,14 @@ from agnesi.ops.signal.fft import fft as fft
 from agnesi.ops.signal.fft import fft2 as fft2
 from agnesi.ops.signal.fft import fftn as fftn
 from agnesi.ops.signal.fft import hfft as hfft
+from agnesi.ops.signal.fft import hfft2 as hfft2
+from agnesi.ops.signal.fft import hfftn as hfftn
 from agnesi.ops.signal.fft import ifft as ifft
 from agnesi.ops.signal.fft import ifft2 as ifft2
 from agnesi.ops.signal.fft import ifftn as ifftn
 from agnesi.ops.signal.fft import ihfft as ihfft
+from agnesi.ops.signal.fft import ihfft2 as ihfft2
+from agnesi.ops.signal.fft import ihfftn as ihfftn
 from agnesi.ops.signal.fft import irfft as irfft
 from agnesi.ops.signal.fft import irfft2 as irfft2
 from agnesi.ops.signal.fft import irfftn as irfftn
@@ -30,8 +34,9 @@ from agnesi.ops.signal.frequencies import ifftshift as ifftshift
 from agnesi.ops.signal.frequencies import rfftfreq as rfftfreq
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
-    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
+    "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
+    "rfftfreq", "rfftn",
 ]
 
 

@@ -9,6 +9,7 @@ _MODULES = {
     "agnesi.api.torch.draws": """
         bernoulli binomial multinomial poisson rand_like randint_like randn_like randperm
     """,
+    "agnesi.api.torch.decompositions": "pca_lowrank qr svd svd_lowrank",
     "agnesi.api.torch.kinds": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor
         IntTensor LongTensor ShortTensor
@@ -16,7 +17,7 @@ _MODULES = {
     "agnesi.api.torch.numbers": """
         aminmax bucketize clamp_max clamp_min fill frac histc igamma igammac is_complex
         is_floating_point is_nonzero is_same_size is_signed is_tensor logcumsumexp logit msort
-        mvlgamma numel renorm sgn std_mean var_mean
+        mvlgamma numel renorm resolve_conj resolve_neg rsub scalar_tensor sgn std_mean var_mean
     """,
     "agnesi.api.torch.parts": """
         broadcast_tensors diag_embed diagonal_scatter index_copy index_fill masked_scatter
@@ -32,7 +33,8 @@ _MODULES = {
     """,
     "agnesi.api.torch.settings": """
         get_default_dtype get_float32_matmul_precision inference_mode is_autocast_enabled
-        set_default_dtype set_float32_matmul_precision set_grad_enabled
+        set_default_dtype set_default_tensor_type set_float32_matmul_precision
+        set_grad_enabled
     """,
     "agnesi.api.torch.signals": """
         bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft

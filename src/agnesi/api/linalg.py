@@ -35,6 +35,7 @@ from agnesi.ops.linalg.functions import tanm as tanm
 from agnesi.ops.linalg.lastaxes import cross as cross
 from agnesi.ops.linalg.lastaxes import diagonal as diagonal
 from agnesi.ops.linalg.lastaxes import trace as trace
+from agnesi.ops.linalg.lastaxes import vander as vander
 from agnesi.ops.linalg.library import backend as backend
 from agnesi.ops.linalg.lu import lu as lu
 from agnesi.ops.linalg.lu import lu_factor as lu_factor
@@ -49,7 +50,9 @@ from agnesi.ops.linalg.products import matrix_power as matrix_power
 from agnesi.ops.linalg.products import multi_dot as multi_dot
 from agnesi.ops.linalg.qr import qr as qr
 from agnesi.ops.linalg.solve import inv as inv
+from agnesi.ops.linalg.solve import inv_ex as inv_ex
 from agnesi.ops.linalg.solve import solve as solve
+from agnesi.ops.linalg.solve import solve_ex as solve_ex
 from agnesi.ops.linalg.solve import tensorinv as tensorinv
 from agnesi.ops.linalg.solve import tensorsolve as tensorsolve
 from agnesi.ops.linalg.special_matrices.banded import solve_banded as solve_banded

@@ -10,7 +10,7 @@ from agnesi.api import functions as F
 from agnesi.api.tensor import folds
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
-from agnesi.core.accepted import Axis, TensorLike
+from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
@@ -26,8 +26,8 @@ from agnesi.ops.special.gammas import multigammaln
 
 __all__ = ["aminmax", "bucketize", "clamp_max", "clamp_min", "fill", "frac", "histc", "igamma",
            "igammac", "is_complex", "is_floating_point", "is_nonzero", "is_same_size", "is_signed",
-           "is_tensor", "logcumsumexp", "logit", "msort", "mvlgamma", "numel", "renorm", "sgn",
-           "std_mean", "var_mean"]
+           "is_tensor", "logcumsumexp", "logit", "msort", "mvlgamma", "numel", "renorm",
+           "resolve_conj", "resolve_neg", "rsub", "scalar_tensor", "sgn", "std_mean", "var_mean"]
 
 _LIKE = "Tensor | Of the shape of ``x``."
 _BROADCAST = "ShapeError | If the shapes do not broadcast."
@@ -116,6 +116,38 @@ def fill(x: TensorLike, value: TensorLike, *, out: Tensor | None = None) -> Tens
     """A tensor of the same shape and dtype, filled with one number."""
     x = as_tensor(x)
     return F.broadcast_to(cast(as_tensor(value), x.dtype), x.shape).clone()
+
+
+@torch("Tensor | The tensor itself.", "conj, resolve_neg",
+       ">>> ag.resolve_conj(ag.tensor([1j]))\ntensor([0.+1.j])")
+def resolve_conj(x: TensorLike) -> Tensor:
+    """The values of a conjugate in memory of their own, where they are at once."""
+    return as_tensor(x)
+
+
+@torch("Tensor | The tensor itself.", "negative, resolve_conj",
+       ">>> ag.resolve_neg(ag.tensor([1.0]))\ntensor([1.])")
+def resolve_neg(x: TensorLike) -> Tensor:
+    """The values of a negative in memory of their own, where they are at once."""
+    return as_tensor(x)
+
+
+@torch("Tensor | Of the broadcast shape and promoted dtype.", "subtract",
+       ">>> ag.rsub(ag.tensor([1.0]), 5)\ntensor([4.])", _BROADCAST,
+       other="array_like | What is subtracted from.", alpha="number | The factor of ``x``.")
+def rsub(x: TensorLike, other: TensorLike, *, alpha: TensorLike = 1) -> Tensor:
+    """``other - alpha * x``."""
+    return F.subtract(other, F.multiply(x, alpha))
+
+
+@torch("Tensor | Without axes.", "tensor, full",
+       ">>> ag.scalar_tensor(5)\ntensor(5.)", s="number | The value.",
+       dtype="dtype, optional | ``config.default_float`` by default.")
+def scalar_tensor(s: TensorLike, *, dtype: DTypeLike = None, device: str | None = None,
+                  requires_grad: bool = False) -> Tensor:
+    """A tensor of one number, which is a float where no dtype is given."""
+    return F.full((), s, dtype=dtypes.config.float_dtype if dtype is None else dtype,
+                  device=device, requires_grad=requires_grad)
 
 
 # -- questions --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
+from agnesi.api.torch import kinds
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.keywords import strict, strict_class
@@ -22,8 +23,8 @@ from agnesi.core.tensor import Tensor
 F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["get_default_dtype", "get_float32_matmul_precision", "inference_mode",
-           "is_autocast_enabled", "set_default_dtype", "set_float32_matmul_precision",
-           "set_grad_enabled"]
+           "is_autocast_enabled", "set_default_dtype", "set_default_tensor_type",
+           "set_float32_matmul_precision", "set_grad_enabled"]
 
 
 @strict
@@ -55,6 +56,27 @@ def set_default_dtype(dtype: DTypeLike) -> None:
     if found is None or found.kind not in "fV":
         raise DTypeError(f"the default dtype is one of floats, not {shown(dtype)}")
     config.default_float = found.name
+
+
+@explain_errors
+def set_default_tensor_type(t: Any) -> None:
+    """Set the dtype of Python floats and of creation functions, by the name of a constructor.
+
+    :param t: Such as ``ag.DoubleTensor`` or "torch.DoubleTensor".
+    :type t: constructor or str
+    :raises DTypeError: If it is no constructor of floats.
+    :raises ValueError: If it is one of a device that is not there.
+    :see: set_default_dtype, config
+
+    >>> ag.set_default_tensor_type(ag.FloatTensor)
+    """
+    room, _, name = t.rpartition(".") if isinstance(t, str) else ("", "", "")
+    if room.endswith(".cuda"):
+        raise ValueError(f"there is one device, 'cpu', and not {shown(t)}")
+    if not isinstance(t, kinds.Kind) and name not in kinds.NAMES:
+        raise DTypeError(f"a type is one such as ag.FloatTensor, not {shown(t)}; write "
+                         "ag.set_default_dtype for a dtype")
+    set_default_dtype(t.dtype if isinstance(t, kinds.Kind) else kinds.NAMES[name])
 
 
 @explain_errors

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.integers import known_integer
 from agnesi.core.public import planned, public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.contractions import composite
 from agnesi.ops.indexing import diagonal as diagonals
+from agnesi.ops.indexing.join import pad
+from agnesi.ops.reductions.running import cumprod
 
 
 @planned
@@ -59,3 +66,24 @@ def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | No
     tensor([0, 0, 1])
     """
     return composite.cross(x1, x2, axis)
+
+
+@public
+def vander(x: TensorLike, /, *, n: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Rows of the powers of each element, the lowest first.
+
+    :param x: Of shape (..., m).
+    :param n: Number of powers, also written ``N``; m by default.
+    :returns: Of shape (..., m, n); of integers int64.
+    :raises ValueError: If ``n`` is less than 1.
+    :see: agnesi.vander, polyval
+
+    >>> ag.linalg.vander(ag.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+    x = as_tensor(x)
+    x = cast(x, dtypes.int64) if x.dtype.kind in "biu" else x
+    count = known_integer(x.shape[-1] if n is None else n, "n", 1)
+    powers = broadcast_to(expand_dims(x, -1), (*x.shape, count - 1))
+    return cumprod(pad(powers, ((0, 0),) * x.ndim + ((1, 0),), "constant", 1), -1)

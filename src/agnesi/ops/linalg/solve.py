@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,19 +12,24 @@ from agnesi.core.integers import known_integer
 from agnesi.core.ir import dims
 from agnesi.core.op import called
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
-from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.compare import equal, not_equal
+from agnesi.ops.base.convert import cast
 from agnesi.ops.base.expand import broadcast_to
-from agnesi.ops.base.movement import matrix_transpose, moveaxis, reshape
+from agnesi.ops.base.movement import expand_dims, matrix_transpose, moveaxis, reshape
+from agnesi.ops.base.reduce import any as any_of
+from agnesi.ops.base.select import where
 from agnesi.ops.indexing.diagonal import Diagonal
 from agnesi.ops.linalg.base import (
     SquareOp,
     adjoint,
     as_given,
+    check_square,
     ensured,
     floating,
     identity,
@@ -37,6 +42,7 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.lu import GETRF, Getrs
 from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
 from agnesi.ops.linalg.triangular import SINGULAR, Solution, SolveTriangular
+from agnesi.ops.reductions.positions import argmax
 
 
 def _solved(a: Tensor, b: Tensor, transposed: bool, subject: str) -> Tensor:
@@ -142,6 +148,74 @@ def inv(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
             [0.  , 0.25]])
     """
     return apply(INV, square(x))
+
+
+class InvExResult(NamedTuple):
+    """Inverses, and for each 0 if there is one."""
+
+    inverse: Tensor
+    info: Tensor
+
+
+class SolveExResult(NamedTuple):
+    """Solutions, and for each matrix 0 if there is one."""
+
+    result: Tensor
+    info: Tensor
+
+
+def _screened(a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Matrices, with ones of the identity for singular ones unless these are to raise; which are
+    not singular; and 0, or the place of the first pivot that is zero."""
+    zero = equal(apply(Diagonal(0), apply_many(GETRF, matrix_transpose(a))[0]), 0)
+    found = equal(any_of(zero, axis=-1), False)
+    info = where(found, 0, argmax(zero, axis=-1) + 1)
+    if not check_errors:
+        a = where(expand_dims(found, (-2, -1)), a, identity(a))
+    return a, found, cast(info, dtypes.int32)
+
+
+@public
+def inv_ex(x: TensorLike, /, *, check_errors: bool = False) -> InvExResult:
+    """Inverses where there are some, and which matrices have one.
+
+    :param x: Of shape (..., n, n).
+    :param check_errors: Whether to raise as :func:`inv` does.
+    :returns inverse: Of the shape of ``x``; NaN where a matrix is singular.
+    :returns info: int32, of shape (...): 0 where it is not; else the place of the first pivot that
+        is zero, from 1.
+    :raises numpy.linalg.LinAlgError: If ``check_errors``, and a matrix is singular.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.inv, linalg.solve_ex
+
+    >>> inverse, info = ag.linalg.inv_ex(ag.tensor([[[4.0]], [[0.0]]]))
+    >>> inverse.ravel(), info
+    (tensor([0.25,  nan]), tensor([0, 1], dtype=int32))
+    """
+    a, found, info = _screened(square(x), check_errors)
+    return InvExResult(where(expand_dims(found, (-2, -1)), apply(INV, a), np.nan), info)
+
+
+@public
+def solve_ex(a: TensorLike, b: TensorLike, /, *, check_errors: bool = False) -> SolveExResult:
+    """Solutions of ``a @ x = b`` where there are some, and which matrices have one.
+
+    :param a, b: As of :func:`solve`.
+    :param check_errors: Whether to raise as :func:`solve` does.
+    :returns result: As of :func:`solve`; NaN where a matrix is singular.
+    :returns info: int32, of shape (...), as of :func:`inv_ex`.
+    :raises numpy.linalg.LinAlgError: If ``check_errors``, and a matrix is singular.
+    :raises ShapeError: If the matrices are not square, or the sizes do not fit.
+    :see: linalg.solve, linalg.inv_ex
+
+    >>> ag.linalg.solve_ex(ag.zeros((1, 1)), ag.ones(1))
+    SolveExResult(result=tensor([nan]), info=tensor(1, dtype=int32))
+    """
+    a, b = matrix_pair(a, b)
+    check_square(a.shape)
+    a, found, info = _screened(a, check_errors)
+    found = expand_dims(found, (-1,) if b.ndim == 1 else (-2, -1))
+    return SolveExResult(where(found, solve(a, b), np.nan), info)
 
 
 @public

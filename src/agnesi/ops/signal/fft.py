@@ -325,6 +325,79 @@ def irfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None,
 
 
 @public
+def hfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None, norm: str | None = None,
+          *, out: Tensor | None = None) -> Tensor:
+    """Real spectrum of a signal that is its own mirrored conjugate, given by one half of an axis.
+
+    :like: fftn
+    :param x: Complex, or real: the half of the last axis from zero up.
+    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
+        by default.
+    :see: fft.ihfftn, fft.hfft, fft.irfftn
+
+    >>> ag.fft.hfftn(ag.tensor([[1.0, 0.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    return _real_back(conj(_complex(x)), s, axes, ADJOINT[_norm(norm)])
+
+
+@public
+def ihfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None,
+           norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`hfftn`.
+
+    :like: fftn
+    :param x: Real; single precision stays single.
+    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+    :raises DTypeError: For complex numbers.
+    :see: fft.hfftn, fft.ihfft, fft.rfftn
+
+    >>> ag.fft.ihfftn(ag.ones((2, 3))).shape
+    (2, 2)
+    """
+    return conj(_real_over(_real(x), s, axes, ADJOINT[_norm(norm)]))
+
+
+@public
+def hfft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
+          norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """:func:`hfftn` over the last two axes.
+
+    :like: fftn
+    :param x: Complex, or real: the half of the last axis from zero up.
+    :param axes: The axes of the transform.
+    :type axes: int or sequence of int
+    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
+        by default.
+    :see: fft.ihfft2, fft.hfftn
+
+    >>> ag.fft.hfft2(ag.ones((3, 2, 3))).shape
+    (3, 2, 4)
+    """
+    return hfftn(x, s, axes, norm)
+
+
+@public
+def ihfft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
+           norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """:func:`ihfftn` over the last two axes.
+
+    :like: fftn
+    :param x: Real; single precision stays single.
+    :param axes: The axes of the transform.
+    :type axes: int or sequence of int
+    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+    :raises DTypeError: For complex numbers.
+    :see: fft.hfft2, fft.ihfftn
+
+    >>> ag.fft.ihfft2(ag.ones((3, 2, 4))).shape
+    (3, 2, 3)
+    """
+    return ihfftn(x, s, axes, norm)
+
+
+@public
 def fft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
          norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:

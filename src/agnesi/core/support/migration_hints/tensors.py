@@ -42,11 +42,11 @@ chalf : `x.astype(ag.complex64)`
 byteswap getfield setfield setflags : `x.numpy()`, whose methods these are
 fill : `x.fill_(value)`
 resize_as resize_as_ resize_ resize : `ag.resize(x, shape)`
-svd qr eig symeig lstsq lu lu_solve solve triangular_solve cholesky_inverse cholesky_solve geqrf
+eig symeig lstsq lu lu_solve solve triangular_solve cholesky_inverse cholesky_solve geqrf
     orgqr ormqr : `ag.linalg.svd`, `ag.linalg.qr`, `ag.linalg.eig`, `ag.linalg.solve`: linear
     algebra is in `ag.linalg`
 histogram put argpartition choose compress partition searchsorted : the function, `ag.{0}`
-as_strided nonzero_static resolve_conj resolve_neg slice_inverse
+as_strided nonzero_static slice_inverse
     unsafe_chunk unsafe_split unsafe_split_with_sizes : as the function
 as_strided_scatter index : `x[...]`
 squeeze_ swapaxes_ t_ transpose_ unsqueeze_ swapdims_ : `x = x.squeeze()` and the like: names may be

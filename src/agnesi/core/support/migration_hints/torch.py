@@ -18,7 +18,8 @@ Session placeholder : `ag.symbolic`, `ag.function`
 to_tensor constant convert_to_tensor : `ag.tensor(data)`
 transforms vision : `ag.image`
 datasets : `ag.data.datasets`
-compile jit : `ag.jit` around the whole step
+compile : `ag.jit(model)`, whose results carry gradients, or `ag.jit` around the whole step
+jit : `ag.jit` around the whole step
 feature_dropout : `nn.functional.dropout(x, p)`, for other noise multiply by
     `ag.random.bernoulli(1 - p, x.shape)`
 abs_ acos_ asin_ atan_ ceil_ clamp_ clip_ cos_ cosh_ erf_ exp2_ exp_ expm1_ fill_ floor_ log10_
@@ -68,7 +69,7 @@ constant_pad_nd(x, (1, 2), 5.0) | nn.functional.pad(x, (1, 2), value=5.0)
 convolution : `ag.conv1d`, `ag.conv2d`, `ag.conv3d`, `ag.conv_transpose`
 detach(x) | x.detach()
 dsmm hsmm hspmm smm saddmm sspaddmm : `ag.sparse.dot` of an `ag.sparse.csr` matrix
-symeig geqrf orgqr ormqr lobpcg pca_lowrank svd_lowrank : `ag.linalg.eig`, `ag.linalg.lstsq`,
+symeig geqrf orgqr ormqr lobpcg : `ag.linalg.eig`, `ag.linalg.lstsq`,
     `ag.linalg.solve`, `ag.linalg.eigh`, `ag.linalg.matrix_rank`, `ag.linalg.expm`,
     `ag.linalg.matrix_power`, `ag.linalg.slogdet`, `ag.linalg.qr`, `ag.linalg.lu`,
     `ag.linalg.lu_solve`, `ag.linalg.solve_triangular`, `ag.linalg.svd`: linear algebra is in
@@ -83,10 +84,6 @@ is_conj is_neg is_inference is_distributed is_storage is_vulkan_available : noth
 norm_except_dim(x) | ag.linalg.norm(x, axis=1, keepdims=True)
 nuclear_norm(s) | ag.linalg.norm(s, 'nuc')
 range(1, 4) | ag.arange(1.0, 4 + 1)
-resolve_conj(x) | x
-resolve_neg(x) | x
-rsub(x, y) | y - x
-scalar_tensor(5.0) | ag.tensor(5.0)
 convolve2d correlate2d : `ag.fftconvolve(x, k)`, of `ag.flip(k)` for the second, or
     `nn.functional.conv2d`
 segment_sum segment_prod segment_max segment_min : `x.scatter_reduce(0, index, src, reduce)` of
@@ -104,7 +101,6 @@ fork_rng : `ag.random.fork_rng`
 get_num_interop_threads set_num_interop_threads init_num_threads : `ag.set_num_threads(2)`
 get_default_device set_default_device get_device get_device_module Stream Event : nothing: there is
     one device, the CPU
-set_default_tensor_type : `ag.config.default_float`
 set_printoptions get_printoptions : `numpy.set_printoptions`
 get_autocast_dtype set_autocast_enabled clear_autocast_cache :
     `model.to('bfloat16')`, or operands `x.bfloat16()`: precision follows from dtypes
@@ -155,6 +151,8 @@ masked nested : `ag.where(mask, x, 0)`; lists of tensors
 overrides return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`
 profiler : `ag.jit(f).explain()`
 quasirandom : `ag.random.uniform`; scipy.stats.qmc has quasi-random numbers
+_assert : an assertion of Python's, or `ag.ensure(x, condition)` where values of tensors decide
+_utils : `ag.nn.utils.parameters_to_vector`, `ag.nn.utils.vector_to_parameters`
 signal : `ag.convolve`, `ag.correlate`, `ag.stft`; windows are `ag.hamming`,
     `ag.hanning`, `ag.blackman`, `ag.kaiser`, `ag.bartlett`
 """
