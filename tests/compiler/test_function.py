@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -436,6 +437,16 @@ def test_a_graph_of_numbers_as_sizes_is_specialised_as_it_is():
     assert found is not open_ and found.outputs[0].shape == (3,) and open_.sizes
     with pytest.raises(ag.ShapeError, match="has shape"):
         settled.specialise({settled.inputs[0]: (2,)})
+
+
+def test_sizes_of_chains_are_not_looked_into_while_a_function_is_declared():
+    a, b = T.vector("a"), T.vector("b")
+    y = [a, b]
+    for _ in range(40):
+        y.append(ag.pad(y[-2][1:3], 1) + y[-1])
+    begin = process_time()
+    ag.function([a, b], y[-1])
+    assert process_time() - begin < 2  # 15 when every size was taken apart
 
 
 def test_jit_refuses_masks_and_takes_memory_that_may_change():

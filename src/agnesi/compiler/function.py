@@ -107,8 +107,8 @@ class Function(Direct, Inspectable):
             d: i for i, n in enumerate(given) for d in valued if d.node is n}
         self._places = [places.get(d, -1) for d in self._sizes]
         told = substituted([d.node for d in valued], replaced)
-        whole = told_by_reshapes(FunctionGraph([*given, *map(carrier, self._sizes)], [
-            *nodes, *told]).resolve(lambda n: size_with(n, same)))
+        whole = FunctionGraph([*given, *map(carrier, self._sizes)], [*nodes, *told])
+        whole = told_by_reshapes(whole.resolve(lambda n: size_with(n, same)) if same else whole)
         self.source = whole if not told else FunctionGraph.of(
             whole.inputs, whole.outputs[: len(nodes)])
         #: The scalars of sizes that values tell.
