@@ -12,7 +12,6 @@ import pytest
 import agnesi as ag
 from agnesi import nn
 from agnesi.autograd import functional as F
-from agnesi.core.support import migration_hints
 from agnesi.func import functional_call, grad_and_value, stack_module_state, vmap
 
 X, Y = ag.tensor([1.0, 2.0]), ag.tensor([[0.5, 1.0, 2.0], [3.0, 2.0, 1.0]])
@@ -129,13 +128,6 @@ def test_imports_of_other_paths_tell_what_stands_for_them(path: str, name: str, 
     assert told in str(caught.value)
     with pytest.raises(ImportError, match="surely_not_there"):
         importlib.import_module("agnesi.surely_not_there")
-
-
-def test_formulas_for_transforms_that_are_told_are_right():
-    x = np.random.default_rng(0).normal(size=(3, 4)) + 1j
-    np.testing.assert_allclose(ag.fft.irfft2(ag.conj(ag.tensor(x)), norm="forward")[0],
-                               np.fft.hfft(np.fft.fft(x, axis=0))[0], atol=1e-12)
-    assert "hfft2" in migration_hints.table("module 'agnesi.fft'")
 
 
 def test_derivatives_are_checked_in_pytorchs_words():

@@ -115,6 +115,8 @@ def test_siblings_are_not_each_others_subclasses():
                  "LocalResponseNorm CrossMapLRN2d"):
         kinds = [getattr(nn, name) for name in line.split()]
         assert all(a is b or not issubclass(a, b) for a in kinds for b in kinds), line
+    assert issubclass(ag.nn.ReLU6, ag.nn.Hardtanh) and issubclass(ag.nn.ZeroPad2d,
+                                                                  ag.nn.ConstantPad2d)
 
 
 def test_what_computed_a_tensor_and_copies_of_its_data():

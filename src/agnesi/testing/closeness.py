@@ -19,7 +19,7 @@ _CLOSE = {
 
 
 def assert_close(
-    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
+    actual: object, expected: object, *, allow_subclasses: bool = True, rtol: float | None = None,
     atol: float | None = None, equal_nan: bool = False, check_device: bool = True,
     check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,

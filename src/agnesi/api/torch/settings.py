@@ -59,7 +59,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 
 
 @explain_errors
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: type | str) -> None:
     """Set the dtype of Python floats and of creation functions, by the name of a constructor.
 
     :param t: Such as ``ag.DoubleTensor`` or "torch.DoubleTensor".

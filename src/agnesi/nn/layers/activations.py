@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agnesi.core.accepted import DTypeLike
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.options import Count, Positive
@@ -15,6 +15,7 @@ from agnesi.nn.base.fixed import rules, told_by
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.overwriting import Overwriting
 from agnesi.nn.base.renewed import Renewed
+from agnesi.nn.functions.piecewise_activations import Hardtanh
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import float_dtype, full
 from agnesi.ops.base.movement import reshape
@@ -83,7 +84,7 @@ class ReLU(Overwriting):
         return self._given(x, functional.relu(x))
 
 
-class ReLU6(Overwriting):
+class ReLU6(Hardtanh):
     """Elements limited to [0, 6].
 
     :param inplace: Whether to write into the operand.
@@ -94,18 +95,14 @@ class ReLU6(Overwriting):
     tensor([0., 2., 6.])
     """
 
-    @property
-    def min_val(self) -> float:
-        """The least that elements become."""
-        return 0.0
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
 
-    @property
-    def max_val(self) -> float:
-        """The most that elements become."""
-        return 6.0
-
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return self._given(x, functional.relu6(x))
+
+    def extra_repr(self) -> str:
+        return self._shown()
 
 
 class SiLU(Overwriting):

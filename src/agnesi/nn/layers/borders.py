@@ -98,14 +98,17 @@ class ConstantPad3d(_ConstantPad):
     rank = 3
 
 
-class _ZeroPad(_Pad):
+class _ZeroPad(_ConstantPad):
     """Borders of zeros."""
 
-    rank = 1
-    least = -sys.maxsize
+    def __init__(self, padding: PerAxis | str) -> None:
+        super().__init__(padding, 0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
 
 
-class ZeroPad1d(_ZeroPad):
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Pad rows with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -118,7 +121,7 @@ class ZeroPad1d(_ZeroPad):
     """
 
 
-class ZeroPad2d(_ZeroPad):
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Pad images with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -130,10 +133,8 @@ class ZeroPad2d(_ZeroPad):
     (1, 1, 5, 5)
     """
 
-    rank = 2
 
-
-class ZeroPad3d(_ZeroPad):
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Pad volumes with zeros.
 
     :param padding: Width of the border: one, or those before and behind each axis, the last axis
@@ -144,8 +145,6 @@ class ZeroPad3d(_ZeroPad):
     >>> ag.nn.ZeroPad3d(1)(ag.ones((1, 1, 3, 3, 3))).shape
     (1, 1, 5, 5, 5)
     """
-
-    rank = 3
 
 
 class _ReflectionPad(_Pad):
