@@ -47,6 +47,13 @@ def test_values_and_slopes(layer, expected):
         np.testing.assert_allclose(slope.numpy()[smooth], np.array(steps)[smooth], 1e-5, 1e-6)
 
 
+@pytest.mark.parametrize(("layer", "slope"), [
+    (nn.ELU(), 1), (nn.ELU(2), 2), (nn.CELU(0.5), 1), (nn.SELU(), 1.0507009873 * 1.6732632423)])
+def test_slopes_where_both_sides_meet_are_those_from_below(layer, slope):
+    for run in (ag.grad(lambda x: layer(x).sum()), ag.jit(ag.grad(lambda x: layer(x).sum()))):
+        np.testing.assert_allclose(run(ag.zeros(2, dtype="float64")).numpy(), slope)
+
+
 @pytest.mark.parametrize("function", [elu, gelu, silu, leaky_relu, nn.Softplus()])
 def test_single_precision_far_out(function):
     x = ag.tensor([-300.0, 300.0], requires_grad=True)

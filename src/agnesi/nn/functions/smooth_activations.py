@@ -36,7 +36,7 @@ def celu(input: TensorLike, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise ValueError(at("celu: alpha must not be 0"))
     x = as_tensor(input)
-    return F.maximum(x, 0.0) + F.minimum(alpha * F.expm1(F.minimum(x, 0.0) / alpha), 0.0)
+    return F.where(x > 0, x, alpha * F.expm1(F.where(x > 0, 0.0, x) / alpha))
 
 
 @planned
@@ -52,7 +52,7 @@ def selu(input: TensorLike) -> Tensor:
     tensor([0.      , 1.050701])
     """
     x = as_tensor(input)
-    return _SCALE * F.where(x > 0, x, _ALPHA * F.expm1(F.minimum(x, 0.0)))
+    return _SCALE * F.where(x > 0, x, _ALPHA * F.expm1(F.where(x > 0, 0.0, x)))
 
 
 @planned

@@ -8,7 +8,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.select import clip, minimum, where
+from agnesi.ops.base.select import clip, where
 from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.elementwise.explog import expm1, sigmoid
 from agnesi.ops.elementwise.hyperbolic import tanh
@@ -124,4 +124,5 @@ def elu(x: TensorLike, /, alpha: float = 1.0, *, out: Tensor | None = None) -> T
 
 @composite
 def _elu(x: Tensor, *, how: tuple[float]) -> Tensor:
-    return where(x > 0, x, expm1(minimum(x, 0)) * how[0])  # no infinity in what is not chosen
+    below = where(x > 0, 0, x)  # no infinity in what is not chosen
+    return where(x > 0, x, expm1(below) * how[0])
