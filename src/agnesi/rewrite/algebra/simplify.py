@@ -128,15 +128,14 @@ def _no_minus(base: Tensor) -> Tensor:
 
 
 def _product(base: Tensor, n: int) -> Tensor:
-    """``base ** n`` by repeated squaring; complex ones have NumPy's signs of zero."""
+    """``base ** n`` by repeated squaring."""
     if n == 0:
         return number(1, base.dtype)
-    exact = base.dtype.kind == "c" and n > 2
-    result, power = number(1, base.dtype) if exact and n > 3 else None, base
+    result = None
     while n:
         if n & 1:
-            result = power if result is None else result * power
+            result = base if result is None else result * base
         n >>= 1
         if n:
-            power = square(power)
-    return where(base == 0, 0, result) if exact else result  # type: ignore[return-value]
+            base = square(base)
+    return result  # type: ignore[return-value]
