@@ -18,7 +18,8 @@ RNG = np.random.default_rng(0)
 #: Functions whose results have as many elements, or are as many, as values or sizes say.
 BY_VALUE = set("""
     argwhere array_split bincount chunk compress delete extract flatnonzero histogramdd insert
-    intersect1d ix_ nonzero setdiff1d setxor1d split_with_sizes tensor_split trim_zeros unbind
+    intersect1d ix_ nonzero pca_lowrank setdiff1d setxor1d split_with_sizes svd_lowrank
+    tensor_split trim_zeros unbind
     union1d unique unique_all unique_consecutive unique_counts unique_inverse unique_values
     unstack where
 """.split())
