@@ -130,3 +130,10 @@ def test_the_first_of_equal_elements_are_taken(run, largest):
         order = np.argsort(-x.numpy() if largest else x.numpy(), -1, kind="stable")[:, :k]
         assert places.tolist() == order.tolist()
         assert values.tolist() == np.take_along_axis(x.numpy(), order, -1).tolist()
+
+
+@pytest.mark.parametrize("shape", [(0, 17), (0, 3, 33), (2, 0, 16)])
+def test_rolls_and_borders_of_no_rows(shape):
+    x = ag.ones(shape)
+    for f in (lambda x: ag.roll(x, (1, 3), (0, -1)), lambda x: ag.concat([x, ag.flip(x, -1)], -1)):
+        assert ag.jit(f)(x).shape == f(x).shape

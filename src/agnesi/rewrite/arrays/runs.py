@@ -23,8 +23,8 @@ _MIN_ROW, _MAX_ROW = 16, 1 << 12
 @rewriter("specialize", ops=[Concat])
 def runs_of_rows(node: Node) -> Tensor | None:
     """Rows joined from parts of one row are read in one pass, whatever rows those are."""
-    rank, static = len(node.shape), all(isinstance(n, int) for n in node.shape)
-    if rank < 2 or not static or node.dtype.kind not in "fiub":
+    rank, filled = len(node.shape), all(isinstance(n, int) and n for n in node.shape)
+    if rank < 2 or not filled or node.dtype.kind not in "fiub":
         return None
     if not _MIN_ROW <= node.shape[-1] <= _MAX_ROW or set(node.shape[:-1]) == {1}:
         return None
