@@ -128,14 +128,15 @@ def _no_minus(base: Tensor) -> Tensor:
 
 
 def _product(base: Tensor, n: int) -> Tensor:
-    """``base ** n`` by repeated squaring."""
+    """``base ** n`` by repeated squaring; complex ones have NumPy's signs of zero."""
     if n == 0:
         return number(1, base.dtype)
-    result = None
+    exact = base.dtype.kind == "c" and n > 2
+    result, power = number(1, base.dtype) if exact and n > 3 else None, base
     while n:
         if n & 1:
-            result = base if result is None else result * base
+            result = power if result is None else result * power
         n >>= 1
         if n:
-            base = square(base)
-    return result  # type: ignore[return-value]
+            power = square(power)
+    return where(base == 0, 0, result) if exact else result  # type: ignore[return-value]
