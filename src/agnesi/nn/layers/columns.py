@@ -20,10 +20,6 @@ class _Windows(Module):
         self.kernel_size, self.dilation = kernel_size, dilation
         self.padding, self.stride = padding, stride
 
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.unfold(x, self.kernel_size, dilation=self.dilation,
-                                 padding=self.padding, stride=self.stride)
-
     def extra_repr(self) -> str:
         return (f"{self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
                 f"stride={self.stride}")
@@ -43,6 +39,10 @@ class Unfold(_Windows):
     >>> ag.nn.Unfold((2, 3))(ag.ones((1, 4, 5, 6))).shape
     (1, 24, 16)
     """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.unfold(x, self.kernel_size, dilation=self.dilation,
+                                 padding=self.padding, stride=self.stride)
 
 
 class Fold(_Windows):
