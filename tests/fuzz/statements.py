@@ -2,7 +2,8 @@
 
 The tables say what is drawn.  Capital letters are filled: ``N`` is a number, ``C`` a condition,
 ``V`` a vector of three, ``L`` a list, ``I`` a place, ``K`` a key, ``J`` a way out of a loop, ``B``
-a block; ``Nx``, ``Vx`` and ``Lx`` are bound, which ``F``, ``A`` and ``Q`` are later, ``Z`` at once.
+a block; ``Nx``, ``Vx`` and ``Lx`` are bound, which ``F``, ``A`` and ``Q`` are later, ``Z`` at once;
+``Tx`` counts turns.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ STATEMENTS = (
     "for Nx in range(n):B", "for Nx in [0.5, N]:B", "for Vx in t:B",
     "for Nx, Nx in zip(L, range(2)):B", "for Nx, Vx in enumerate(t):B",
     "for Nx in range(3):\n    if C: J\n    Vx = V\nelse:B",
-    "Nx = 0\nwhile Z < 3 and C:\n    Z += 1;B",
+    "Tx = 3\nwhile Z and C:\n    Z -= 1;B",
     "try:B\nexcept ValueError:B", "try:B\nexcept Exception as error:B\nfinally:B",
     "if C: return V, N", "if C: raise ValueError('no')", "assert N < 4",
     "Vx = ag.copy(V) * 1.0\nZ[K] = N", "Vx = ag.copy(V) * 1.0\nZ[K] += N",
@@ -82,7 +83,7 @@ WAY = BY_NAME["statements"]
 CALLS = 3
 #: Errors that a program may end with.
 ERRORS = (ArithmeticError, LookupError, TypeError, ValueError, AssertionError, NameError)
-_HOLE = re.compile(r"\b(?:[A-Z]|[NVL]x)\b")
+_HOLE = re.compile(r"\b(?:[A-Z]|[NVLT]x)\b")
 
 
 class _Writer(Draw):
@@ -90,7 +91,8 @@ class _Writer(Draw):
 
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__(rng)
-        self.known = {"N": ["s", "n"], "V": ["x", "t[0]", "t[1]"], "L": ["[1, 0.5]"]}
+        self.known = {"N": ["s", "n"], "V": ["x", "t[0]", "t[1]"], "L": ["[1, 0.5]"],
+                      "T": []}  # what counts turns, which nothing else changes
         self.count = self.blocks = 0
 
     def statement(self) -> list[str]:
@@ -190,6 +192,15 @@ class Script:
     way: Way = WAY
     exclude: tuple[str, ...] = ()
     fits = True
+
+    @property
+    def source(self) -> str:
+        """Python that shows the results of compiled calls, or of eager ones by another ``jit``."""
+        calls = ", ".join("(" + ", ".join(
+            f"ag.tensor({x.tolist()}, {x.dtype.name!r})" if isinstance(x, ag.Tensor) else repr(x)
+            for x in self.program.arguments(call)) + ")" for call in range(CALLS))
+        text = self.program.source.replace("as ag\n", "as ag\njit = ag.jit  # or lambda f: f\n", 1)
+        return f"{text}\nrun = jit(f)\nfor call in {calls}:\n    print(run(*call))\nprint(held)"
 
     def expected(self, nudge: float = 0) -> Any:
         return self._ran(lambda f: f, nudge)
