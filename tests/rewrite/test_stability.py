@@ -169,3 +169,10 @@ def test_quotients_of_sums_of_exponentials_are_taken_below_the_greatest():
     a, b = np.array([1000.0, 0, -1000]), np.array([1000.0, 1, -990])
     found = ag.jit(lambda a, b: (2 * ag.exp(a) + 3 * ag.exp(b)) / (ag.exp(a) + ag.exp(b)))(a, b)
     np.testing.assert_allclose(found, 2 + 1 / (1 + np.exp(a - b)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("c", [np.nan, -np.inf, 1e308, 5e-324])
+def test_sums_with_numbers_that_have_no_series_are_compiled_as_they_stand(c):
+    x = ag.tensor(np.array([0.5, -2.0]))
+    for f in (lambda x: ag.sin(x) * c / x - ag.cos(x) * c, lambda x: 1 / (x - c) - 1 / ag.sin(x)):
+        np.testing.assert_allclose(ag.jit(f)(x).numpy(), f(x).numpy())

@@ -108,7 +108,12 @@ def _sum(a: Decimal, b: Decimal) -> Decimal:
 
 
 def constant(value: Decimal, terms: int) -> Series:
-    """A number as a series."""
+    """A number as a series.
+
+    :raises NoSeriesError: If it is NaN or infinite.
+    """
+    if not value.is_finite():
+        raise NoSeriesError
     return Series(0, [value] + [_ZERO] * (terms - 1)) if value else Series(terms, [])
 
 
@@ -243,8 +248,6 @@ def series(node: Node, known: dict[Node, Series], terms: int) -> Series:
     if found is None:
         value: Any = scalar(node)
         if value is not None:
-            if not math.isfinite(value):
-                raise NoSeriesError
             found = constant(Decimal(float(value)), terms)
         elif not expandable(node):
             raise NoSeriesError

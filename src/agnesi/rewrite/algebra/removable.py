@@ -165,10 +165,10 @@ def _expanded(parts: Sequence[Part], base: Node, leaf: Node, value: float,
               count: int) -> list[Series] | None:
     """The series of terms."""
     with digits():
-        x = Series(1, constant(Decimal(1), count).c)
-        known = {base: x, leaf: x + constant(Decimal(value), count)} if value else {base: x}
         found = []
         try:
+            x = Series(1, constant(Decimal(1), count).c)
+            known = {base: x, leaf: x + constant(Decimal(value), count)} if value else {base: x}
             for number, part in parts:
                 term = constant(Decimal(number), count)
                 for n, above in part:
@@ -192,15 +192,28 @@ def _cancels(parts: Sequence[Series]) -> bool:
 
 
 def _near(total: Series, parts: Sequence[Series], base: Node) -> tuple[Tensor, Tensor] | None:
-    """Where the series is taken, and its sum: as far as its terms suffice, and no farther than to
-    where digits are lost no longer.
+    """Where the series is taken, and its sum; None if it is not worth while."""
+    try:
+        found = _reach(total, parts, float(np.finfo(base.dtype).eps))
+    except (ArithmeticError, ValueError):  # numbers that floats do not hold
+        return None
+    if found is None:
+        return None
+    x = symbol(base)
+    close = (abs_(x) < found[0]) & (x != 0)
+    return close, _sum(found[1], total.order, where(close, x, found[0]))
+
+
+def _reach(total: Series, parts: Sequence[Series], eps: float) -> tuple[float, list[float]] | None:
+    """How far from 0 a series is taken, and the coefficients of a polynomial for it: as far as its
+    terms suffice, and no farther than to where digits are lost no longer.
     """
-    eps = float(np.finfo(base.dtype).eps)
     found = None
     for r in _RADII:
         sizes = [abs(total.at(x)) for x in (r, -r)]
         error = eps / 16 * min(sizes)
-        if max(abs(float(c)) * r ** k for k, c in total.last(3)) > error:
+        if not 0 < error < np.inf or (
+                max(abs(float(c)) * r ** k for k, c in total.last(3)) > error):
             break
         c = _economised(total.c, r, error / r ** total.order)
         if sum(map(bool, c)) > _MOST_COEFFICIENTS:
@@ -209,11 +222,7 @@ def _near(total: Series, parts: Sequence[Series], base: Node) -> tuple[Tensor, T
         if all(abs(p.at(x)) < _AMPLIFICATION * size
                for p in parts for x, size in zip((r, -r), sizes, strict=True)):
             break
-    if found is None:
-        return None
-    x = symbol(base)
-    close = (abs_(x) < found[0]) & (x != 0)
-    return close, _sum(found[1], total.order, where(close, x, found[0]))
+    return found
 
 
 def _economised(c: Sequence[Decimal], radius: float, error: float) -> list[float]:
