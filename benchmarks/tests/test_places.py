@@ -12,7 +12,7 @@ from torch.nn import functional, init, utils
 from torch.optim import lr_scheduler
 
 import agnesi as ag
-from agnesi.core.spellings import FOREIGN
+from agnesi.core.calls.spellings import FOREIGN
 
 #: Arguments that PyTorch has for itself: old ones, those of its kernels, devices.
 _OWN = frozenset(("_stacklevel", "capturable", "device", "differentiable", "foreach", "inplace",

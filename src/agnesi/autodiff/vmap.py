@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.autodiff.batched import Batch, Done, Example
 from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
-from agnesi.core.arguments import missing_key
+from agnesi.core.calls.arguments import missing_key
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed

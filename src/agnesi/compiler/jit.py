@@ -23,7 +23,7 @@ from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.arguments import of_argument
+from agnesi.core.calls.arguments import of_argument
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded

@@ -7,11 +7,11 @@ from typing import Any
 
 from agnesi.autodiff.bodies import body_trace, is_cut
 from agnesi.autodiff.recording import Identity
+from agnesi.core.calls.plans import MOST_VALUES, Plan
 from agnesi.core.dispatch import apply, current
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item
-from agnesi.core.public import MOST_VALUES, Plan
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE, switched, witnessed
 from agnesi.core.support.tree import flatten

@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
-from agnesi.core.arguments import form, nested, stranger
+from agnesi.core.calls.arguments import form, nested, stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import (

@@ -6,15 +6,20 @@ import builtins
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
-from agnesi.core import arguments, options
+from agnesi.core import options
 from agnesi.core.backend import DEVICES
-from agnesi.core.dispatch import apply, apply_many, touch
+from agnesi.core.calls import arguments
+from agnesi.core.calls.plans import Plans
+from agnesi.core.calls.spellings import DEVICE as DEVICE
+from agnesi.core.calls.spellings import Form, watched
+from agnesi.core.calls.spellings import into as into
+from agnesi.core.calls.spellings import on_host as on_host
+from agnesi.core.dispatch import apply, touch
 from agnesi.core.op import (
     EXPLAINED,
-    Item,
     Op,
     in_user_code,
     is_accident,
@@ -23,13 +28,9 @@ from agnesi.core.op import (
     with_named,
 )
 from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
-from agnesi.core.spellings import DEVICE as DEVICE
-from agnesi.core.spellings import Form, watched
-from agnesi.core.spellings import into as into
-from agnesi.core.spellings import on_host as on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
-from agnesi.core.support.config import LENT, MODE, TRACES, config
+from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, NestingError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
@@ -39,16 +40,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Names of devices.
 _DEVICES = (DEVICE, "cuda", "gpu", "meta", "mps", "tpu", "xpu")
-#: Calls that agree before the function is traced, which takes as long as some dozen of them.
-CALLS_BEFORE_PLAN = 16
-#: Operands, constants and results of a plan that native code runs.
-MOST_VALUES = 64
-#: Signatures that a function keeps plans for, or counts calls of.
-_MAX_PLANS = 512
-#: Elements of lists among arguments.
-_MAX_LENGTH = 64
-#: Types of arguments that are known by their values.
-_PLAIN = frozenset((int, float, str, bool, type(None), type(Ellipsis)))
 
 
 def explain_errors(function: F) -> F:
@@ -256,118 +247,6 @@ def public(function: F) -> F:
             _refuse(error, function, name, args, keywords)
 
     return _renamed(call, name)
-
-
-class Plan:
-    """Operations in order: each reads operands, constants and results before it, by place."""
-
-    __slots__ = ("build", "constants", "ends", "quick", "steps")
-
-    def __init__(self, constants: Iterable[Tensor], steps: Iterable[tuple[Any, tuple[int, ...]]],
-                 ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
-        self.constants, self.steps = tuple(constants), tuple(steps)
-        #: Places of the results, and what makes one value of several.
-        self.ends, self.build = tuple(ends), build
-        #: Whether every operation has one result and takes no time: native code runs such plans.
-        self.quick = False
-
-    def __call__(self, xs: Sequence[Tensor]) -> Any:
-        return self.result(self.values(xs))
-
-    def values(self, xs: Sequence[Tensor]) -> list[Any]:
-        """Return the operands, the constants and what each operation gives."""
-        values: list[Any] = [*xs, *self.constants]
-        for op, places in self.steps:
-            if type(op) is Item:
-                values.append(values[places[0]][op.index])
-            else:
-                run: Any = apply if op.outputs == 1 else apply_many
-                values.append(run(op, *[values[i] for i in places]))
-        return values
-
-    def result(self, values: list[Any]) -> Any:
-        """Return the result among such values."""
-        if self.build is None:
-            return values[self.ends[0]]
-        return self.build([values[i] for i in self.ends])
-
-
-def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: bool = False) -> bool:
-    """Write down what arguments are known by, and the tensors among them; False where there are
-    others than tensors with values, plain values, slices, and short lists and tuples of such."""
-    for x in args:
-        kind = type(x)
-        if kind is Tensor:
-            data = x.array
-            if data is None:
-                return False
-            key += data.shape, data.strides, data.dtype, x._requires_grad
-            xs.append(x)
-        elif kind is int or kind in _PLAIN:
-            key += kind, x
-            if kind is float and x == 0:  # -0.0 is not 0.0
-                key.append(str(x))
-        elif kind is tuple or kind is list:
-            key += kind, len(x)
-            if nested or len(x) > _MAX_LENGTH or not signature(x, key, xs, True):
-                return False
-        elif kind is slice:
-            key.append(kind)
-            if not signature((x.start, x.stop, x.step), key, xs, True):
-                return False
-        else:
-            return False
-    return True
-
-
-class Plans:
-    """Plans of a function by signatures: numbers of calls where there is none yet, None where there
-    is none.
-
-    A trace that follows what a closure holds would take a dict for the user's.
-    """
-
-    __slots__ = ("found", "function")
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.found: dict[Any, Any] = {}
-        self.function = function
-
-
-def replayed(plans: Plans, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """The result of a call by its plan, or NotImplemented.
-
-    ``LENT.replayed`` is this, or native code for it (``runtime/native/eager.ll``).
-    """
-    floats = config._float_dtype
-    key: list[Any] = [floats, MODE.get().symbolic, LENT.recounts]
-    xs: list[Tensor] = []
-    if TRACES.running or floats is None or not signature(args, key, xs) or (
-            keywords and not signature((*keywords, *keywords.values()), key, xs)):
-        return NotImplemented
-    return by_plan(plans, tuple(key), xs, args, keywords)
-
-
-LENT.replayed = replayed
-
-
-def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
-            keywords: dict[str, Any]) -> Any:
-    """The result of a call that is known by a key and has such operands, or NotImplemented; counts
-    calls that have no plan yet."""
-    plan: Any = plans.found.get(known, 0)
-    if type(plan) is int:
-        if len(plans.found) >= _MAX_PLANS:
-            plans.found.clear()
-        early = plan < CALLS_BEFORE_PLAN or not xs
-        plan = plan + 1 if early else LENT.plan(plans.function, args, keywords, xs)
-        plans.found[known] = plan
-    if plan is None or type(plan) is int:
-        return NotImplemented
-    try:
-        return plan(xs) if type(plan) is Plan else plan(xs, {})
-    except Exception:  # the function tells it in the user's words
-        return NotImplemented
 
 
 def planned(function: F) -> F:

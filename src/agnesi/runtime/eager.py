@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core import dispatch, public
+from agnesi.core import dispatch
+from agnesi.core.calls import plans
 from agnesi.core.ir.node import Node
 from agnesi.core.storage.leaves import node_of
 from agnesi.core.storage.views import View, share
@@ -22,15 +23,15 @@ from agnesi.runtime.entry import slot_offset
 _OBJECTS: dict[str, Any] = {
     "nothing": "", "zero": 0, "one": 1,
     **{thing.__name__: thing for thing in (
-        Tensor, Node, View, public.Plan, str, list, slice, Exception, register, dispatch.current,
-        node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid, public.by_plan,
-        public.replayed)},
+        Tensor, Node, View, plans.Plan, str, list, slice, Exception, register, dispatch.current,
+        node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid, plans.by_plan,
+        plans.replayed)},
     "THEIRS": THEIRS, "MET": MET, "MODE": MODE, "TRACES": TRACES, "LENT": LENT, "config": config,
     "Ellipsis": Ellipsis, "NotImplemented": NotImplemented,
 }
 #: Classes of which it names slots.
 _CLASSES = {kind.__name__: kind for kind in (
-    Tensor, Node, View, Mode, Count, Config, public.Plan, public.Plans)}
+    Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans)}
 
 
 def _word(name: str, held: list[str]) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import spellings
+from agnesi.core.calls import spellings
 from tests.api.names import shared
 
 ROOT = Path(__file__).parents[3]

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import public, spellings
+from agnesi.core import public
+from agnesi.core.calls import spellings
 from agnesi.nn import functional as F
 
 X = ag.tensor([[3.0, 1.0, 2.0, 9.0], [4.0, 6.5, 5.0, -1.0], [7.0, 8.0, 10.0, 1.5]])

@@ -13,9 +13,9 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.calls.spellings import in_our_words, warn_of
 from agnesi.core.dispatch import apply
 from agnesi.core.public import on_host, public
-from agnesi.core.spellings import in_our_words, warn_of
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import argwhere

@@ -25,7 +25,7 @@ from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
 from agnesi.compiler.tracing.containers.lent_arrays import LentArray, stored_at
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.process.said import print_, warn
-from agnesi.core.arguments import missing_key
+from agnesi.core.calls.arguments import missing_key
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import dtypes

@@ -48,8 +48,8 @@ class Lent:
     #: The result of a public function's call by its plan, or NotImplemented:
     #: ``replayed(plans, args, keywords)``.
     replayed: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
-    #: The operations that a public function applies to its operands, as ``core.public.Plan``, or
-    #: None: ``plan(function, args, keywords, operands)``.
+    #: The operations that a public function applies to its operands, as a
+    #: ``core.calls.plans.Plan``, or None: ``plan(function, args, keywords, operands)``.
     plan: Callable[..., Any] = staticmethod(lambda *call: None)
     #: Begin to count anew how often eager work is wanted, as a process does that has just started.
     recount: Callable[[], None] = staticmethod(lambda: None)

@@ -24,6 +24,7 @@ from agnesi.nn.base.hooks import called
 from agnesi.nn.base.loaded import LoadedKeys, renaming
 from agnesi.nn.base.lookups import Lookups, check_name
 from agnesi.nn.base.owned import (
+    Saved,
     begins,
     by_place,
     check_new,
@@ -98,8 +99,7 @@ class Module(Stated, Lookups):
     _hooks: tuple[Any, ...]
     _training: bool
     _made: bool  # __init__ is over
-    #: Names of parameters and buffers, and whether they are saved; None for mere assignments.
-    _owned: dict[str, bool | None]
+    _owned: dict[str, Saved]  # names of parameters and buffers
     _learned: set[str]  # names of what required a gradient once: parameters, frozen ones too
     _lent: frozenset[str]  # names of parameters that with_parameters gave other values
     _whole: Any  # what was compiled of a layer of ours, None before; False of other modules
@@ -384,7 +384,7 @@ class Module(Stated, Lookups):
             raise TypeError(at(f"buffer {name!r} would be a parameter: pass tensor.detach()"))
         setattr(self, name, tensor)
         self._learned.discard(name)
-        self._owned[name] = persistent
+        self._owned[name] = Saved.YES if persistent else Saved.NO
 
     # -- saving ---------------------------------------------------------------------------
     def state_dict(self, copy: bool = True) -> dict[str, Tensor]:

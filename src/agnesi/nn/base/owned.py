@@ -7,19 +7,30 @@ import inspect
 import sys
 import weakref
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from agnesi.autodiff.recording import is_leaf
+from agnesi.core.calls.spellings import in_our_words as translated
+from agnesi.core.calls.spellings import on_host
 from agnesi.core.keywords import named
 from agnesi.core.op import EXPLAINED, in_user_code, typed
 from agnesi.core.options import check_written
-from agnesi.core.spellings import in_our_words as translated
-from agnesi.core.spellings import on_host
 from agnesi.core.support.errors import PACKAGE, at, ours
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.fixed import check_fixed, fixed
+
+
+class Saved(Enum):
+    """Whether ``state_dict`` has a parameter or buffer, and a state that is loaded must have it."""
+
+    YES = "yes"
+    NO = "no"
+    #: A buffer that a user's class merely assigned: PyTorch's states lack it.
+    OPTIONAL = "optional"
+
 
 #: Reads what a module notes here; a trace that takes down which attributes are read need not know.
 _noted = object.__getattribute__
@@ -68,22 +79,19 @@ def is_owned(module: Any, name: str, t: Tensor) -> bool:
     """
     owned = _noted(module, "_owned")
     if is_parameter(module, name, t):
-        owned.setdefault(name, True)
+        owned.setdefault(name, Saved.YES)
         return True
     return name in owned if _noted(module, "_made") else not t._requires_grad
 
 
 def is_saved(module: Any, name: str) -> bool:
     """Return whether ``state_dict`` has a parameter or buffer."""
-    return _noted(module, "_owned").get(name, True) is not False
+    return _noted(module, "_owned").get(name) is not Saved.NO
 
 
 def is_assigned(module: Any, name: str) -> bool:
-    """Return whether a buffer was merely assigned by a user's class, not registered.
-
-    ``state_dict`` has it, but a state may lack it, for PyTorch's does.
-    """
-    return _noted(module, "_owned").get(name, True) is None
+    """Return whether a buffer was merely assigned by a user's class, not registered."""
+    return _noted(module, "_owned").get(name) is Saved.OPTIONAL
 
 
 def in_our_words(kind: type, init: Any, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +170,7 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
         if library or last:
             for name, value in self._entries():
                 if isinstance(value, Tensor) and is_owned(self, name, value):
-                    self._owned.setdefault(name, True if library else None)
+                    self._owned.setdefault(name, Saved.YES if library else Saved.OPTIONAL)
             self._made = last
 
     return __init__

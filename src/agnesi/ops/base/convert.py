@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.calls.spellings import warn_of_number
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import MOST_AXES
-from agnesi.core.spellings import warn_of_number
 from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements

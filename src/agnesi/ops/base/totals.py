@@ -10,8 +10,8 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from agnesi.core import shapes
+from agnesi.core.calls.spellings import WATCHED
 from agnesi.core.op import Op
-from agnesi.core.spellings import WATCHED
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.silence import silently

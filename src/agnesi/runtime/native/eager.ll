@@ -1,6 +1,6 @@
 ; Two functions of eager operations.  `finished(data, op, xs)` of core/dispatch.py is the end of one: its
 ; result as a tensor, and the record of it where gradients flow.  What is said there of records holds
-; here.  `replayed(plans, args, keywords)` of core/public.py finds the plan of a call, and runs it.
+; here.  `replayed(plans, args, keywords)` of core/calls/plans.py finds the plan of a call, and runs it.
 ;
 ; The self object of such a builtin holds, 16 bytes in (ctypes' b_ptr), the address of a table of words:
 ; addresses of C functions, objects, and offsets of slots, each by a name in braces behind "w:".  The
@@ -874,7 +874,7 @@ no:
   ret i1 false
 }
 
-; Arguments, as `signature` of core/public.py; false where it has to look itself.
+; Arguments, as `signature` of core/calls/plans.py; false where it has to look itself.
 define internal i1 @note_all(ptr %table, ptr %known, ptr %items, i64 %n, i1 %nested) nounwind {
 entry:
   %true = call ptr @api_get(i64 13)
@@ -1069,7 +1069,7 @@ no:
 ; The result of a plan, of which every operation has one result and takes no time; owned, or null.
 define internal ptr @run_plan(ptr %table, ptr %plan, ptr %known) nounwind {
 entry:
-  %values = alloca [64 x ptr]                 ; `MOST_VALUES` of core/public.py
+  %values = alloca [64 x ptr]                 ; `MOST_VALUES` of core/calls/plans.py
   %none = call ptr @api_get(i64 16)
   %as.long = call ptr @api_get(i64 10)
   %new.tuple = call ptr @api_get(i64 17)

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import arguments, options
+from agnesi.core import options
+from agnesi.core.calls import arguments
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
@@ -21,6 +22,7 @@ from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, at, ours, warn
 from agnesi.core.support.foreign import attribute_of, has
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 
 #: What others call a parameter of ours.
@@ -81,21 +83,39 @@ _PLACED_OUT: dict[str, tuple[str, ...]] = {
         ptp quantile rfft round take
     """.split(), ("out",)),
 }
-#: Functions that take a number for a vector of one where its axis is named, as PyTorch's.
-_OF_NUMBERS = frozenset("""
-    all amax amin aminmax any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum
-    flip gather index_add index_copy index_fill index_reduce index_select kthvalue log_softmax
-    logcumsumexp logsumexp max mean median min mode msort nanmean nanmedian nanquantile nansum norm
-    permute_dims prod quantile scatter scatter_add scatter_reduce softmax softmin sort squeeze std
-    sum topk transpose unfold var vector_norm
-""".split())
-#: Those among them that take the last axis where none is named.
-_OF_THE_LAST = frozenset(("kthvalue", "mode", "topk"))
-#: Those whose other operands are such numbers, too.
-_AT_PLACES = frozenset("gather index_add index_copy index_fill index_reduce index_select scatter "
-                       "scatter_add scatter_reduce".split())
-#: Those whose results have as many axes as their second operand, or one.
-_SECOND_TELLS = frozenset("gather nanquantile quantile".split())
+
+
+@record
+class _OfNumbers:
+    """How a function takes a scalar for a vector of one element, where its axis is named.
+
+    :ivar axes: What may be given for the axis.
+    :ivar axis: The axis where none is given.
+    :ivar operands: Whether tensors among the other operands may be scalars, too.
+    :ivar ndim: How many axes the result has: so many, or as many as a parameter of this name has.
+    """
+
+    axes: tuple[Any, ...] = (0, -1, (0,), (-1,))
+    axis: int | None = None
+    operands: bool = False
+    ndim: int | str = 0
+
+
+#: Functions that take scalars for vectors of one element, as PyTorch's.
+_OF_NUMBERS = {name: rule for names, rule in {
+    """
+    all amax amin aminmax any argmax argmin count_nonzero cummax cummin cumprod cumsum flip
+    log_softmax logcumsumexp logsumexp max mean median min nanmean nanmedian nansum norm
+    permute_dims prod softmax softmin sort squeeze std sum transpose var vector_norm
+    """: _OfNumbers(),
+    "argsort msort": _OfNumbers(axes=(None, 0, -1)),
+    "kthvalue mode topk": _OfNumbers(axis=-1),
+    "index_add index_copy index_fill index_reduce index_select scatter scatter_add scatter_reduce":
+        _OfNumbers(operands=True),
+    "gather": _OfNumbers(operands=True, ndim="index"),
+    "nanquantile quantile": _OfNumbers(ndim="q"),
+    "unfold": _OfNumbers(ndim=1),
+}.items() for name in names.split()}
 #: PyTorch's old words for what a loss makes of its elements.
 _OLD_REDUCTION = ("size_average", "reduce")
 #: The only device.
@@ -416,28 +436,28 @@ class Form:
     def _as_vector(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The arguments with a number as a vector of one, where its one axis is named, and how many
         axes the result has then; or None."""
-        if self.name not in _OF_NUMBERS:
+        rule = _OF_NUMBERS.get(self.name)
+        if rule is None:
             return None
         word = next((w for w in ("input", "x", "a") if w in keywords), "")
         if attribute_of(args[0] if args else keywords.get(word), "ndim") != 0:
             return None
         place = next((i for i, name in enumerate(self.places) if name in ("axis", "dim")), 1)
-        axis = args[place] if len(args) > place else keywords.get(
-            "axis", -1 if self.name in _OF_THE_LAST else None)
-        if keywords.get("dim", axis) not in (
-                (0, -1, (0,), (-1,)) if self.name not in ("argsort", "msort") else (None, 0, -1)):
+        axis = args[place] if len(args) > place else keywords.get("axis", rule.axis)
+        if keywords.get("dim", axis) not in rule.axes:
             return None
-        second = args[1] if len(args) > 1 else keywords.get("q", keywords.get("index"))
-        ndim = (attribute_of(args[2] if self.name == "gather" and len(args) > 2 else second, "ndim")
-                if self.name in _SECOND_TELLS else int(self.name == "unfold"))
+        ndim: Any = rule.ndim
+        if isinstance(ndim, str):
+            given = dict(zip(self.places, args, strict=False))
+            ndim = attribute_of({**given, **keywords}.get(ndim), "ndim") or 0
 
         def vector(x: Any, first: bool = True) -> Any:
-            of_one = first or (self.name in _AT_PLACES and isinstance(x, Tensor) and not x.ndim)
+            of_one = first or (rule.operands and isinstance(x, Tensor) and not x.ndim)
             return x.reshape((1,)) if of_one else x
 
         found = tuple(vector(x, not i) for i, x in enumerate(args))
         named = {w: vector(x, w == word and not args) for w, x in keywords.items()}
-        return (found, named), ndim or 0
+        return (found, named), ndim
 
     def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return the call in PyTorch's meaning after it was refused in ours, or NotImplemented."""

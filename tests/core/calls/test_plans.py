@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import public
-from agnesi.core.public import CALLS_BEFORE_PLAN, planned
+from agnesi.core.calls.plans import CALLS_BEFORE_PLAN, replayed
+from agnesi.core.public import planned
 from agnesi.core.support.config import LENT
 from agnesi.runtime import eager
 
@@ -20,7 +20,7 @@ X = ag.tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
 NATIVE = eager.builtin("replayed")
 
 
-@pytest.fixture(autouse=True, params=[public.replayed, NATIVE], ids=["python", "native"])
+@pytest.fixture(autouse=True, params=[replayed, NATIVE], ids=["python", "native"])
 def way(request: Any) -> Any:
     before = LENT.replayed
     LENT.replayed = request.param
