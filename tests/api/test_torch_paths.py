@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+from typing import Final
 
 import numpy as np
 import pytest
@@ -105,6 +106,9 @@ def test_modules_of_which_only_calls_are_refused():
     assert importlib.import_module("agnesi.multiprocessing").Queue is not None
     jit = ag.jit(lambda x: x if ag.jit.is_scripting() or ag.jit.is_tracing() else 2 * x)
     assert jit(ag.ones(1)).item() == ag.jit.annotate(float, 2.0)
+    assert ag.jit.ignore(drop=True)(jit) is ag.jit.unused(jit) is jit
+    jit_module = importlib.import_module("agnesi.jit")
+    assert jit_module is ag.jit and jit_module.Final[bool] == Final[bool]
 
 
 def test_siblings_are_not_each_others_subclasses():

@@ -529,3 +529,29 @@ def test_samplers_that_iterate():
     loader = data.DataLoader(PAIRS, 6, sampler=Backwards(PAIRS))
     assert labels(loader) == [[10, 9, 8, 7, 6, 5], [4, 3, 2, 1, 0]]
     assert labels(data.DataLoader(PAIRS, batch_sampler=Pairs())) == [[k, k + 5] for k in range(5)]
+
+
+def test_datasets_are_joined_named_by_type_and_streams_are_datasets():
+    class Rows(data.Dataset[int]):
+        def __init__(self, count):
+            self.count = count
+
+        def __len__(self):
+            return self.count
+
+        def __getitem__(self, index):
+            return index
+
+    class Sized(data.IterableDataset[int]):
+        def __len__(self):
+            return 3
+
+        def __iter__(self):
+            return iter([1, 2, 3])
+
+    assert issubclass(data.IterableDataset, data.Dataset)
+    assert data.DataLoader[int].__origin__ is data.DataLoader
+    assert data.Sampler[list[int]].__origin__ is data.Sampler
+    for both, right in ((Rows(3) + Rows(2), [[0, 1], [2, 0], [1]]),
+                        (Sized() + Sized(), [[1, 2], [3, 1], [2, 3]]), (Sized(), [[1, 2], [3]])):
+        assert [b.tolist() for b in data.DataLoader(both, batch_size=2)] == right

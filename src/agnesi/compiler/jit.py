@@ -5,7 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Generic,
+    ParamSpec,
+    Self,
+    TypeVar,
+    overload,
+)
 from weakref import WeakSet
 
 import numpy as np
@@ -540,6 +550,11 @@ def _check_runs_once(function: Any) -> None:
                            "nothing yet: compile the function that computes one step"))
 
 
+def _unchanged(obj: Any = None, **ignored: Any) -> Any:
+    """PyTorch's ``jit.ignore`` and kin, with options or without: what is decorated."""
+    return _unchanged if obj is None else obj
+
+
 def _script(obj: Any, example_inputs: Any = None, **ignored: Any) -> Any:
     """PyTorch's ``jit.script`` and ``jit.trace``: a compiled function, or a module with a compiled
     ``forward``; one that is called again with other arguments is traced again."""
@@ -553,6 +568,7 @@ def _script(obj: Any, example_inputs: Any = None, **ignored: Any) -> Any:
 
 for _name, _found in (("script", _script), ("trace", _script), ("is_scripting", lambda: False),
                       ("is_tracing", lambda: False), ("annotate", lambda kind, value: value),
-                      *((name, lambda f: f) for name in ("ignore", "export", "unused",
+                      ("Final", Final),
+                      *((name, _unchanged) for name in ("ignore", "export", "unused", "interface",
                                                          "script_method", "_overload_method"))):
     setattr(jit, _name, _found)

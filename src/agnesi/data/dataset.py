@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from types import GenericAlias
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -51,9 +52,14 @@ class Dataset:
     tensor([0, 1, 4])
     """
 
+    __class_getitem__ = classmethod(GenericAlias)
+
     def __getitem__(self, index: int) -> Any:
         raise NotImplementedError(at(f"{type(self).__name__} has no __getitem__(self, index), "
                                      "which gives one sample"))
+
+    def __add__(self, other: Any) -> Dataset:
+        return ConcatDataset([self, other])
 
     def map(self, function: Callable[..., Any], batched: bool = False) -> MappedDataset:
         """The same samples, each changed by a function when it is fetched.

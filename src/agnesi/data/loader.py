@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
+from types import GenericAlias
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from agnesi.data.samplers import (
     SequentialSampler,
     ordered,
 )
+from agnesi.data.streams import IterableDataset
 from agnesi.data.threads import in_threads
 from agnesi.ops.arrays.loading import check_state
 from agnesi.ops.random.generators import Generator, default_generator
@@ -112,6 +114,8 @@ class DataLoader(Written):
     [0, 1, 2, 3, 4]
     """
 
+    __class_getitem__ = classmethod(GenericAlias)
+
     def __init__(self, dataset: Any, batch_size: Count | None = 1, shuffle: bool = False,
                  sampler: Iterable[Any] | None = None,
                  batch_sampler: Iterable[Any] | None = None, num_workers: Size = 0,
@@ -125,7 +129,8 @@ class DataLoader(Written):
         if isinstance(dataset, (np.ndarray, Tensor)):
             dataset = _Rows(dataset)
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
-        self.is_stream = not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"))
+        self.is_stream = (isinstance(dataset, IterableDataset)
+                          or not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")))
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
         self.collate_fn, self.multiprocessing_context = collate_fn, multiprocessing_context
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers

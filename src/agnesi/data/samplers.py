@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ class Sampler(Written):
     >>> [x.tolist() for x, in data.DataLoader(dataset, batch_size=2, sampler=Backwards())]
     [[3, 2], [1, 0]]
     """
+
+    __class_getitem__ = classmethod(GenericAlias)
 
     #: What random numbers come from where no loader says it.
     generator: Generator | None = None

@@ -8,10 +8,11 @@ from typing import Any
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.support.errors import at, typed
+from agnesi.data.dataset import Dataset
 from agnesi.data.draws import accepts_generator, batch_generator
 
 
-class IterableDataset:
+class IterableDataset(Dataset):
     """Base of streams: a subclass has ``__iter__``, which gives samples.
 
     The loader reads a stream in one place, in order; its workers transform and collate.
@@ -30,7 +31,10 @@ class IterableDataset:
         raise NotImplementedError(at(f"{type(self).__name__} has no __iter__(self), which gives "
                                      "samples"))
 
-    def map(self, function: Callable[..., Any]) -> MappedStream:
+    def __add__(self, other: Any) -> Dataset:
+        return ChainDataset([self, other])
+
+    def map(self, function: Callable[..., Any]) -> MappedStream:  # type: ignore[override]
         """The same samples, each changed by a function, which the loader's workers call.
 
         :param function: Takes what a sample consists of, one argument each, and gives a sample;

@@ -71,6 +71,21 @@ class ForCalls(ModuleType):
         return absent(self.__name__, name, hint(f"module {parent!r}", last))
 
 
+class FunctionAsModule:
+    """Loads a function as a module: what PyTorch's programs import from ``torch.jit`` is an
+    attribute of the function ``jit``."""
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> None:
+        """A plain module, in whose place the function comes."""
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Put the function where the import system takes the module from."""
+        parent, _, last = module.__name__.rpartition(".")
+        sys.modules[module.__name__] = getattr(sys.modules[parent], last)
+
+
 class Hints:
     """Finds modules of which only calls are refused; imports of other paths of other libraries fail
     with what stands for them here."""
@@ -80,6 +95,8 @@ class Hints:
         """Raise an error with a hint if this name has one; it is the last finder asked."""
         if name in _FOR_CALLS:
             return ModuleSpec(name, Hints)  # type: ignore[arg-type]
+        if name == "agnesi.jit":
+            return ModuleSpec(name, FunctionAsModule)  # type: ignore[arg-type]
         if name.startswith("agnesi."):
             parent, _, last = name.rpartition(".")
             told = hint(f"module {parent!r}", last)
