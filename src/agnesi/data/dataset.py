@@ -52,7 +52,7 @@ class Dataset:
     tensor([0, 1, 4])
     """
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__ = classmethod(GenericAlias)  # type: ignore[var-annotated]
 
     def __getitem__(self, index: int) -> Any:
         raise NotImplementedError(at(f"{type(self).__name__} has no __getitem__(self, index), "

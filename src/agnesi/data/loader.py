@@ -114,7 +114,7 @@ class DataLoader(Written):
     [0, 1, 2, 3, 4]
     """
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__ = classmethod(GenericAlias)  # type: ignore[var-annotated]
 
     def __init__(self, dataset: Any, batch_size: Count | None = 1, shuffle: bool = False,
                  sampler: Iterable[Any] | None = None,

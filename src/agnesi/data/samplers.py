@@ -34,7 +34,7 @@ class Sampler(Written):
     [[3, 2], [1, 0]]
     """
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__ = classmethod(GenericAlias)  # type: ignore[var-annotated]
 
     #: What random numbers come from where no loader says it.
     generator: Generator | None = None
