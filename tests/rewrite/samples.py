@@ -206,6 +206,10 @@ SAMPLES = {
         lambda x, y, c: ag.sqrt(2 - x) - ag.sqrt(2 + x),
         lambda x, y, c: ag.sqrt(2 + x) - ag.sqrt(x - 1),
     ],
+    "over_one_denominator": [
+        lambda x, y, c: 1 / (1 + x * x) - x * x / (1 + x * x) / (1 + x * x),
+        lambda x, y, c: y / (x - 1) - (x + 1) / (x - 1) * (y / (x - 1)),
+    ],
     "cancelled_terms": [
         lambda x, y, c: x - ag.sin(x), lambda x, y, c: y * ag.cos(x) / x - y * ag.sin(x) / x / x,
         lambda x, y, c: 1 / ag.tanh(x) - 1 / x, lambda x, y, c: _less_sine(x * y),

@@ -221,6 +221,12 @@ UNSTABLE = {
         lambda m, x: m.log(m.exp(x) + m.exp(-x)), (-1e-8, -1000.0)),
     "log(exp(-x**2) / s)": (
         lambda m, x: m.log(m.exp(-x ** 2) / (x - 1)), (3.0, 100.0)),
+    "x / (1 + x)": (lambda m, x: x / (1 + x), (-3.0, 0.5, 1e10)),
+    "1 - x / (1 + x)": (lambda m, x: 1 - x / (1 + x), (1e-20, 0.5, 1e10, 1e200)),
+    "(x + 1) / (x - 1) - 1": (lambda m, x: (x + 1) / (x - 1) - 1, (-3.0, 0.5, 1e10, 1e200)),
+    "(x**2 + 1) / x - x": (lambda m, x: (x * x + 1) / x - x, (-3.0, 0.5, 1e10)),
+    "x**2 / (1 + x**2), slope": (lambda m, x: x * x / (1 + x * x), (1e-8, 0.5, 1e10)),
+    "x / sqrt(x**2 + 1), slope": (lambda m, x: x / m.sqrt(x * x + 1), (1e-8, 0.5, 1e10)),
 }
 
 #: Those that stay off by more than 4 ulp times the condition, in the value or the derivative: there

@@ -15,7 +15,7 @@ from agnesi.rewrite.rules import STAGES
 
 #: Rules whose forms have derivatives where what was written has no value, and those that mend
 #: derivatives as they stand, of which their own forms would be long.
-_LATER = ("log_of_sqrt", "cancelled_terms", "log_near_one")
+_LATER = ("log_of_sqrt", "over_one_denominator", "cancelled_terms", "log_near_one")
 
 
 @functools.cache

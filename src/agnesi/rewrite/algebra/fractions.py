@@ -1,0 +1,247 @@
+"""Sums of quotients over one denominator, where terms of the numerator cancel.
+
+``1 / (1 + x) - x / (1 + x)**2``, the derivative of ``x / (1 + x)``, is ``1 / (1 + x)**2``, and
+``1 / r - x * x / r**3`` for the root ``r`` of ``1 + x * x`` is ``1 / r**3``.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import graph_node
+from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import safe_divide, safe_multiply
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.select import where
+from agnesi.rewrite.algebra.quotients import Product, factors, terms
+from agnesi.rewrite.intervals import never_zero
+from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+#: Terms, factors of one, factors of the denominator, terms of a polynomial and its nodes, at most.
+_MOST_TERMS, _MOST_FACTORS, _MOST_BELOW, _MOST_MONOMIALS, _MOST_NODES = 4, 12, 5, 12, 32
+#: Powers of nodes, and a sum of products of such with numbers.
+Monomial = frozenset[tuple[Node, int]]
+Polynomial = dict[Monomial, float]
+_ONE: Monomial = frozenset()
+
+
+class _TooLargeError(Exception):
+    """A polynomial of more terms than are looked at."""
+
+
+@BOOK.rewriter("stabilize", ops=["add", "subtract"], exact=lambda node: _over_one(node, True),
+               operands=["divide", "reciprocal", "safe_divide", "multiply", "safe_multiply",
+                         "negative", "add", "subtract"])
+def over_one_denominator(node: Node) -> Tensor | None:
+    """A sum of quotients is one quotient where terms of its numerator cancel."""
+    return _over_one(node, False)
+
+
+def _over_one(node: Node, exact: bool) -> Tensor | None:
+    if node.dtype.kind != "f":
+        return None
+    signed = [(sign, n) for sign, n in terms(node) if scalar(n) != 0]
+    if not 2 <= len(signed) <= _MOST_TERMS:
+        return None
+    products = [factors(n, _MOST_FACTORS) for _, n in signed]
+    if not any(p.first.below or p.then.below for p in products):
+        return None
+    for (sign, _), p in zip(signed, products, strict=True):
+        p.number *= sign
+    safe = any(map(lambda p: p.then, products))
+    shared = _shared(products)
+    below = Counter[Node]()
+    for p in products:
+        below |= Counter(p.below())
+    if not 1 <= below.total() <= _MOST_BELOW:
+        return None
+    try:
+        left = _numerator(products, below, float(np.finfo(node.dtype).eps))
+    except _TooLargeError:
+        return None
+    undefined = _undefined(products, left, below) if left and exact else []
+    if left is None or undefined is None:
+        return None
+    found = _written(left, below, shared, safe, node)
+    for n in undefined if found is not None else ():
+        found = where(symbol(n) == 0, np.nan, found)
+    return found
+
+
+def _shared(products: Sequence[Product]) -> list[Node]:
+    """The factors above the line that all products begin with, taken out of them."""
+    found = []
+    for n in dict.fromkeys(products[0].first.above):
+        for _ in range(min(p.first.above.count(n) for p in products)):
+            found.append(n)
+            for p in products:
+                p.first.above.remove(n)
+    return found
+
+
+def _numerator(products: Sequence[Product], below: Counter[Node], eps: float) -> Polynomial | None:
+    """The sum times the common denominator, if terms beyond those that are left have cancelled."""
+    total, sizes, known = Polynomial(), Polynomial(), dict[Node, Polynomial]()
+    for p in products:
+        part: Polynomial = {_ONE: p.number}
+        for n in [*p.above(), *(below - Counter(p.below())).elements()]:
+            part = _times(part, _polynomial(n, known))
+        for monomial, c in _without_roots(part, known).items():
+            total[monomial] = total.get(monomial, 0.0) + c
+            sizes[monomial] = sizes.get(monomial, 0.0) + abs(c)
+    left = {m: c for m, c in total.items() if abs(c) > 4 * eps * sizes[m]}
+    gone = [m for m in total if m not in left]
+    if not gone or not 1 <= len(left) <= 2:
+        return None
+    return left if any(_is_beyond(m, left) for m in gone) else None
+
+
+def _is_beyond(monomial: Monomial, left: Polynomial) -> bool:
+    """Return whether a monomial is larger than all that are left where some node is large."""
+    return any(power > max(dict(m).get(n, 0) for m in left) for n, power in monomial)
+
+
+def _polynomial(node: Node, known: dict[Node, Polynomial]) -> Polynomial:
+    found = known.get(node)
+    if found is None:
+        if len(known) > _MOST_NODES:
+            raise _TooLargeError
+        found = known[node] = _made(node, known)
+    return found
+
+
+def _made(node: Node, known: dict[Node, Polynomial]) -> Polynomial:
+    value = scalar(node)
+    if value is not None:
+        return {_ONE: float(value)}
+    name = "" if node.op is None else node.op.name
+    if name in ("add", "subtract"):
+        a, b = (_polynomial(n, known) for n in node.inputs)
+        found = dict(a)
+        for m, c in b.items():
+            found[m] = found.get(m, 0.0) + (c if name == "add" else -c)
+        return found
+    if name == "negative":
+        return {m: -c for m, c in _polynomial(node.inputs[0], known).items()}
+    if name in ("multiply", "square"):
+        return _times(*(_polynomial(n, known) for n in (node.inputs * 2)[:2]))
+    if name == "divide" and (by := scalar(node.inputs[1])):
+        return {m: c / float(by) for m, c in _polynomial(node.inputs[0], known).items()}
+    return {frozenset(((node, 1),)): 1.0}
+
+
+def _times(a: Polynomial, b: Polynomial) -> Polynomial:
+    found = Polynomial()
+    for m, c in a.items():
+        for n, d in b.items():
+            powers = Counter(dict(m))
+            powers.update(dict(n))
+            key = frozenset(powers.items())
+            found[key] = found.get(key, 0.0) + c * d
+    if len(found) > _MOST_MONOMIALS:
+        raise _TooLargeError
+    return found
+
+
+def _without_roots(given: Polynomial, known: dict[Node, Polynomial]) -> Polynomial:
+    """A polynomial in which squares of roots are what they are the roots of."""
+    found = Polynomial()
+    for m, c in given.items():
+        part: Polynomial = {_ONE: c}
+        for n, power in m:
+            if n.op is not None and n.op.name == "sqrt" and power > 1:
+                for _ in range(power // 2):
+                    part = _times(part, _polynomial(n.inputs[0], known))
+                power %= 2
+            if power:
+                part = _times(part, {frozenset(((n, power),)): 1.0})
+        for key, d in part.items():
+            found[key] = found.get(key, 0.0) + d
+    return found
+
+
+# -- where denominators are zero --------------------------------------------------------------
+def _undefined(products: Sequence[Product], left: Polynomial,
+               below: Counter[Node]) -> list[Node] | None:
+    """The denominators with which the sum is NaN, but the quotient is not; None where the two
+    differ otherwise, or nobody knows."""
+    poles = [n for n in below if not never_zero(n)]
+    known = dict[Node, Polynomial]()
+    found: list[Node] = []
+    try:
+        polynomials = [_polynomial(n, known) for p in products for n in (*p.above(), *p.below())]
+    except _TooLargeError:
+        return None
+    leaves = {n for p in polynomials for m in p for n, _ in m}
+    if poles and len(leaves) != 1:
+        return None
+    with np.errstate(all="ignore"):
+        for n in poles:
+            for place in _zeros(known[n]):
+                x = np.float64(place)
+                value = {n: _at(p, x) for n, p in known.items()}
+                before = sum(np.divide(
+                    np.prod([p.number, *(value[n] for n in p.above())]),
+                    np.prod([1.0, *(value[n] for n in p.below())])) for p in products)
+                after = _at(left, x)
+                for d in below.elements():
+                    after = np.divide(after, value[d])
+                if np.isnan(before) and not np.isnan(after):
+                    found.append(n)
+                elif not np.isclose(before, after, equal_nan=True):
+                    return None
+    return [*dict.fromkeys(found)]
+
+
+def _zeros(p: Polynomial) -> set[float]:
+    """Where a polynomial in one value is zero, or nearly; both zeros if 0 is among them."""
+    c = {sum(k for _, k in m): c for m, c in p.items()}
+    found = np.roots([c.get(k, 0.0) for k in range(max(c), -1, -1)])
+    near = [float(z.real) for z in found if abs(z.imag) < 1e-6]
+    return {*near, *[round(x, 6) for x in near], *[-x for x in near if x == 0]}
+
+
+def _at(p: Polynomial, x: Any) -> Any:
+    """The value of a polynomial in one value; x itself keeps the sign of its zero."""
+    if len(p) == 1:
+        ((m, c),) = p.items()
+        return c * x ** sum(k for _, k in m)
+    return sum(c * x ** sum(k for _, k in m) for m, c in p.items())
+
+
+# -- written out ------------------------------------------------------------------------------
+def _written(left: Polynomial, below: Counter[Node], shared: Sequence[Node], safe: bool,
+             node: Node) -> Tensor | None:
+    """The quotient, in which factors and divisors take turns, so that it overflows late."""
+    common = functools.reduce(operator.and_, [Counter(dict(m)) for m in left])
+    rest: Any = None
+    for m, c in sorted(left.items(), key=lambda item: -item[1]):
+        powers = Counter(dict(m)) - common
+        if powers.total() > 1:
+            return None  # which may overflow
+        size = c if rest is None else abs(c)
+        term = number(size, node.dtype)
+        for n in powers:
+            x = symbol(n)
+            term = x if size == 1 else -x if size == -1 else x * size
+        rest = term if rest is None else rest + term if c > 0 else rest - term
+    above = [*map(symbol, common.elements())]
+    over: Any = functools.reduce(operator.mul, map(symbol, shared)) if shared else None
+    safe = safe and over is not None
+    above = [*above, rest] if scalar(graph_node(rest)) != 1 or not (above or shared) else above
+    for x, by in itertools.zip_longest(above, [*map(symbol, below.elements())]):
+        if x is not None:
+            over = x if over is None else safe_multiply(over, x) if safe else over * x
+        if by is not None:
+            over = safe_divide(over, by) if safe else over / by
+    return over + 0 if common or len(left) > 1 else over
