@@ -16,6 +16,7 @@ from tests.fuzz.steps import (
     elementwise,
     folded,
     idioms,
+    library,
     masks,
     movement,
     python,
@@ -26,11 +27,14 @@ from tests.fuzz.values import DTYPES, inputs
 
 #: Groups of steps, and how often those of each are tried.
 GROUPS = {
-    elementwise.MAKERS: 0.22, movement.MAKERS: 0.12, rearranged.MAKERS: 0.09,
-    reductions.MAKERS: 0.16, folded.MAKERS: 0.1, idioms.MAKERS: 0.07, control.LOOPS: 0.05,
+    elementwise.MAKERS: 0.17, movement.MAKERS: 0.1, rearranged.MAKERS: 0.09,
+    reductions.MAKERS: 0.14, folded.MAKERS: 0.08, idioms.MAKERS: 0.06, control.LOOPS: 0.05,
     called.MAKERS: 0.03, python.MAKERS: 0.03,
-    control.CHANGES: 0.07, masks.MAKERS: 0.05, (control.several,): 0.01,
+    control.CHANGES: 0.06, masks.MAKERS: 0.05, (control.several,): 0.01,
+    library.MAKERS: 0.13,
 }
+#: How many programs begin with a function that has samples, of such operands.
+SAMPLED = 0.3
 
 
 def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), first: str = "",
@@ -46,15 +50,20 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
     size = size or str(rng.choice(["tiny", "small", "large"], p=[0.5, 0.45, 0.05]))
     most = most or (300_000 if size == "large" else 3000)
     pool = Pool(rng, kind, most)
+    free = not (dtypes or first or groups)
     if not dtypes:
         floats = ("float32", "float64")
         dtypes = floats if kind == "smooth" else DTYPES if kind == "whole" else (
             *floats, *floats, "float16", "bfloat16", "int32", "bool", "complex128")
     given = inputs(pool, kind, size, dtypes, first)
+    drawn = library.given(pool, len(given) + 1) if free and pool.chance(SAMPLED) else None
+    given = (*given, *drawn[0]) if drawn else given
     tensors = {x.name: v for x, v in zip(given, Program(given, None, kind).arguments(ag),
                                          strict=True)}
     for name, value in tensors.items():
         pool.give(name, value)
+    if drawn:
+        pool.add(drawn[1])
     groups = groups or GROUPS
     steps = steps or 1 + int(rng.integers(8 if size == "large" else rng.choice([8, 16, 32])))
     for _ in range(steps):

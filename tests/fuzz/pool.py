@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from tests.fuzz.oracles.eagerly import EAGERLY
+from tests.fuzz.oracles.eagerly import KNOWN
 from tests.fuzz.program import Body, Step, defined
 from tests.fuzz.values import Draw, is_float
 
@@ -162,11 +162,11 @@ class Pool(Draw):
         for f in step.functions:
             space[f.name] = defined("\n".join(f.lines()), f.name, space)
         with np.errstate(all="ignore"):
-            return eval(step.text, {"ag": EAGERLY, "np": np, **space})
+            return eval(step.text, {**KNOWN, **space})
 
     def _change(self, step: Step) -> bool:
         """A statement: what it changes is tried on the values themselves."""
-        space = {"ag": EAGERLY, "np": np, **{v.name: v.data for v in self.values}}
+        space = {**KNOWN, **{v.name: v.data for v in self.values}}
         kept = [None if v.number else v.data.numpy().copy() for v in self.values]
         reads = [v for v in self.values if v.name in step.reads]
         try:

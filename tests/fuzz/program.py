@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes  # noqa: F401 - lets NumPy know bfloat16
 import numpy as np
 
-from tests.fuzz.oracles.eagerly import EAGERLY
+from tests.fuzz.oracles.eagerly import KNOWN
 
 NAME = re.compile(r"\b[vx]\d+\b")
 
@@ -199,12 +199,14 @@ class Program:
         header = [] if "nan" not in str(lines) and "inf" not in str(lines) else [
             "nan, inf = np.nan, np.inf"]
         header = ["import ml_dtypes", *header] if "bfloat16" in str(lines) else header
+        header += ["from tests.fuzz.oracles.eagerly import sample"] * any(
+            "sample(" in line for line in self.body.lines())
         return "\n".join(["import numpy as np", "import agnesi as ag", *header, *lines, "",
                           *self.body.lines(), ""])
 
 
 def defined(source: str, name: str, names: dict[str, Any] | None = None) -> Any:
     """What a source binds to a name; without ``ag`` among the names it is run eagerly."""
-    space = {"ag": EAGERLY, "np": np, **(names or {})}
+    space = {**KNOWN, **(names or {})}
     exec(compile(source, "<program>", "exec"), space)
     return space[name]

@@ -21,7 +21,7 @@ from tests.fuzz.values import is_float
 from tests.fuzz.ways import PRELUDE, Way
 
 #: Methods that change tensors, gradients, writes through a reshape that may be a copy.
-_UNLIKE = re.compile(r"\w_\(|grad\(|ag\.jvp|reshape\(-1\)\S* [-+*]?= ")
+_UNLIKE = re.compile(r"\w_\(|grad\(|ag\.jvp|reshape\(-1\)\S* [-+*]?= |sample\(")
 #: The most numbers that a Jacobian is taken of.
 FORWARD = 4000
 #: Floats that are made of integers, in symbolic programs, too.
@@ -151,7 +151,9 @@ def _like_numpy(program: Program) -> bool:
     names = {x.array.dtype.name for x in program.inputs} | set(
         re.findall(r"'(float16|bfloat16|u?int\d+|float32)'", program.source))
     names -= {"int64"}
-    if re.search(_UNLIKE, program.source):
+    if re.search(_UNLIKE, program.source) or not all(
+            hasattr(getattr(reference, space[:-1]) if space else reference, name)
+            for space, name in re.findall(r"\bag\.(linalg\.|fft\.)?(\w+)", program.source)):
         return False
     return names <= {"float64", "bool"} or (program.smooth and all(is_float(n) for n in names))
 

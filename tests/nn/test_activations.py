@@ -61,6 +61,26 @@ def test_single_precision_far_out(function):
     assert np.isfinite(x.grad.numpy()).all()
 
 
+def test_slopes_where_pieces_meet_are_those_of_pytorch():
+    F = nn.functional
+    near = lambda loss: lambda x: loss(x, x * 0 + 1, reduction="none")  # noqa: E731
+    rows = [
+        (F.relu6, [0.0, 6.0, 3.0], [0, 0, 1]), (F.hardtanh, [-1.0, 1.0, 0.0], [0, 0, 1]),
+        (F.hardsigmoid, [-3.0, 3.0, 0.0], [0, 0, 1 / 6]), (F.hardswish, [-3.0, 3.0], [0, 1]),
+        (lambda x: ag.fmax(x, 1.0), [1.0], [1]), (lambda x: ag.fmin(1.0, x), [1.0], [0]),
+        (lambda x: F.margin_ranking_loss(x, ag.ones(1), ag.ones(1)), [1.0], [-1]),
+        (lambda x: F.hinge_embedding_loss(x, -ag.ones(1)), [1.0], [-1]),
+        (ag.special.log_ndtr, [np.inf], [0]), (lambda x: ag.norm(x, 0.5), [4.0, 0.0], [1, 0]),
+        (lambda x: ag.cummax(x, 0).values, [np.inf, -np.inf], [2, 0]),
+        (ag.grad(lambda x: near(F.huber_loss)(x).sum()), [1.0, 2.0, 0.0], [1, 0, 0]),
+        (ag.grad(lambda x: near(F.smooth_l1_loss)(x).sum()), [1.0, 2.0, 0.0], [1, 0, 0]),
+    ]
+    for f, x, wanted in rows:
+        slope = ag.grad(lambda x, f=f: f(x).sum())
+        for g in (slope, ag.jit(slope)):
+            np.testing.assert_allclose(g(ag.tensor(x)).numpy(), wanted, 1e-6)
+
+
 def test_softmax_along_an_axis():
     x = ag.tensor(np.random.default_rng(0).standard_normal((3, 4)))
     np.testing.assert_allclose(nn.Softmax(0)(x).sum(0).numpy(), np.ones(4))

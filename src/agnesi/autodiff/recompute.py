@@ -79,6 +79,10 @@ class Recompute(Op):
         gs = list(g) if self.outputs > 1 else [g]
         nodes: list[Any] = [x.node for x in xs]
         results, ends = nodes[: self.outputs], nodes[self.outputs :]
+        known = frozenset(ends)
+        if any(n.requires_grad and (n.op is None or n.op is ALIAS) and n not in known
+               for n in toposort(results, known.__contains__)):
+            return (*gs, *[None] * len(ends))  # rules have led results past their operands
         waits = tuple(dict.fromkeys(c.node for c in gs if c is not None and c.node is not None))
         waits = waits or tuple(results)  # where the segment ends in a cost
         late = {n: _after(n, waits) for n in ends if constant_value(n) is None}

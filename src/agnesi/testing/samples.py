@@ -84,7 +84,8 @@ def _uniform(seed: int, shape: tuple[int, ...], bounds: tuple[float, float]) -> 
     return np.asarray(np.random.default_rng(seed).uniform(*bounds, shape))
 
 
-def _bounds(row: Elementwise) -> tuple[tuple[float, float], ...]:
+def bounds(row: Elementwise) -> tuple[tuple[float, float], ...]:
+    """Least and largest numbers of its samples, for each operand."""
     if row.name in ORDERED:
         orders, last = ORDERED[row.name]
         return (*((o, o) for o in orders), last)
@@ -96,8 +97,8 @@ def _bounds(row: Elementwise) -> tuple[tuple[float, float], ...]:
 
 def operands(row: Elementwise, shapes: Sequence[tuple[int, ...]]) -> Operands:
     """Doubles in the row's domain, or what it takes in their place."""
-    bounds = _bounds(row)
-    values = [_uniform(7 + i, s, b) for i, (s, b) in enumerate(zip(shapes, bounds, strict=False))]
+    values = [_uniform(7 + i, s, b)
+              for i, (s, b) in enumerate(zip(shapes, bounds(row), strict=False))]
     if "f" in row.kinds:
         return tuple(values)
     if "c" in row.kinds:

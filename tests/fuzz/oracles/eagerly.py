@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import numpy as np
+
 import agnesi as ag
+from agnesi.testing.samples import cases
 
 Function = Callable[..., Any]
 
@@ -37,4 +41,12 @@ class Eagerly:
         return run
 
 
+@cache
+def sample(name: str) -> Function:
+    """The function of a sample."""
+    return cases()[name].function
+
+
 EAGERLY = Eagerly()
+#: What programs know by name.
+KNOWN = {"ag": EAGERLY, "np": np, "sample": sample}

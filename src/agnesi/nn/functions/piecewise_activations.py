@@ -11,6 +11,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.base.overwriting import Overwriting
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.neural.activations import limited
 
 
 @planned
@@ -32,8 +33,8 @@ def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> 
         raise ValueError(at(f"hardtanh: min_val must not be above max_val: {min_val}, {max_val}"))
     x = as_tensor(input)
     if x.dtype.kind in "iu":  # stay what they are
-        min_val, max_val = int(min_val), int(max_val)
-    return F.clip(x, min_val, max_val)
+        return F.clip(x, int(min_val), int(max_val))
+    return limited(x, min_val, max_val)
 
 
 @planned
@@ -48,7 +49,7 @@ def hardsigmoid(input: TensorLike) -> Tensor:
     >>> ag.nn.functional.hardsigmoid(ag.tensor([-3.0, 0.0]))
     tensor([0. , 0.5])
     """
-    return F.clip(as_tensor(input) / 6 + 0.5, 0.0, 1.0)
+    return limited(as_tensor(input) / 6 + 0.5, 0.0, 1.0)
 
 
 @planned

@@ -104,7 +104,8 @@ def hinge_embedding_loss(input: TensorLike, target: TensorLike, margin: float = 
     tensor(1.25)
     """
     x, t = pair("hinge_embedding_loss", input, target)
-    return reduced(F.where(t != -1, x, 0.0) + F.where(t != 1, F.relu(margin - x), 0.0), reduction)
+    far = F.clip(margin - x, 0.0)
+    return reduced(F.where(t != -1, x, 0.0) + F.where(t != 1, far, 0.0), reduction)
 
 
 @planned

@@ -43,7 +43,7 @@ def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLi
     """
     a, b = pair("margin_ranking_loss", input1, input2)
     difference, t = pair("margin_ranking_loss", a - b, target)
-    return reduced(F.relu(margin - t * difference), reduction)
+    return reduced(F.clip(margin - t * difference, 0.0), reduction)
 
 
 @public
@@ -75,7 +75,7 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
     scale = F.sqrt((F.sum(a * a, -1) + square) * (F.sum(b * b, -1) + square))
     cosine = F.sum(a * b, -1) / scale
     return reduced(F.where(t == 1, 1 - cosine, 0.0)
-                   + F.where(t == -1, F.relu(cosine - margin), 0.0), reduction)
+                   + F.where(t == -1, F.clip(cosine - margin, 0.0), 0.0), reduction)
 
 
 @public
@@ -134,7 +134,7 @@ def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
     apart = d(a, far)
     if swap:
         apart = F.minimum(apart, d(near, far))
-    return reduced(F.relu(d(a, near) - apart + margin), reduction)
+    return reduced(F.clip(d(a, near) - apart + margin, 0.0), reduction)
 
 
 class MarginRankingLoss(Loss):

@@ -13,6 +13,7 @@ from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, not_negative, pair, reduced
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.neural.activations import limited
 from agnesi.ops.neural.losses import reduced_loss
 
 
@@ -60,11 +61,11 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, *, beta: NotNegative =
     """
     not_negative("smooth_l1_loss", "beta", beta)
     a, b = pair("smooth_l1_loss", input, target)
-    d = F.abs(a - b)
+    d = a - b
     if beta == 0:
-        return reduced(d, reduction)
-    near = F.minimum(d, beta)
-    return reduced(0.5 / beta * near * near + (d - near), reduction)
+        return reduced(F.abs(d), reduction)
+    near = limited(d, -beta, beta)
+    return reduced(0.5 / beta * near * near + (F.abs(d) - F.abs(near)), reduction)
 
 
 @planned
@@ -87,9 +88,9 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
     """
     not_negative("huber_loss", "delta", delta)
     a, b = pair("huber_loss", input, target)
-    d = F.abs(a - b)
-    near = F.minimum(d, delta)
-    losses = near * (0.5 * near) + delta * (d - near)
+    d = a - b
+    near = limited(d, -delta, delta)
+    losses = near * (0.5 * near) + delta * (F.abs(d) - F.abs(near))
     return reduced(losses if weight is None else losses * weight, reduction)
 
 

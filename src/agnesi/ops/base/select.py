@@ -151,14 +151,19 @@ def _shared(wins: Rule) -> tuple[Rule, Rule]:
     )
 
 
+def _first(wins: Rule) -> tuple[Rule, Rule]:
+    """Rules of a choice between two operands; of equal ones the first gets the cotangent."""
+    return lambda g, a, b: where(wins(a, b), g, 0), lambda g, a, b: where(wins(a, b), 0, g)
+
+
 MAXIMUM = Elementwise(
     "maximum", np.maximum, _shared(lambda a, b: (a > b) | isnan(a)), kinds="biuf"
 )
 MINIMUM = Elementwise(
     "minimum", np.minimum, _shared(lambda a, b: (a < b) | isnan(a)), kinds="biuf"
 )
-FMAX = Elementwise("fmax", np.fmax, _shared(lambda a, b: (a > b) | isnan(b)), kinds="biuf")
-FMIN = Elementwise("fmin", np.fmin, _shared(lambda a, b: (a < b) | isnan(b)), kinds="biuf")
+FMAX = Elementwise("fmax", np.fmax, _first(lambda a, b: (a >= b) | isnan(b)), kinds="biuf")
+FMIN = Elementwise("fmin", np.fmin, _first(lambda a, b: (a <= b) | isnan(b)), kinds="biuf")
 
 maximum = binary(
     MAXIMUM, "The greater of two elements; NaN if one of them is.", "[1, 5], [3, 2]", "[3, 5]"

@@ -8,7 +8,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.select import clip, where
+from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.elementwise.explog import expm1, sigmoid
 from agnesi.ops.elementwise.hyperbolic import tanh
@@ -69,6 +69,11 @@ def _silu(x: Tensor, *, how: tuple[()]) -> Tensor:
     return result
 
 
+def limited(x: Tensor, low: float, high: float) -> Tensor:
+    """``x`` between two bounds, at which the slope is 0, as PyTorch's is."""
+    return where(x <= low, low, where(x >= high, high, x))
+
+
 @planned
 @public
 def relu6(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
@@ -81,7 +86,7 @@ def relu6(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.nn.functional.relu6(ag.tensor([-1.0, 3.0, 8.0]))
     tensor([0., 3., 6.])
     """
-    return clip(x, 0, 6)
+    return limited(as_tensor(x), 0, 6)
 
 
 @planned

@@ -18,6 +18,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.compare import isnan, logical_or
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import with_order
@@ -63,7 +64,7 @@ class _Extreme(Scan):
         return apply((CumMin if self.reverse else CumMax)(self.axis, self.reverse), places)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
-        return (scatter_add(x * 0, self.axis, self.chosen(y, x), g),)
+        return (scatter_add(zeros_like(x), self.axis, self.chosen(y, x), g),)
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return take_along_axis(ts[0], self.chosen(y, x), self.axis)

@@ -55,6 +55,11 @@ def norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, *, keepdims: bool 
         return reduced("add", cast(x != 0, size.dtype), axes, keepdims)
     if ord == 1:
         return reduced("add", size, axes, keepdims)
-    whole = reduced("add", arith.power(size, ord), axes, keepdims)
+    if 0 < ord < 1:  # the slope of a power at 0 is infinite, that of the norm is taken for 0
+        none = size == 0
+        powers = select.where(none, 0, arith.power(select.where(none, 1, size), ord))
+    else:
+        powers = arith.power(size, ord)
+    whole = reduced("add", powers, axes, keepdims)
     nothing = whole == 0
     return select.where(nothing, 0, arith.power(select.where(nothing, 1, whole), 1 / ord))

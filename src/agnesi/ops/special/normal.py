@@ -99,7 +99,7 @@ def _density(x: Tensor) -> Tensor:
 
 def _mills(x: Tensor) -> Tensor:
     """Density over distribution function, without underflow."""
-    return safe_divide(x * 0 + math.sqrt(2 / math.pi), erfcx(x * (-1 / _ROOT_TWO)))
+    return safe_divide(math.sqrt(2 / math.pi), erfcx(x * (-1 / _ROOT_TWO)))
 
 
 #: From where on the derivative of erfcx is its asymptotic series, and the coefficients of that.
