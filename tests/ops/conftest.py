@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agnesi.core.ir import loops
-from agnesi.core.ir.loops import Affine, Axis, Expr, Part, Read, Turns
+from agnesi.core.ir.loops import Affine, Axis, Expr, Part, Read, Sequential
 from agnesi.ops.base.elementwise import TABLE
 
 
@@ -27,8 +27,8 @@ def _lowered(op: Any, *arrays: np.ndarray) -> np.ndarray:
         at = tuple(Affine(0, {Axis(k, n): 1}) for k, n in enumerate(part.shape))
         if 0 in part.shape:
             continue
-        if isinstance(part, Turns):
-            _in_turns(part, at, result, arrays)
+        if isinstance(part, Sequential):
+            _in_order(part, at, result, arrays)
             continue
         expr = part.function(at)
         assert expr.dtype == dtype.name, f"{op}: {expr.dtype} instead of {dtype}"
@@ -42,7 +42,7 @@ def _lowered(op: Any, *arrays: np.ndarray) -> np.ndarray:
     return result
 
 
-def _in_turns(part: Turns, at: Any, result: np.ndarray, arrays: Any) -> None:
+def _in_order(part: Sequential, at: Any, result: np.ndarray, arrays: Any) -> None:
     own = _read(len(arrays), result)
     to, expr = part.place(at), part.value(own, at)
     for place in itertools.product(*map(range, part.shape)):

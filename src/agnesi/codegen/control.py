@@ -75,7 +75,7 @@ class _Emitter:
                   self.b.size(shape.units))
 
     def at(self, source: Source, dtype_bytes: int, turn: Value | None = None) -> Value:
-        """The address behind a source, at a turn of the loop."""
+        """The address behind a source, at an iteration of the loop."""
         place = self.outer(source.buffer)
         if source.offset:
             place = self.b.gep("i8", place, self.b.size(source.offset * dtype_bytes))
@@ -143,7 +143,7 @@ class _Loop:
         block = loop.block
         self.entries = block.entries()
         self.fixed: dict[int, Value] = {len(block.table): self._arena(block, self.places[0])}
-        #: What is written in a turn, by slot: rows of results, carries that get it.
+        #: What is written in an iteration, by slot: rows of results, carries that get it.
         self.rows: dict[int, list[Source]] = {}
         for buffer, source in loop.rows:
             self.rows.setdefault(buffer.slot, []).append(source)
@@ -312,7 +312,7 @@ class _Loop:
             b.store(done, emit.outer(loop.done))
 
     def _repeat(self, buffer: Buffer, source: Source, turns: Value, done: Value) -> None:
-        """Rows of turns that did not come are the last row again."""
+        """Fill the rows behind the last iteration with copies of the last row."""
         b, size = self.b, buffer.dtype.itemsize
 
         def row(k: Value) -> Value:

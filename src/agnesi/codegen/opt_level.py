@@ -15,7 +15,7 @@ from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Convolution, Foreign, Kernel, Loop, Nest, Product, nested, walk
 
-#: Turns of a loop of which nobody knows how many there are.
+#: Iterations of a loop of which nobody knows how many there are.
 _UNKNOWN_ITERATIONS = 100
 #: Scalar instructions that take as long as an element that is stored.
 _INSTRUCTIONS_PER_STORE = 8

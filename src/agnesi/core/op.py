@@ -100,7 +100,7 @@ class Op:
     decompose: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
     #: ``parts(*reads)``: the result as regions written one after another (``core.ir.loops.Part``),
-    #: or point by point in order (``core.ir.loops.Turns``).
+    #: or point by point in order (``core.ir.loops.Sequential``).
     parts: Callable[..., Any] | None = None
     #: Whether ``parts`` reads an element of an operand once, so that it may be computed there.
     inlines: ClassVar[bool] = False

@@ -30,8 +30,8 @@ _EXPORTS = (
 #: three times in 3 ms.
 _SWITCH_SECONDS = 0.0001
 #: Passes of levels 0 and 1: the first two are there for functions that are put into others, and
-#: those of level 1 alone find, above all, loops of one turn.  To combine instructions would take
-#: a sixth of all time, and kernels are 2 % faster without: what is known is folded when written.
+#: those of level 1 alone find, above all, loops of one iteration.  Combining instructions would
+#: take a sixth of the time, and kernels are 2 % faster without: constants are folded when written.
 PASSES = ("AlwaysInliner", "SROA", "SCCP", "SimplifyCFG")
 #: Passes of LLVM that find nothing to gain in the code of this library.
 USELESS = ("lsr", "cgp", "machine-cse", "machine-sink", "copyprop")

@@ -89,27 +89,27 @@ def below(kernel: Kernel, values: Sequence[tuple[Expr, Loops]]) -> Iterator[tupl
         stack += [(v, more) for v in value.args]
 
 
-def turns(loops: Sequence[Axis]) -> int:
+def iterations(loops: Sequence[Axis]) -> int:
     """Return the iterations of a body of loops."""
     return math.prod([guess(a.extent) for a in loops])
 
 
-def turns_in(loops: Sequence[Axis]) -> Size:
+def iterations_in(loops: Sequence[Axis]) -> Size:
     """The same for all sizes: a polynomial in those that are run-time values."""
     return product([a.extent for a in loops])
 
 
-def instructions(value: Expr, loops: Loops, turns: Callable[[Loops], Any] = turns) -> Any:
+def instructions(value: Expr, loops: Loops, iterations: Callable[[Loops], Any] = iterations) -> Any:
     """About how many scalar instructions the evaluations of a value take, without its operands."""
     if value.op in BINDING:
-        return turns(inside(value, loops))
-    return turns(loops) * price(value.op)
+        return iterations(inside(value, loops))
+    return iterations(loops) * price(value.op)
 
 
 def work(kernels: Iterable[Kernel]) -> Work:
     """Return the operations of kernels, those of bodies left out."""
     total = Work()
-    turns = cache(turns_in)
+    iterations = cache(iterations_in)
     for kernel in kernels:
         if isinstance(kernel, Product):
             total.all += product(kernel.sizes)
@@ -122,7 +122,7 @@ def work(kernels: Iterable[Kernel]) -> Work:
         starts = [(v, loops) for s in kernel.stores() for v in (s.value, *s.offset.atoms)]
         for value, here in below(kernel, starts):
             if is_heavy(value.op):
-                total.costly += instructions(value, here, turns)
+                total.costly += instructions(value, here, iterations)
             if value.loads:  # not what follows from indices alone
-                total.all += instructions(value, here, turns)
+                total.all += instructions(value, here, iterations)
     return total

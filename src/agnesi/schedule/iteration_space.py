@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.core.ir import loops
 from agnesi.core.ir.kernels import Buffer, Nest, Store
-from agnesi.core.ir.loops import Affine, At, Axis, Expr, Read, Turns
+from agnesi.core.ir.loops import Affine, At, Axis, Expr, Read, Sequential
 from agnesi.core.ir.node import Node
 
 
@@ -30,7 +30,7 @@ def point_in(shape: Sequence[Any], axes: tuple[Axis, ...]) -> At:
     return tuple(result)
 
 
-def in_turns(root: Node, buffer: Buffer, part: Turns) -> Nest:
+def in_order(root: Node, buffer: Buffer, part: Sequential) -> Nest:
     """The nest that writes elements of a root in order."""
     axes = axes_of(part.shape)
     at = point(axes)

@@ -48,11 +48,11 @@ class Loop:
         self.carried = carried
         self.next: list[Value] = list(carried)
         self.results: list[Value] = []
-        #: Set to a bool that makes this turn the last.
+        #: Set to a bool that makes this iteration the last.
         self.until: Value | None = None
 
     def carry(self, *values: Value) -> None:
-        """Set the values of the carried variables for the next turn."""
+        """Set the values of the carried variables for the next iteration."""
         self.next = list(values)
 
 
@@ -207,8 +207,8 @@ class Builder:
     ) -> Iterator[Loop]:
         """Count ``start, start+step, ... < stop`` (i64), with carried values as phis.
 
-        ``nonempty=True`` promises at least one turn and saves the first test.  After the block,
-        ``loop.results`` holds the carried values' last state.
+        ``nonempty=True`` promises at least one iteration and saves the first test.  After the
+        block, ``loop.results`` holds the carried values' last state.
         """
         if one_turn(start.ref, stop.ref, step):
             handle = Loop(start, list(carried))

@@ -19,7 +19,7 @@ def cost(values: Sequence[Expr]) -> int:
 def total_work(stores: Sequence[Store], scattered: int = 0) -> int:
     """Rough number of scalar instructions of all loops; a load from a place that is computed counts
     ``scattered`` more."""
-    prices: dict[frozenset[Axis], int] = {}  # of a turn of the loops over these axes
+    prices: dict[frozenset[Axis], int] = {}  # of an iteration of the loops over these axes
     for v in walk([s.value for s in stores]):
         more = scattered if v.op == "load" and v.param[1].atoms else 0
         prices[v.free] = prices.get(v.free, 0) + (price(v.op) or 1) + more

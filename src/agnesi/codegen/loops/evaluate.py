@@ -381,7 +381,7 @@ class Scope:
 
     # -- reductions -----------------------------------------------------------------------
     def _reduce(self, value: Expr) -> Value:
-        """A reduction in place, one turn at a time, with all others that run over the same axes.
+        """Write the loop of a reduction, with all others over the same axes in it.
 
         Their lanes are those of this scope.
         """

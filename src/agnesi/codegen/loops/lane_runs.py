@@ -1,8 +1,8 @@
 """Loads at places that run through memory piece by piece, such as those of borders and rolls.
 
-``x[where(i < 2, 2 - i, i - 2)]`` along lanes would gather.  The turns of the loop are told apart by
-what their lanes read: those in the middle read elements side by side, and those where one run ends
-and the next begins read some that are near each other and shuffle them.
+``x[where(i < 2, 2 - i, i - 2)]`` along lanes would gather.  The loop is split by what the lanes of
+its iterations read: those in the middle read adjacent elements, and those where one run ends and
+the next begins read a few vectors and shuffle them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from agnesi.codegen.loops.strided_loads import rows_at
 from agnesi.core.ir.kernels import Buffer, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr
 
-#: Loops that turns are told apart into, at most.
+#: Loops that one is split into, at most.
 _MAX_GROUPS = 8
 #: The longest axis whose places are looked at one by one.
 _MAX_EXTENT = 1 << 12
 
 
-class Turns(NamedTuple):
-    """Turns of a loop whose lanes read alike: the first of them, what follows the last, and how
-    many lanes are active; for each place, that of the first lane, how far it moves from index to
-    index, and how far from it the other lanes' are.
+class LaneRun(NamedTuple):
+    """Iterations of a loop whose lanes read in the same pattern.
+
+    They run from ``start`` to before ``stop``, with so many ``active`` lanes.  ``places`` has for
+    each address that of the first lane, its step per index, and the offsets of the other lanes.
     """
 
     start: int
@@ -35,11 +36,11 @@ class Turns(NamedTuple):
     places: dict[Expr, tuple[int, int, tuple[int, ...]]]
 
 
-def turn_by_turn(scope: Any, axis: Axis, values: Sequence[Expr], wide: int,
+def in_lane_runs(scope: Any, axis: Axis, values: Sequence[Expr], wide: int,
                  body: Callable[[Any, list[Value]], Any]) -> bool:
-    """Run ``body`` over an axis by turns whose lanes read alike; whether that gains anything."""
-    turns = _turns_of(values, axis, wide) if wide > 1 else []
-    for some in turns:
+    """Run ``body`` over an axis, split by what lanes read; return False if nothing is gained."""
+    runs = _lane_runs_of(values, axis, wide) if wide > 1 else []
+    for some in runs:
         mask = None if some.active == wide else lanes(vector("i1", wide),
                                                       [k < some.active for k in range(wide)])
         inner = scope.inside({axis: i64(some.start)}, along=axis, lanes=wide, mask=mask,
@@ -49,38 +50,38 @@ def turn_by_turn(scope: Any, axis: Axis, values: Sequence[Expr], wide: int,
             inner.axes[axis] = loop.index
             inner.runs = _places_in(some, loop.index, scope.b)
             body(inner, [])
-    return bool(turns)
+    return bool(runs)
 
 
-def _turns_of(values: Sequence[Expr], axis: Axis, wide: int) -> list[Turns]:
-    """The turns of a loop, ``wide`` lanes in each, by what they read; none if nothing is gained."""
+def _lane_runs_of(values: Sequence[Expr], axis: Axis, wide: int) -> list[LaneRun]:
+    """Split a loop of ``wide`` lanes by the pattern that they read; empty if nothing is gained."""
     if not isinstance(axis.extent, int) or axis.extent > _MAX_EXTENT:
         return []
     tables = {a: _table(a, axis) for v in walk(list(values)) if v.op == "load"
               for a in v.param[1].atoms if a.op == "where" and a.free == {axis} and not a.loads}
-    found: list[Turns] = []
+    found: list[LaneRun] = []
     for start in range(0, axis.extent, wide) if tables else ():
         stop = min(start + wide, axis.extent)
-        turn = Turns(start, stop, stop - start, {
+        run = LaneRun(start, stop, stop - start, {
             a: (t[start], 0, tuple([p - t[start] for p in t[start:stop]]))
             for a, t in tables.items()})
-        both = _together(found[-1], turn, wide) if found else None
+        both = _together(found[-1], run, wide) if found else None
         if both is not None:
             found.pop()
-        found.append(both or turn)
+        found.append(both or run)
     return found if len(found) <= _MAX_GROUPS else []
 
 
-def _together(turns: Turns, turn: Turns, wide: int) -> Turns | None:
-    """Turns and the one behind them; None where that reads otherwise."""
+def _together(before: LaneRun, run: LaneRun, wide: int) -> LaneRun | None:
+    """Join a run and the one behind it; return None if its pattern is another one."""
     places = {}
-    for a, (first, by, offsets) in turns.places.items():
-        place, _, others = turn.places[a]
-        step, rest = divmod(place - first, turn.start - turns.start)
-        if others != offsets or rest or (step != by and turns.stop - turns.start > wide):
+    for a, (first, by, offsets) in before.places.items():
+        place, _, others = run.places[a]
+        step, rest = divmod(place - first, run.start - before.start)
+        if others != offsets or rest or (step != by and before.stop - before.start > wide):
             return None
         places[a] = first, step, offsets
-    return Turns(turns.start, turn.stop, wide, places)
+    return LaneRun(before.start, run.stop, wide, places)
 
 
 def _table(value: Expr, axis: Axis) -> list[int]:
@@ -125,8 +126,9 @@ def load_run(scope: Any, type_: str, buffer: Buffer, at: Affine, align: int) -> 
     return b.shuffle(row(0, whole, high - low + 1), None, picks)
 
 
-def _places_in(turns: Turns, index: Value, b: Any) -> Mapping[Expr, tuple[Value, tuple[int, ...]]]:
-    """The places of a turn that begins at an index."""
-    return {a: (b.op("add nsw", b.op("mul nsw", index, i64(by)), i64(first - by * turns.start)),
+def _places_in(run: LaneRun, index: Value, b: Any
+               ) -> Mapping[Expr, tuple[Value, tuple[int, ...]]]:
+    """The addresses that an iteration beginning at an index reads."""
+    return {a: (b.op("add nsw", b.op("mul nsw", index, i64(by)), i64(first - by * run.start)),
                 offsets)
-            for a, (first, by, offsets) in turns.places.items()}
+            for a, (first, by, offsets) in run.places.items()}

@@ -14,7 +14,7 @@ from agnesi.codegen.loops.blocked_transpose import BLOCK_ELEMENTS, emit_transpos
 from agnesi.codegen.loops.collapse import cost, total_work
 from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, PRODUCTS, ROW, Scope
 from agnesi.codegen.loops.horizontal_reduction import horizontal
-from agnesi.codegen.loops.lane_runs import turn_by_turn
+from agnesi.codegen.loops.lane_runs import in_lane_runs
 from agnesi.codegen.loops.loop_order import loops_of
 from agnesi.codegen.loops.slp_stores import store_all
 from agnesi.codegen.loops.strided_loads import lanes_with_periods
@@ -181,7 +181,7 @@ class _Nest:
 
     # -- signals --------------------------------------------------------------------------
     def _turns_between(self, axis: Axis) -> int:
-        """Return the turns of a loop that runs in sequence between two looks for signals."""
+        """Return how many iterations of a sequential loop run between two polls for signals."""
         inner = self.shape.axes[self.shape.axes.index(axis) + 1:]
         return max(1, self.points // max(1, guess(product([a.extent for a in inner]))))
 
@@ -294,10 +294,10 @@ class _Nest:
                    span: tuple[Value, Value] | None,
                    body: Callable[[Scope, list[Value]], list[Value]],
                    carried: list[Value], group: Sequence[Expr] = ()) -> list[Value]:
-        """Run ``body`` over an axis with lanes; a masked turn takes what does not fill them.
+        """Run ``body`` over an axis with lanes; a masked iteration takes the rest.
 
-        ``body(scope, carried)`` returns the carried vectors after its turn; they have the lanes of
-        ``scope``.  With ``span``, only blocks [begin, end) are run.
+        ``body(scope, carried)`` returns the carried vectors after its iteration; they have the
+        lanes of ``scope``.  With ``span``, only blocks [begin, end) are run.
         """
         b, wide = self.b, self.lanes_for(values, axis, bool(carried))
         while span is not None and self.shape.block % wide:
@@ -307,7 +307,7 @@ class _Nest:
         if not carried:
             whole = lanes_with_periods(wide, self._native(values), values, axis)
             wide = whole if span is None or self.shape.block % whole == 0 else wide
-            if span is None and turn_by_turn(scope, axis, values, wide, body):
+            if span is None and in_lane_runs(scope, axis, values, wide, body):
                 return []
         assert span is None or self.shape.block % wide == 0, "threads would begin within a turn"
         main = axis.extent // wide * wide
@@ -453,7 +453,7 @@ class _Nest:
         neutral = const(part.type, IDENTITY[r.param[0]](r.dtype))
         if inner.mask is not None:
             part = self.b.select(inner.mask, part, neutral)
-        if total == neutral:  # in a lone turn
+        if total == neutral:  # in a single iteration
             return part
         return scalars.emit(self.b, r.param[0], (r.dtype, r.dtype), (total, part))
 

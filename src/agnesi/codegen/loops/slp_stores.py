@@ -18,7 +18,7 @@ MAX_STORES = 8
 
 
 def store_all(scope: Scope, stores: Sequence[Store]) -> list[Value]:
-    """Make the stores of one turn, which carries nothing on."""
+    """Write the stores of one iteration, which has no carried values."""
     scope.wanted = list(walk([v for s in stores for v in (s.value, *s.offset.atoms)]))
     for group in _groups(scope, stores):
         if len(group) > 1:
@@ -103,7 +103,7 @@ def interleaved(b: Builder, values: Sequence[Value]) -> list[Value]:
 
 
 def _picked(b: Builder, values: Sequence[Value], part: int) -> Value:
-    """One of as many vectors as there are values, which take turns in it."""
+    """Part ``part`` of the values interleaved element by element."""
     own = width(values[0].type)
     places = [divmod(part * own + k, len(values)) for k in range(own)]
     result = values[0]

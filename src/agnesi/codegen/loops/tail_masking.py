@@ -1,7 +1,7 @@
 """Tail masking: vectors along an axis whose length is a run-time value.
 
-Full turns come first, then one with a mask for what is left.  The masks are the same for all rows
-and are made once.  Rows of one register, which are common, take a turn of that width alone.
+Full iterations come first, then one with a mask for the rest.  The masks are the same for all rows
+and are computed once.  Rows of one register, which are common, take one iteration of that width.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def open_turns(nest: Any, scope: Scope, axis: Axis, values: Sequence[Expr],
     """
     narrow = width(carried[0].type) if carried else one_register(nest, values, wide)
     _settle(nest, scope, values, axis)
-    turns = _Turns(nest, scope, axis, narrow, span, body)
+    turns = _Iterations(nest, scope, axis, narrow, span, body)
     for count in dict.fromkeys((wide, narrow)):
         turns.prepare(count, values)
     if wide == narrow:
@@ -47,8 +47,8 @@ def one_register(nest: Any, values: Sequence[Expr], wide: int) -> int:
     return max(2, min(wide, nest._native(values))) if wide > 1 else 1
 
 
-class _Turns:
-    """The turns of one loop, of any width."""
+class _Iterations:
+    """The iterations of one loop, of any width."""
 
     def __init__(self, nest: Any, scope: Scope, axis: Axis, narrow: int,
                  span: tuple[Value, Value] | None, body: Body) -> None:
@@ -69,7 +69,7 @@ class _Turns:
         if span is None and not nest.shape.outer and guess(axis.extent) >= self.points:
             self.look = nest.look
             nest.looks = nest.look is not None
-        #: Whether turns of one register make up the axis, whatever its length is.
+        #: Whether iterations of one register make up the axis, whatever its length is.
         self.whole = divides(narrow, axis.extent)
 
     def prepare(self, count: int, values: Sequence[Expr]) -> None:
@@ -127,7 +127,7 @@ class _Turns:
         return totals
 
     def _end(self, count: int) -> Value:
-        """Where full turns end; where the rest takes a mask, there surely is one."""
+        """The index at which full iterations end.  Where the rest takes a mask, it is not empty."""
         b, n = self.b, self.size
         if divides(count, self.axis.extent):
             return n
@@ -144,7 +144,7 @@ class _Turns:
 
 
 def _settle(nest: Any, scope: Scope, values: Sequence[Expr], axis: Axis) -> None:
-    """Find the places of rows before the loops along them, which would do it each turn."""
+    """Compute the addresses of rows before the loops along them, not in every iteration."""
     places = [s.offset for s in nest.stores]
     places += [v.param[1] for v in walk(list(values)) if v.op == "load"]
     for at in places:

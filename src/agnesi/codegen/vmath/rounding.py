@@ -103,7 +103,7 @@ def _exponent(x: Lane) -> Lane:
 def _long_division(rest: Lane, divisor: Lane) -> Lane:
     b, digits = rest.b, rest.mantissa - 3
     base = _exponent(divisor)
-    # Each turn makes the quotient shorter by ``digits`` bits.
+    # Each iteration makes the quotient shorter by ``digits`` bits.
     turns = -(-(2 * rest.bias + rest.mantissa) // digits) + 1
     start, stop = Value("0", "i64"), Value(str(turns), "i64")
     with b.loop(start, stop, carried=(rest.v,), nonempty=True) as turn:

@@ -54,7 +54,7 @@ _NUMBERS: dict[str, Callable[[np.dtype], np.dtype | None]] = {
     "item()": lambda d: dtypes.float64 if d.kind in "fV" else None if d.kind in "bc" else
     _NUMBERS["int()"](d),
 }
-#: So often one line may decide in one trace: beyond, its turns are better run than written down.
+#: How often one line may decide in a trace: longer loops had better run than be unrolled.
 _MAX_DECISIONS_PER_LINE = 100
 #: So many ways may lead on from one line.
 MAX_BRANCHES = 8

@@ -367,14 +367,14 @@ class Carry:
 class Loop(Kernel):
     """Runs a block again and again.
 
-    :ivar length: Turns at most; None where ``condition`` alone decides.
-    :ivar rows: What turn ``t`` wrote to the buffer of the block belongs at ``t`` steps in the
-        source.
-    :ivar count: Holds the number of turns, where it is less than ``length``.
-    :ivar stop: Of the block: whether this turn was the last.  The rows that follow repeat the last
+    :ivar length: Iterations at most; None where ``condition`` alone decides.
+    :ivar rows: What iteration ``t`` wrote to the buffer of the block belongs at ``t`` steps in
+        the source.
+    :ivar count: Holds the number of iterations, where it is less than ``length``.
+    :ivar stop: Of the block: whether this iteration was the last.  The rows that follow repeat this
         one.
-    :ivar done: Takes the number of turns.
-    :ivar condition: Fills ``goes_on`` before every turn; it reads the carries through ``asks``.
+    :ivar done: Takes the number of iterations.
+    :ivar condition: Fills ``goes_on`` before every iteration; reads the carries through ``asks``.
     :ivar scratch: Room for what the blocks keep to themselves.
     """
 

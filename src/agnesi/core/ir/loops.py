@@ -448,7 +448,7 @@ class Part:
 
 
 @record
-class Turns:
+class Sequential:
     """A result written in order: an element may be written several times, or read again later.
 
     Point ``at`` of ``shape`` writes ``value(own, at)`` to element ``place(at)``; ``own`` reads the

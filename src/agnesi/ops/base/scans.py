@@ -73,7 +73,7 @@ class Scan(Op):
         place[self.axis] = at[self.axis] + (-steps if self.reverse else steps)
         return tuple(place)
 
-    def in_turns(self, shape: Any, first: Any, later: Any) -> list[Any]:
+    def in_order(self, shape: Any, first: Any, later: Any) -> list[Any]:
         """The result as its first slice, ``first(at)``, and then ``later(own, at)`` in order."""
         n = shape[self.axis]
         slab, rest = list(shape), list(shape)
@@ -92,7 +92,8 @@ class Scan(Op):
 
         return [
             loops.Part(tuple(start), (1,) * len(shape), tuple(slab), began),
-            loops.Turns(tuple(rest), place, lambda own, at: later(own, place(at)), (self.axis,)),
+            loops.Sequential(
+                tuple(rest), place, lambda own, at: later(own, place(at)), (self.axis,)),
         ]
 
 
@@ -118,7 +119,7 @@ class CumSum(Scan, LinearOp):
         return self.running(x, "add")
 
     def parts(self, x: Any) -> list[Any]:
-        return self.in_turns(
+        return self.in_order(
             x.shape, lambda at: x(*at),
             lambda own, at: own(*self.stepped(at, -1)) + x(*at),
         )
@@ -203,7 +204,7 @@ class Recurrence(Scan):
             factor = a(*before) if self.lagged else a(*at)
             return factor * own(*before) + b(*at)
 
-        return self.in_turns(b.shape, lambda at: b(*at), later)
+        return self.in_order(b.shape, lambda at: b(*at), later)
 
 
 def _recur(factors: np.ndarray, terms: np.ndarray, results: np.ndarray) -> None:
@@ -272,7 +273,7 @@ class CumProd(Scan):
             return own(*before) * (x(*before) if self.exclusive else x(*at))
 
         one = loops.const(1, x.dtype)
-        return self.in_turns(
+        return self.in_order(
             x.shape, (lambda at: one) if self.exclusive else (lambda at: x(*at)), later
         )
 

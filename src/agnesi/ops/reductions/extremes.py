@@ -47,7 +47,7 @@ class _Extreme(Scan):
         return True
 
     def parts(self, x: Any) -> list[Any]:
-        return self.in_turns(x.shape, lambda at: x(*at), lambda own, at: loops.call(
+        return self.in_order(x.shape, lambda at: x(*at), lambda own, at: loops.call(
             self.kind, own(*self.stepped(at, -1)), x(*at)))
 
     def chosen(self, y: Tensor, x: Tensor) -> Tensor:

@@ -133,7 +133,7 @@ def _permutation(node: Node) -> Order | None:
 
 
 def _better(family: int, last: dict[int, bool], costs: Sequence[_Cost]) -> bool:
-    """Turn a family where that makes its convolutions cheaper; whether it did."""
+    """Change the order of a family where its convolutions get cheaper; return whether they do."""
     mine = [c for c in costs if family in c.families]
     before = sum(c(last) for c in mine)
     last[family] = not last[family]
@@ -205,7 +205,7 @@ class _Cost:
 
 
 class _Families:
-    """Values that are to lie in memory in one order, but for those pinned to that of their axes."""
+    """Groups of values that should have the same memory order, except those of a fixed order."""
 
     def __init__(self, nodes: Sequence[Node], outputs: Iterable[Node]) -> None:
         self._parent: dict[int, int] = {}

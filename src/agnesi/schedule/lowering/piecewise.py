@@ -8,10 +8,10 @@ from typing import Any
 
 from agnesi.core.ir import loops
 from agnesi.core.ir.kernels import Buffer, Nest, Store, buffers_of, walk
-from agnesi.core.ir.loops import At, Expr, Part, Turns
+from agnesi.core.ir.loops import At, Expr, Part, Sequential
 from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.layout import by_memory
-from agnesi.schedule.iteration_space import axes_of, in_turns, point
+from agnesi.schedule.iteration_space import axes_of, in_order, point
 
 #: Regions of one value that a nest fills, at most.
 _MAX_REGIONS_PER_NEST = 8
@@ -24,8 +24,8 @@ def filled(root: Node, buffer: Buffer, parts: Iterable[Any]) -> list[Nest]:
     for part in parts:
         if 0 in part.shape:
             continue
-        if isinstance(part, Turns):
-            result.append(in_turns(root, buffer, part))
+        if isinstance(part, Sequential):
+            result.append(in_order(root, buffer, part))
             continue
         axes = axes_of(part.shape)
         at = point(axes)

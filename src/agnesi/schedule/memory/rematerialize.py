@@ -32,7 +32,7 @@ _MAX_CORRECTIONS = 6
 
 
 @struct
-class Turn:
+class Run:
     """A kernel of the new order: one as given, or one that fills a version of a buffer again.
 
     ``place`` is the kernel as given before which it runs, or which it is.
@@ -81,7 +81,7 @@ class Remaker:
             if b.role == "temporary" and len(ks) == 1 and b not in fixed
             and self._repeats(ks[0], b)
         }
-        self.plain = [Turn(k, None, {b: (b, 0) for b in reads}, [(b, 0) for b in writes])
+        self.plain = [Run(k, None, {b: (b, 0) for b in reads}, [(b, 0) for b in writes])
                       for k, (reads, writes) in enumerate(self.touches)]
         self.readers: dict[Buffer, list[int]] = {b: [] for b in self.writer}
         for k, (reads, _) in enumerate(self.touches):
@@ -105,9 +105,9 @@ class Remaker:
         return b not in self.touches[k][0] and sum(s.buffer is b for s in kernel.stores()) == 1
 
     # -- the new order --------------------------------------------------------------------
-    def turns(self) -> list[Turn] | None:
+    def runs(self) -> list[Run] | None:
         """The order with the present splits; None where a value cannot be computed again."""
-        result: list[Turn] = []
+        result: list[Run] = []
         made: set[Version] = set()
         changed = {
             k for b, splits in self.splits.items() for k in self.readers[b] if k >= splits[0]
@@ -117,18 +117,18 @@ class Remaker:
                 result.append(plain)
                 continue
             reads = {b: self._version(b, k) for b in plain.reads}
-            turn = Turn(k, None, reads, plain.writes)
+            run = Run(k, None, reads, plain.writes)
             for version in reads.values():
                 if not self._remake(version, k, made, result):
                     return None
-            result.append(turn)
+            result.append(run)
         return result
 
     def _version(self, b: Buffer, k: int) -> Version:
         splits = self.splits.get(b)
         return (b, bisect.bisect_right(splits, k) if splits else 0)
 
-    def _remake(self, version: Version, k: int, made: set[Version], result: list[Turn]) -> bool:
+    def _remake(self, version: Version, k: int, made: set[Version], result: list[Run]) -> bool:
         """Append what fills a version, and before it what that needs."""
         stack = [(version, False)]
         while stack:
@@ -138,7 +138,7 @@ class Remaker:
             reads = {b: self._version(b, k) for b in self._operands(version[0])}
             if ready:
                 made.add(version)
-                result.append(Turn(k, version, reads, [version]))
+                result.append(Run(k, version, reads, [version]))
                 continue
             if any(self.lost.get(b, k) < k for b in reads):
                 return False
@@ -157,26 +157,26 @@ class Remaker:
         return found
 
     # -- memory ---------------------------------------------------------------------------
-    def lives(self, turns: Sequence[Turn]) -> dict[Version, list[int]]:
-        """The turns that touch each version of a temporary."""
+    def lives(self, runs: Sequence[Run]) -> dict[Version, list[int]]:
+        """The runs that touch each version of a temporary."""
         found: dict[Version, list[int]] = {}
-        for t, turn in enumerate(turns):
-            for version in (*turn.reads.values(), *turn.writes):
+        for t, run in enumerate(runs):
+            for version in (*run.reads.values(), *run.writes):
                 if version[0].role == "temporary":
                     places = found.setdefault(version, [])
                     if not places or places[-1] != t:
                         places.append(t)
         return found
 
-    def profile(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]]) -> list[int]:
-        """Bytes of temporaries during each turn."""
-        changes = [0] * (len(turns) + 1)
+    def profile(self, runs: Sequence[Run], lives: Mapping[Version, list[int]]) -> list[int]:
+        """Bytes of temporaries during each run."""
+        changes = [0] * (len(runs) + 1)
         for version, places in lives.items():
             size = self._bytes[version[0]]
             changes[places[0]] += size
             changes[places[-1] + 1] -= size
-        for t, turn in enumerate(turns):
-            taken = self._taken_over(t, turn, lives)
+        for t, run in enumerate(runs):
+            taken = self._taken_over(t, run, lives)
             changes[t] -= taken
             changes[t + 1] += taken
         alive, result = 0, []
@@ -185,18 +185,18 @@ class Remaker:
             result.append(alive)
         return result
 
-    def _taken_over(self, t: int, turn: Turn, lives: Mapping[Version, list[int]]) -> int:
-        """Bytes that a turn writes over what it reads for the last time."""
+    def _taken_over(self, t: int, run: Run, lives: Mapping[Version, list[int]]) -> int:
+        """Bytes that a run writes over what it reads for the last time."""
         total = 0
-        if not any(v in lives and lives[v][-1] == t for v in turn.reads.values()):
+        if not any(v in lives and lives[v][-1] == t for v in run.reads.values()):
             return total
         gone: set[Version] = set()
-        for new in turn.writes:
+        for new in run.writes:
             if new[0].role != "temporary" or lives[new][0] != t:
                 continue
-            k = turn.place if turn.remade is None else self.writer[new[0]]
+            k = run.place if run.remade is None else self.writer[new[0]]
             for old in self._candidates(k, new[0]):
-                version = turn.reads.get(old)
+                version = run.reads.get(old)
                 if version is not None and version not in gone and lives[version][-1] == t:
                     gone.add(version)
                     total += rounded(new[0].nbytes)
@@ -216,26 +216,26 @@ class Remaker:
     # -- decisions ------------------------------------------------------------------------
     def shrink(self, goal: int) -> int:
         """Add splits until at most ``goal`` bytes are alive; returns how many are then."""
-        turns = self.turns()
-        assert turns is not None
+        runs = self.runs()
+        assert runs is not None
         while True:
-            lives = self.lives(turns)
-            profile = self.profile(turns, lives)
+            lives = self.lives(runs)
+            profile = self.profile(runs, lives)
             most = max(profile, default=0)
             if most <= max(goal, 0):
                 return most
-            better = self._many(turns, lives, profile, goal) if len(turns) > _MANY_KERNELS else None
-            better = better or self._step(turns, lives, profile, goal)
+            better = self._many(runs, lives, profile, goal) if len(runs) > _MANY_KERNELS else None
+            better = better or self._step(runs, lives, profile, goal)
             if better is None:
                 return most
-            turns = better
+            runs = better
 
-    def _many(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
-              profile: Sequence[int], goal: int) -> list[Turn] | None:
+    def _many(self, runs: Sequence[Run], lives: Mapping[Version, list[int]],
+              profile: Sequence[int], goal: int) -> list[Run] | None:
         """The order with many more splits, apart from each other, for half of what is missing."""
         before, present = _excess(profile, goal), self.splits
-        ends = {v: turns[places[-1]].place for v, places in lives.items()}
-        gaps = sorted(self._gaps(turns, lives, profile, goal), key=lambda gap: -gap[0])
+        ends = {v: runs[places[-1]].place for v, places in lives.items()}
+        gaps = sorted(self._gaps(runs, lives, profile, goal), key=lambda gap: -gap[0])
         idle = sum(self._bytes[b] for _, b, _ in gaps)
         stride = max(2, 2 * idle // max(max(profile) - max(goal, 0), 1))
         if len(gaps) < 4 * stride:
@@ -243,27 +243,27 @@ class Remaker:
         self.splits = dict(present)
         for _, b, k in gaps[::stride]:
             self._split(b, k, ends)
-        after = self.turns()
+        after = self.runs()
         if after is not None and _excess(self.profile(after, self.lives(after)), goal) < before:
             return after
         self.splits = present
         return None
 
-    def _step(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
-              profile: Sequence[int], goal: int) -> list[Turn] | None:
+    def _step(self, runs: Sequence[Run], lives: Mapping[Version, list[int]],
+              profile: Sequence[int], goal: int) -> list[Run] | None:
         """The order with the best further split; None if none helps."""
         before = _excess(profile, goal)
-        ends = {v: turns[places[-1]].place for v, places in lives.items()}
-        ranked = sorted(self._gaps(turns, lives, profile, goal), key=lambda gap: -gap[0])
-        best: tuple[float, dict[Buffer, list[int]], list[Turn]] | None = None
+        ends = {v: runs[places[-1]].place for v, places in lives.items()}
+        ranked = sorted(self._gaps(runs, lives, profile, goal), key=lambda gap: -gap[0])
+        best: tuple[float, dict[Buffer, list[int]], list[Run]] | None = None
         present = self.splits
         for tried, (_, b, k) in enumerate(ranked[:_MAX_CANDIDATES]):
             if (best is not None and tried >= _CANDIDATES_PER_STEP) or self._work > _MAX_VISITS:
                 break
-            self._work += len(turns)
+            self._work += len(runs)
             self.splits = dict(present)
             cost = self._split(b, k, ends)
-            after = self.turns()
+            after = self.runs()
             if after is not None:
                 saved = before - _excess(self.profile(after, self.lives(after)), goal)
                 if saved > 0 and (best is None or saved / cost > best[0]):
@@ -295,7 +295,7 @@ class Remaker:
                     stack.append(operand)
         return cost
 
-    def _gaps(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
+    def _gaps(self, runs: Sequence[Run], lives: Mapping[Version, list[int]],
               profile: Sequence[int], goal: int) -> Iterator[tuple[float, Buffer, int]]:
         """Return the gaps in which a value lies idle while memory is short, and about what each
         saves for its cost.
@@ -311,8 +311,8 @@ class Remaker:
             if not 0 < i < len(places) or places[i - 1] == peak:
                 continue
             before, behind = places[i - 1], places[i]
-            k = turns[behind].place
-            if turns[before].place < k:
+            k = runs[behind].place
+            if runs[before].place < k:
                 covered = over[behind] - over[before + 1]
                 yield covered * rounded(b.nbytes) / self.costs[b], b, k
 
@@ -332,16 +332,16 @@ class Remaker:
             return buffers[version]
 
         result = []
-        turns = self.turns()
-        assert turns is not None
-        for turn in turns:
-            others = {b: buffer(v) for b, v in turn.reads.items() if v[1]}
-            if turn.remade is not None:
-                b = turn.remade[0]
+        runs = self.runs()
+        assert runs is not None
+        for run in runs:
+            others = {b: buffer(v) for b, v in run.reads.items() if v[1]}
+            if run.remade is not None:
+                b = run.remade[0]
                 kernel = self.kernels[self.writer[b]]
-                result.append(swapped(kernel, {**others, b: buffer(turn.remade)}, b))
+                result.append(swapped(kernel, {**others, b: buffer(run.remade)}, b))
             else:
-                kernel = self.kernels[turn.place]
+                kernel = self.kernels[run.place]
                 result.append(swapped(kernel, others) if others else kernel)
         return result
 

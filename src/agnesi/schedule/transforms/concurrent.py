@@ -36,11 +36,10 @@ _MAX_MOVED_BYTES = 1 << 20
 def group_independent(program: Program) -> Program:
     """Bring small kernels that do not need each other together, and let them share threads.
 
-    Where memory counts members would take more.  Bodies of loops have no groups either: what has
-    work enough for threads alone is shared in each turn (two products of 300**3 in the body of a
-    scan take 1.1 ms on two threads and 2.3 on one), and what has less, as two of 80**3, takes some
-    20 us, in which threads would have to be called anew every turn, by code that also decides
-    which kernels are written into the loop.
+    There are no groups under a memory limit, for what they touch is live at the same time, nor in
+    bodies of loops: a kernel with enough work for threads is shared by them in each iteration (two
+    products of 300**3 in the body of a scan take 1.1 ms on two threads and 2.3 on one), and a
+    smaller one (80**3: some 20 us) would wake the threads in every iteration.
     """
     request = program.request
     if request.inner or request.saved or request.limit is not None or len(program.kernels) < 2:

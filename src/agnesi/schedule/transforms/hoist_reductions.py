@@ -1,8 +1,8 @@
 """Loop-invariant reduction hoisting: a reduction that a nest would repeat gets memory and a nest.
 
 A nest evaluates a value in the loops up to the last one that changes it.  Where others lie between,
-as in a column's sum of what each row was divided by, every one of their turns would compute the
-value anew, and what took n**2 steps takes n**3.
+as in a column's sum of what each row was divided by, each of their iterations would compute the
+value again, and n**2 steps become n**3.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from agnesi.schedule.evaluation_counts import (
     below,
     inside,
     instructions,
+    iterations,
     loops_of,
-    turns,
 )
 from agnesi.schedule.lowering.kernel_templates import TemplateCache
 from agnesi.schedule.program import Program
@@ -125,19 +125,19 @@ def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
     """Return whether materializing a value saves much: it is evaluated in the loops ``here``, of
     which ``idle`` do not change it.
     """
-    if turns(idle) < MAX_EXPENSIVE_EVALUATIONS:
+    if iterations(idle) < MAX_EXPENSIVE_EVALUATIONS:
         return False
     saved = 0
     costly = heavy = False
     for v, loops in below(kernel, [(value, outside)]):
-        needless = turns([a for a in loops if a in idle])
+        needless = iterations([a for a in loops if a in idle])
         if needless > 1:
             saved += instructions(v, loops) * (needless - 1) // needless
             heavy |= is_heavy(v.op)
             costly |= heavy or v.op in BINDING
-    if not heavy and turns(idle) <= MAX_CHEAP_EVALUATIONS:
+    if not heavy and iterations(idle) <= MAX_CHEAP_EVALUATIONS:
         return False
-    if saved < _MIN_SAVED_INSTRUCTIONS_PER_READ * turns(here) or not (
+    if saved < _MIN_SAVED_INSTRUCTIONS_PER_READ * iterations(here) or not (
         costly or buffers_of([value])
     ):
         return False  # numbers that follow from indices and sizes are in registers

@@ -1,7 +1,7 @@
-"""Row sums: totals become totals of rows, each taken on the way through the row.
+"""Row sums: a total becomes the total of row sums, which the loop along each row computes.
 
-Threads that share the rows of a nest would all begin with the whole of a total that it also stores;
-and what the elements of a total have from their row, as its softmax, is there once a row.
+Otherwise every thread that takes some rows of a nest would compute the whole total that the nest
+also stores; and a value of the row that the elements share, as in softmax, is computed once a row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, axes_in, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis, load
 from agnesi.core.support.record import replace
-from agnesi.schedule.evaluation_counts import turns, work
+from agnesi.schedule.evaluation_counts import iterations, work
 from agnesi.schedule.lowering.kernel_templates import TemplateCache
 from agnesi.schedule.program import Program
 
@@ -39,7 +39,7 @@ KEPT = ("float32", "float64", "int32", "int64", "bool")
 
 
 def sum_rows(program: Program) -> Program:
-    """Take totals by rows where the nest has its elements, or they something of their row."""
+    """Sum by rows in nests that also store elements, or whose elements depend on a row's sum."""
     again, least = TemplateCache(), program.request.target.costs.nest_operations
     program.split_kernels(lambda kernel: again(
         kernel, (), (), partial(_by_rows, kernel, least)) if _has_rows(kernel) else ())
@@ -91,7 +91,7 @@ def apart(kernel: Nest, least: int) -> list[Any]:
     if found := _by_rows(kernel, least):
         return found
     totals, others = _parted(kernel)
-    longest = max([turns(v.param[1]) for v in _sums(totals)])
+    longest = max([iterations(v.param[1]) for v in _sums(totals)])
     if longest < _MIN_TOTAL_ELEMENTS or guess(work([kernel]).all) < least:
         return []
     return [replace(kernel, axes=(), body=totals), replace(kernel, body=others)]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
 from agnesi.codegen.kernels.conv.tileplan import TilePlan, opened
-from agnesi.codegen.kernels.conv.tiles import Turn
+from agnesi.codegen.kernels.conv.tiles import TileLoop
 from agnesi.codegen.kernels.machine import Machine, unit_cycles
 from agnesi.codegen.kernels.tilesearch import (
     MAX_WORKSPACE_BYTES,
@@ -175,13 +175,13 @@ class DepthwisePlan(TilePlan):
         places = self.places
         return (places.height, *places.tails) if isinstance(places, OpenRows) else places.sizes
 
-    def nest(self, window: Window, steps: Steps) -> list[Turn]:
+    def nest(self, window: Window, steps: Steps) -> list[TileLoop]:
         """Loops over the taps that are not written out, in a window of such steps."""
         d, h, w = self.dense.spans
         tall, wide = self.taps
-        return [Turn(d.taps, steps.plane, h.taps * w.taps * self.pitch),
-                Turn(h.taps // tall, steps.line * (h.step // window.down), w.taps * self.pitch),
-                Turn(w.taps // wide, steps.pixel * (w.step // window.right), self.pitch)]
+        return [TileLoop(d.taps, steps.plane, h.taps * w.taps * self.pitch),
+                TileLoop(h.taps // tall, steps.line * (h.step // window.down), w.taps * self.pitch),
+                TileLoop(w.taps // wide, steps.pixel * (w.step // window.right), self.pitch)]
 
     def uses(self, window: Window) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """Return which (tap, place) meet in each (line, pixel) of a window, for the taps written
@@ -289,7 +289,7 @@ def _cost(plan: DepthwisePlan) -> float:
 
 
 def _met(plan: DepthwisePlan, axis: int, count: int) -> int:
-    """Positions of an axis that taps written out meet."""
+    """Positions along an axis that the unrolled taps read."""
     span, taps = plan.dense.spans[axis], plan.taps[axis - 1]
     return len({n * span.stride + t * span.step for n in range(count) for t in range(taps)})
 

@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import clear, copy_places, copy_run, copy_spread, pack_filters
 from agnesi.codegen.kernels.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.kernels.conv.source import Box, inside, taps_inside
-from agnesi.codegen.kernels.conv.tiles import Tile, Turn, number
+from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, number
 from agnesi.codegen.kernels.conv.wide import tiles
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
@@ -206,13 +206,13 @@ class RowLanes:
         last = b.intrinsic("smin", last, i64(h.taps))
         return first, b.intrinsic("smax", b.sub(last, first), i64(0))
 
-    def _nest(self, count: int | Value) -> list[Turn]:
+    def _nest(self, count: int | Value) -> list[TileLoop]:
         """Loops over channels, planes and lines of taps."""
         plan, (d, h, w) = self.plan, self.dense.spans
         line = w.taps * plan.pitch
-        return [Turn(self.dense.channels, d.taps * h.taps * line, plan.channel),
-                Turn(d.taps, h.taps * line, plan.plane),
-                Turn(count, line, plan.line * h.step, maybe=True)]
+        return [TileLoop(self.dense.channels, d.taps * h.taps * line, plan.channel),
+                TileLoop(d.taps, h.taps * line, plan.plane),
+                TileLoop(count, line, plan.line * h.step, maybe=True)]
 
     def _taps(self, b: Builder, tile: Tile, row: Value, column: Value,
               sums: list[Value]) -> list[Value]:
@@ -220,9 +220,10 @@ class RowLanes:
         pitch, w = self.plan.pitch, self.dense.spans[2]
         period = w.period
         for tap in range(min(period, w.taps)):
-            turn = Turn(-(-(w.taps - tap) // period), period * pitch, period * w.step // w.stride)
+            count = -(-(w.taps - tap) // period)
+            loop = TileLoop(count, period * pitch, period * w.step // w.stride)
             sums = tile.nested(b, b.gep(self.type, row, i64(tap * pitch)),
-                               b.gep(self.type, column, i64(self.lines.tap(tap))), [turn], sums)
+                               b.gep(self.type, column, i64(self.lines.tap(tap))), [loop], sums)
         return sums
 
     def _finish(self, box: Box, panel: Panel, tall: int, corner: tuple[Value, ...],

@@ -20,20 +20,20 @@ _ROWS_PER_POINTER = (
 Inner = Callable[[Builder, Value, Value, list[Value]], list[Value]]
 
 
-class Turn(NamedTuple):
+class TileLoop(NamedTuple):
     """A loop of the nest: how often, and how far both operands move from one iteration to the
     next."""
 
     times: int | Value
     row_step: int | Value
     column_step: int | Value
-    maybe: bool = False  # it may not turn at all
+    maybe: bool = False  # there may be no iteration
 
 
-def given_turns(nest: Sequence[Turn], values: Sequence[Value]) -> list[Turn]:
+def given_loops(nest: Sequence[TileLoop], values: Sequence[Value]) -> list[TileLoop]:
     """Loops like these, of numbers that a function is given: three for each."""
     each = iter(values)
-    return [Turn(next(each), next(each), next(each), turn.maybe) for turn in nest]
+    return [TileLoop(next(each), next(each), next(each), turn.maybe) for turn in nest]
 
 
 def number(n: int | Value) -> Value:
@@ -71,12 +71,12 @@ class Tile:
         """The sums at their start."""
         return [const(vector(self.type, c.lanes), 0) for _ in self.rows for c in self.columns]
 
-    def run(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
+    def run(self, b: Builder, row: Value, column: Value, nest: Sequence[TileLoop],
             sums: list[Value], inner: Inner | None = None) -> list[Value]:
-        """Add the products of the whole nest; ``inner`` does something else in its every turn.
+        """Add the products of the whole nest; ``inner`` replaces what an iteration does.
 
-        Where kernels share code, a function of its own does it, for which alone better code is
-        made; the sums come and go through memory.
+        Where kernels share code, it is a function, optimized at a higher level than the rest; the
+        sums are passed through memory.
         """
         if not b.module.policy.shared_kernels or b.hot:
             return self.nested(b, row, column, nest, sums, inner)
@@ -89,7 +89,7 @@ class Tile:
         b.call("void", self._function(b, nest, sums, inner), row, column, memory, *given)
         return [b.load(x.type, at, align) for x, at in self._cells(b, memory, sums)]
 
-    def _function(self, b: Builder, nest: Sequence[Turn], sums: Sequence[Value],
+    def _function(self, b: Builder, nest: Sequence[TileLoop], sums: Sequence[Value],
                   inner: Inner | None) -> str:
         """The name of the function, whose parameters are what differs from call to call."""
         given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]
@@ -100,7 +100,7 @@ class Tile:
         turns = []
         for turn in nest:
             times, down, right = (next(values) if isinstance(x, Value) else x for x in turn[:3])
-            turns.append(Turn(times, down, right, turn.maybe))
+            turns.append(TileLoop(times, down, right, turn.maybe))
         start = [x if x.ref[0] != "%" else own.load(x.type, at, align)
                  for x, at in self._cells(own, memory, sums)]
         found = self.nested(own, row, column, turns, start, inner)
@@ -115,7 +115,7 @@ class Tile:
         starts = accumulate((width(x.type) for x in sums), initial=0)
         return [(x, b.gep(self.type, memory, i64(n))) for x, n in zip(sums, starts, strict=False)]
 
-    def nested(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
+    def nested(self, b: Builder, row: Value, column: Value, nest: Sequence[TileLoop],
                sums: list[Value], inner: Inner | None = None) -> list[Value]:
         """The loops, in the function at hand."""
         if not nest:

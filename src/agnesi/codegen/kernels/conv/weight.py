@@ -21,7 +21,7 @@ from agnesi.codegen.kernels.conv.source import (
     place_in,
     reached,
 )
-from agnesi.codegen.kernels.conv.tiles import Tile, Turn, known
+from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, known
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
@@ -204,9 +204,9 @@ class Weight(Gradient):
             n, _, _, *space = self.dense.filters.strides
             cotangent = (n, *space)
         nest = [
-            Turn(counts[0] if plan.images > 1 else 1, known(b, image), known(b, cotangent[0])),
-            Turn(counts[1], known(b, layout.line * h.stride), known(b, cotangent[1])),
-            Turn(counts[2], known(b, layout.pixel * w.stride), known(b, cotangent[2])),
+            TileLoop(counts[0] if plan.images > 1 else 1, known(b, image), known(b, cotangent[0])),
+            TileLoop(counts[1], known(b, layout.line * h.stride), known(b, cotangent[1])),
+            TileLoop(counts[2], known(b, layout.pixel * w.stride), known(b, cotangent[2])),
         ]
         offsets = tuple(
             i * layout.line * h.step + j for i in range(size[0]) for j in range(size[1])

@@ -11,7 +11,7 @@ from agnesi.codegen.kernels.conv.gradient import Gradient
 from agnesi.codegen.kernels.conv.pack import clear, copy_places, copy_run
 from agnesi.codegen.kernels.conv.rows import PackedLines
 from agnesi.codegen.kernels.conv.source import Box, lead, place_in
-from agnesi.codegen.kernels.conv.tiles import Tile, Turn
+from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
 from agnesi.codegen.kernels.conv.wide import tiles
 from agnesi.codegen.kernels.gemm.operands import element_bytes
@@ -116,7 +116,7 @@ class Places(Gradient):
         wide = vector(self.type, plan.lanes)
         whole, rest = divmod(w.count, plan.lanes)
         plane, line = plan.cotangent
-        lines = Turn(count, plan.layout.line * h.stride, line)
+        lines = TileLoop(count, plan.layout.line * h.stride, line)
         sums = [b.load(wide, at, align) for at in cells]
         rows = tuple(self.lines.tap(x) for x in taps)
         for turns, active in ((whole, plan.lanes), (1, rest)):
@@ -124,7 +124,7 @@ class Places(Gradient):
                 continue
             columns = tuple(Piece(j * plane, plan.lanes, active) for j in range(size))
             tile = Tile(self.type, rows, columns, vectors=True, masked=True)
-            nest = [lines, Turn(turns, plan.lanes, plan.lanes)]
+            nest = [lines, TileLoop(turns, plan.lanes, plan.lanes)]
             sums = tile.run(b, row, column, nest, sums)
             row, column = (b.gep(self.type, p, i64(whole * plan.lanes)) for p in (row, column))
         for value, at in zip(sums, cells, strict=True):

@@ -14,7 +14,7 @@ from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import pack_filters
 from agnesi.codegen.kernels.conv.source import Box, pack_source, place_in, taps_inside
-from agnesi.codegen.kernels.conv.tiles import Tile, Turn
+from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop
 from agnesi.codegen.kernels.conv.wideplan import WidePlan
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
@@ -204,7 +204,7 @@ class Wide:
             yield
 
     def _lines(self, width: int, row: Value, column: Value, depth: Value, top: Value,
-               lines: int) -> tuple[Value, Value, list[Turn]]:
+               lines: int) -> tuple[Value, Value, list[TileLoop]]:
         """Pointers and loops over planes and lines of taps: those inside, where that is one range.
         """
         b, layout = self.b, self.plan.layout
@@ -215,21 +215,21 @@ class Wide:
             (d, depth, layout.plane, h.taps * across), (h, top, layout.line * h.step, across),
         ):
             if span.inside or (span is h and lines > 1):
-                nest.append(Turn(span.taps, step, beside))
+                nest.append(TileLoop(span.taps, step, beside))
                 continue
             first, last = taps_inside(b, span, place)
             row = b.gep(self.type, row, b.mul(first, i64(step)))
             column = b.gep(self.type, column, b.mul(first, i64(beside)))
-            nest.append(Turn(b.sub(last, first), step, beside, maybe=True))
+            nest.append(TileLoop(b.sub(last, first), step, beside, maybe=True))
         return row, column, nest
 
-    def _taps(self, width: int) -> list[Turn]:
+    def _taps(self, width: int) -> list[TileLoop]:
         """Loops over the taps of a line and the channels."""
         layout, channels, w = self.plan.layout, self.dense.channels, self.dense.spans[2]
         if layout.channel == 1 and layout.pixel * w.step == channels:
-            return [Turn(w.taps * channels, 1, width)]
-        return [Turn(w.taps, layout.pixel * w.step, channels * width),
-                Turn(channels, layout.channel, width)]
+            return [TileLoop(w.taps * channels, 1, width)]
+        return [TileLoop(w.taps, layout.pixel * w.step, channels * width),
+                TileLoop(channels, layout.channel, width)]
 
     def _clipped(self, b: Builder, tile: Tile, width: int, places: range, row: Value,
                  column: Value, sums: list[Value]) -> list[Value]:
@@ -247,7 +247,7 @@ class Wide:
             mine = [n * each + m for n in found for m in range(each)]
             at = b.gep(self.type, row, i64(tap * w.step * layout.pixel))
             beside = b.gep(self.type, column, i64(tap * channels * width))
-            new = some.nested(b, at, beside, [Turn(channels, layout.channel, width)],
+            new = some.nested(b, at, beside, [TileLoop(channels, layout.channel, width)],
                               [sums[n] for n in mine])
             for n, value in zip(mine, new, strict=True):
                 sums[n] = value

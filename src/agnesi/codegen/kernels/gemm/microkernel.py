@@ -55,8 +55,9 @@ def sum_products(
     """Add the products for k in [start, stop) to ``sums``; returns rows-major accumulators.
 
     ``chains > 1`` keeps that many independent sums, so that a small tile does not wait for the
-    latency of its own additions; they are added in a fixed order.  On every turn the lines
-    at ``beside(k)`` are called into the second-level cache.  ``nonempty`` promises a turn.
+    latency of its own additions; they are added in a fixed order.  Every iteration
+    prefetches the lines at ``beside(k)`` into the second-level cache.  ``nonempty`` promises an
+    iteration.
     """
     if chains == 1:
         return _run(b, type_, rows, pieces, a, source, start, stop, sums, 1, beside, nonempty)

@@ -75,7 +75,7 @@ class _Driver:
         b.finish()
 
     def _share(self, count: Value) -> AbstractContextManager[Loop]:
-        """A loop over the part of ``count`` turns that belongs to the units of this call."""
+        """A loop over the part of ``count`` iterations that belongs to the units of this call."""
         return self.b.loop(*share(self.b, count, self.rows.units))
 
     def _beside(self, room: Value) -> None:

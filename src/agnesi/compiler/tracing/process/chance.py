@@ -23,8 +23,8 @@ def states() -> dict[str, Any]:
 
 
 def refuse_draws(before: dict[str, Any]) -> None:
-    """Raise where a traced function drew numbers, which all calls would have in common; they are
-    still to be drawn then."""
+    """Raise an error if the function drew random numbers while it was traced: every call would have
+    the same ones.  The generators are as before then."""
     for module, state in states().items():
         then = before.get(module)
         if then is None and _compared(module, state)[0][0] in _FRESH[module]:

@@ -424,7 +424,7 @@ class Spread(Op):
 
         return [
             loops.Part.whole(base.shape, lambda at: base(*at)),
-            loops.Turns(new.shape, place, lambda own, at: self.value(own, place, at, new)),
+            loops.Sequential(new.shape, place, lambda own, at: self.value(own, place, at, new)),
         ]
 
     def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:

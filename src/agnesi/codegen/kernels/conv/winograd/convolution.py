@@ -27,7 +27,7 @@ from agnesi.codegen.kernels.conv.source import (
     pack_source,
     taps_inside,
 )
-from agnesi.codegen.kernels.conv.tiles import Tile, Turn, given_turns, number, pitches
+from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, given_loops, number, pitches
 from agnesi.codegen.kernels.conv.winograd.plan import Shape, WinogradWeightPlan
 from agnesi.codegen.kernels.conv.winograd.products import tiles_of
 from agnesi.codegen.kernels.conv.winograd.tiles import FILTER_TAPS, RESULT_TILE, SOURCE_TILE
@@ -217,8 +217,9 @@ class Both:
         rest = pieces[-1].lanes if len(whole) < len(pieces) else 0
         return lanes, i64(len(whole) * lanes), rest
 
-    def _add_products(self, nest: Sequence[Turn], row: Value, column: Value, *given: Value) -> None:
-        """Add products of rows and a panel of columns to sums, turn by turn."""
+    def _add_products(self, nest: Sequence[TileLoop], row: Value, column: Value, *given: Value
+                      ) -> None:
+        """Add products of rows and a panel of columns to sums, iteration by iteration."""
         b, (turn, *inner) = self.b, nest
         if not inner:
             assert self.product is not None
@@ -365,7 +366,7 @@ class Winograd(Both):
                          (first, plan.channel_pitch))
             m = self._at(self.m, (element.index, b.mul(plan.tiles, plan.width)))
             nest = [deep, *self._parts(block, element.index),
-                    Turn(self.dense.channels, 1, self.plan.panels[kind].width)]
+                    TileLoop(self.dense.channels, 1, self.plan.panels[kind].width)]
             if self.shape.joined or plan.wide.parts.ref == "1":
                 self._run(kind, nest, u, v, m, count)
                 return
@@ -378,7 +379,7 @@ class Winograd(Both):
                 m = self._at(m, (line.index, b.mul(plan.wide.squares, plan.width)))
                 self._run(kind, nest, u, v, m, each)
 
-    def _run(self, kind: int, nest: list[Turn], u: Value, v: Value, m: Value,
+    def _run(self, kind: int, nest: list[TileLoop], u: Value, v: Value, m: Value,
              count: Value) -> None:
         """Neighbouring tiles, by a function that kernels share."""
         b, plan = self.b, self.plan
@@ -394,8 +395,8 @@ class Winograd(Both):
 
         def body(own: Builder, *given: Value) -> None:
             v, u, m, count, step, times, *rest = given
-            turns = given_turns(nest[:-1], rest)
-            turns.append(Turn(times, 1, below))
+            turns = given_loops(nest[:-1], rest)
+            turns.append(TileLoop(times, 1, below))
             tile = Tile(self.type, (), columns, pitches=pitches(own, step))
             tiles_of(own, tile, heights, turns, (v, u, m), count, step, width)
 
@@ -403,7 +404,7 @@ class Winograd(Both):
         apart(b, "squares", key, body, v, u, m, count, plan.channel_pitch,
               number(inner.times), *values)
 
-    def _parts(self, block: Block, element: Value) -> list[Turn]:
+    def _parts(self, block: Block, element: Value) -> list[TileLoop]:
         """Loops over the runs of taps that are not zero in an element of a square."""
         b, plan = self.b, self.plan
         line = b.mul(block.read_across, plan.channel_pitch)
@@ -413,23 +414,23 @@ class Winograd(Both):
             for grid in (plan.high, plan.wide)
         )
         return [
-            Turn(self._turns(plan.high, y), b.mul(plan.high.step, line),
+            TileLoop(self._turns(plan.high, y), b.mul(plan.high.step, line),
                  b.mul(plan.wide.parts, plan.part_elements), maybe=first),
-            Turn(self._turns(plan.wide, x), b.mul(plan.wide.step, plan.channel_pitch),
+            TileLoop(self._turns(plan.wide, x), b.mul(plan.wide.step, plan.channel_pitch),
                  plan.part_elements, maybe=second),
         ]
 
-    def _depth(self, block: Block, plane: Value, first: Value) -> tuple[Turn, Value, Value]:
+    def _depth(self, block: Block, plane: Value, first: Value) -> tuple[TileLoop, Value, Value]:
         """The taps of depth inside of the source: a loop, the first of them, and its squares."""
         b, plan, d = self.b, self.plan, self.dense.spans[0]
         row = b.mul(block.read_sheet, b.mul(d.step, plan.channel_pitch))
         column = self._times(plan.high.parts, plan.wide.parts, plan.part_elements)
         if self.shape.joined:
-            return Turn(1, 0, 0), i64(0), first
+            return TileLoop(1, 0, 0), i64(0), first
         z, last = taps_inside(b, d, plane)
         at = b.add(b.mul(plane, d.stride), b.mul(z, d.step))
         at = b.sub(b.add(at, d.origin), block.first)
-        turn = Turn(b.sub(last, z), row, column, maybe=True)
+        turn = TileLoop(b.sub(last, z), row, column, maybe=True)
         return turn, z, b.add(first, b.mul(at, block.read_sheet))
 
     # -- results --------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.source import pack_source, reached
-from agnesi.codegen.kernels.conv.tiles import Tile, Turn, given_turns, number
+from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, given_loops, number
 from agnesi.codegen.kernels.conv.winograd.convolution import Block, Both
 from agnesi.codegen.kernels.conv.winograd.plan import CHANNELS_PER_INVERSE
 from agnesi.codegen.kernels.conv.winograd.products import add_tile
@@ -109,13 +109,13 @@ class WinogradWeight(Both):
                 self._add(kind, nest, row, m,
                           self._at(u, (y.index, b.mul(plan.wide.parts, part)), (x.index, part)))
 
-    def _squares(self, block: Block, deep: Value) -> tuple[tuple[Value, Value], list[Turn]]:
+    def _squares(self, block: Block, deep: Value) -> tuple[tuple[Value, Value], list[TileLoop]]:
         """Loops over all squares that a tap of depth meets, and where they begin."""
         b, plan, d = self.b, self.plan, self.dense.spans[0]
         images = b.sub(block.n_end, block.n)
         if self.shape.joined:
             count = b.mul(b.mul(images, block.planes), block.sheet)
-            return (i64(0), i64(0)), [Turn(count, plan.channel_pitch, plan.pitch)]
+            return (i64(0), i64(0)), [TileLoop(count, plan.channel_pitch, plan.pitch)]
         z, z_end = reached(b, d, deep, block.z, block.z_end)
         at = b.add(b.mul(z, d.stride), b.mul(deep, d.step))
         first = (block.read_first(block.n, b.add(at, d.origin)), block.result_first(block.n, z))
@@ -130,17 +130,17 @@ class WinogradWeight(Both):
                 for one, n in ((single, images), (single, deep_count), (alone, lines)))
             each = b.select(alone, block.run(single), each)
         nest = [
-            Turn(images, b.mul(block.planes, read), b.mul(b.sub(block.z_end, block.z), made)),
-            Turn(deep_count, b.mul(read, d.stride), made, maybe=True),
+            TileLoop(images, b.mul(block.planes, read), b.mul(b.sub(block.z_end, block.z), made)),
+            TileLoop(deep_count, b.mul(read, d.stride), made, maybe=True),
         ]
         if plan.wide.parts.ref != "1":
-            nest.append(Turn(lines, b.mul(block.read_across, plan.channel_pitch),
+            nest.append(TileLoop(lines, b.mul(block.read_across, plan.channel_pitch),
                              b.mul(plan.wide.squares, plan.pitch)))
         else:
             each = block.sheet
-        return first, [*nest, Turn(each, plan.channel_pitch, plan.pitch)]
+        return first, [*nest, TileLoop(each, plan.channel_pitch, plan.pitch)]
 
-    def _add(self, kind: int, nest: list[Turn], v: Value, m: Value, u: Value) -> None:
+    def _add(self, kind: int, nest: list[TileLoop], v: Value, m: Value, u: Value) -> None:
         """All channels, by a function that kernels share."""
         b, plan = self.b, self.plan
         if self.shape.shared:
@@ -153,7 +153,7 @@ class WinogradWeight(Both):
 
         def body(own: Builder, v: Value, m: Value, u: Value, pitch: Value, big: Value,
                  tiles: Value, *rest: Value) -> None:
-            turns = given_turns(nest, rest)
+            turns = given_loops(nest, rest)
             for size in sizes:
                 tile = Tile(self.type, tuple(range(size)), columns)
                 with own.loop(i64(0), big if size > sizes[-1] else tiles, 1, [v, u]) as loop:

@@ -259,7 +259,7 @@ class WinogradPlan(Paneled, TilePlan):
         return total + read / (_L2_BYTES_PER_CYCLE if near else _MEMORY_BYTES_PER_CYCLE)
 
     def _run_cycles(self) -> float:
-        """Cycles of one turn of the register tiles for a square."""
+        """Cycles of one iteration of the register tiles for a square."""
         if not self.shared:
             return _run_cycles(self.run, self.rows, self.vectors) / self.run
         sizes = [(self.wide.squares, 1)]
@@ -298,7 +298,8 @@ def _heights(rows: int) -> tuple[int, ...]:
 
 
 def _run_cycles(count: int, rows: int, vectors: int) -> float:
-    """Cycles of one turn of the register tiles for so many squares: the tallest, then halves."""
+    """Cycles of one iteration of the register tiles for so many squares: tallest first, then
+    halves."""
     total = 0.0
     for size in _heights(rows):
         total += count // size * _row_cycles(size, vectors)
@@ -307,7 +308,7 @@ def _run_cycles(count: int, rows: int, vectors: int) -> float:
 
 
 def _row_cycles(rows: int, vectors: int) -> float:
-    """Cycles of one turn of a register tile."""
+    """Cycles of one iteration of a register tile."""
     return max(5.0, rows * vectors * 1.04, (rows + vectors) * 0.6)
 
 

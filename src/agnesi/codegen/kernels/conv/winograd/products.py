@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.codegen.kernels.conv.tiles import Tile, Turn, pitches
+from agnesi.codegen.kernels.conv.tiles import Tile, TileLoop, pitches
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
@@ -26,7 +26,7 @@ def product_of(b: Builder, type_: str, pieces: Sequence[Piece], height: int) -> 
         tile = Tile(type_, tuple(range(height)), columns, pitches=pitches(own, across))
         with own.loop(i64(0), count, height, [row, sums]) as loop:
             row, sums = loop.carried
-            add_tile(own, tile, [Turn(turn[0], turn[1], turn[2])], row, column, sums, down)
+            add_tile(own, tile, [TileLoop(turn[0], turn[1], turn[2])], row, column, sums, down)
             loop.carry(own.gep(type_, row, own.mul(across, i64(height))),
                        own.gep(type_, sums, own.mul(down, i64(height))))
 
@@ -35,8 +35,8 @@ def product_of(b: Builder, type_: str, pieces: Sequence[Piece], height: int) -> 
     return Value(f"@{name}", "ptr")
 
 
-def add_tile(b: Builder, tile: Tile, nest: Sequence[Turn], row: Value, column: Value, sums: Value,
-             step: Value) -> None:
+def add_tile(b: Builder, tile: Tile, nest: Sequence[TileLoop], row: Value, column: Value,
+             sums: Value, step: Value) -> None:
     """Add the products of a tile to sums in memory, whose rows are ``step`` apart."""
     align, cells = element_bytes(tile.type), []
     for n in range(len(tile.rows)):
@@ -50,7 +50,7 @@ def add_tile(b: Builder, tile: Tile, nest: Sequence[Turn], row: Value, column: V
         b.store(value, cell, align)
 
 
-def tiles_of(b: Builder, tile: Tile, heights: Sequence[int], nest: list[Turn],
+def tiles_of(b: Builder, tile: Tile, heights: Sequence[int], nest: list[TileLoop],
            places: tuple[Value, Value, Value], count: Value, step: Value, width: int) -> None:
     """``count`` rows of a product in tiles of these heights, from ``v`` and ``u`` to ``m``."""
     v, u, m = places
