@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 import pytest
 
-from agnesi.runtime import entry, machine, pool, support
+from agnesi.runtime import entry, machine, pool, support, watched
 from agnesi.runtime.entry import Arg, EntrySpec, Guard, Out, State, Wrapper
 
 pytestmark = pytest.mark.usefixtures("little_to_collect")
@@ -230,6 +230,40 @@ def test_states_constants_guards_and_scratch():
     assert not is_slow(f(x))
     del owner.data
     assert is_slow(f(x))
+
+
+@pytest.mark.filterwarnings("ignore:Setting the strides")
+def test_states_lie_as_they_did_when_code_was_made(monkeypatch):
+    """Whatever says where one of many states lies, and as what, is looked at; what is compared of
+    all of them is worked out once for the functions bound to them."""
+    made = []
+    monkeypatch.setattr(watched, "_Rows", lambda *args, rows=watched._Rows: made.append(
+        rows(*args)) or made[-1])
+    arrays = [np.zeros(shape, dtype) for shape in ((), (4,), (4,), (2, 3), (0, 2))
+              for dtype in ("f4", "f4", "i8")]
+    arrays += [np.zeros((4, 6))[:, ::2], np.zeros((2, 3, 4)).T]
+    owners, code = [Box(a) for a in arrays], body(len(arrays), "")
+
+    def bound():
+        lying = watched.Lying(arrays)
+        states = [State(a, o, "data") for a, o in zip(arrays, owners, strict=True)]
+        return lying, *[bind(code, EntrySpec(result="none"), states=states, lying=lying)
+                        for _ in range(2)]
+
+    bound()
+    assert len(made) == 6  # two of the arrays, two of each function's own
+    for place, a in enumerate(arrays):
+        ways = [("data", a.copy()), ("dtype", a.dtype.newbyteorder()), ("writeable", False)]
+        ways += [("shape", (1, *a.shape))] if a.flags.c_contiguous else [
+            ("strides", (*a.strides[:-1], 0))]
+        for name, value in ways:
+            where = {"data": owners[place], "writeable": a.flags}.get(name, a)
+            before, (lying, *functions) = getattr(where, name), bound()
+            assert all(f() is None for f in functions) and lying.holds()
+            setattr(where, name, value)
+            assert all(is_slow(f()) for f in functions), (a.shape, name)
+            assert lying.holds() == (name == "data"), (a.shape, name)
+            setattr(where, name, before)
 
 
 @pytest.mark.parametrize(("result", "expected"), [("none", type(None)), ("tuple", tuple)])

@@ -23,7 +23,7 @@ from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
 from agnesi.runtime.state_locks import lock_list, memory_owner
-from agnesi.runtime.watched import Watched, c_array, checks, lying, pointer
+from agnesi.runtime.watched import Lying, Watched, c_array, checks
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
@@ -113,15 +113,13 @@ class Wrapper:
 class State:
     """An array that the body reads or writes; ``owner.slot`` must still hold it at every call.
 
-    If it is ``written``, a call increments the version of an owner that is a Tensor.  ``lies``
-    is its address and type when code was made for it.
+    If it is ``written``, a call increments the version of an owner that is a Tensor.
     """
 
     array: np.ndarray
     owner: Any = None
     slot: str = ""
     written: bool = False
-    lies: Any = None
 
 
 @record
@@ -247,6 +245,7 @@ def bind(
     slow: Callable[..., Any],
     failed: Callable[[int], Any],
     states: Sequence[State] = (),
+    lying: Lying | None = None,
     constants: Sequence[np.ndarray] = (),
     guards: Sequence[Guard] = (),
     watched: Watched | None = None,
@@ -261,6 +260,8 @@ def bind(
     """A builtin function that checks its arguments, runs ``body`` and makes the result.
 
     :param slow: Called with the same arguments when they, a state, a guard or a pair do not match.
+    :param lying: How the states' arrays lay in memory when code was made for them; without it, as
+        they do now.
     :param watched: What else is compared before each call.
     :param failed: Called with the body's code when that is not 0, or with -1 - i where there is no
         memory for output i, or, behind the last, for scratch; its result or exception is the
@@ -290,16 +291,18 @@ def bind(
     _fill_arguments(table, spec, keep)
     given = table.first_output
     _fill_outputs(table, spec, keep)
+    if lying is None:
+        lying = Lying([s.array for s in states])
     if spec.sizes:
         table.measure = code.address("measure")
         bounds = [b for n in spec.sizes for b in (n.least or 0, n.most or MAX_INT64)]
         table.bounds = c_array(ctypes.c_int64, bounds, keep)
-    _fill_buffers(table, spec, states, constants, keep)
-    _fill_guards(table, states, guards, keep)
+    _fill_buffers(table, spec, lying, constants, keep)
+    _fill_guards(table, states, lying, guards, keep)
     if watched is not None:
         table.watched = ctypes.addressof(watched)
         keep.append(watched)
-    _fill_apart(table, apart, given, states, keep)
+    _fill_apart(table, apart, given, lying, keep)
     if wrapper is not None:
         _fill_wrapper(table, wrapper, keep)
         _fill_written(table, spec, states, wrapper, keep)
@@ -435,13 +438,12 @@ def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
 def _fill_buffers(
     table: Context,
     spec: EntrySpec,
-    states: Sequence[State],
+    lying: Lying,
     constants: Sequence[np.ndarray],
     keep: list[Any],
 ) -> None:
-    fixed = [s.array for s in states] + list(constants)
-    keep.extend(fixed)
-    places = [0] * table.first_output + [a.ctypes.data for a in fixed]
+    keep += (lying, *constants)
+    places = [0] * table.first_output + lying.addresses + [a.ctypes.data for a in constants]
     table.first_output = len(places)
     places += [0] * (len(spec.outputs) + 1)
     places += [ctypes.c_size_t(-1).value] * len(spec.sizes)
@@ -450,14 +452,14 @@ def _fill_buffers(
 
 
 def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], count: int,
-                states: Sequence[State], keep: list[Any]) -> None:
+                lying: Lying, keep: list[Any]) -> None:
     """Write the addresses that must not overlap: states, behind ``count`` arguments."""
     others: list[_Pair] = []
     spans: dict[tuple[int, int], list[_Span]] = {}
     for a, a_bytes, b, b_bytes in apart:
         (low, low_bytes), (high, high_bytes) = sorted(((a, a_bytes), (b, b_bytes)))
-        if low < count <= high < count + len(states):
-            start = states[high - count].array.ctypes.data
+        if low < count <= high < count + len(lying.arrays):
+            start = lying.addresses[high - count]
             spans.setdefault((low, low_bytes), []).append(_Span(start, start + high_bytes))
         else:
             others.append(_Pair(a, a_bytes, b, b_bytes))
@@ -480,14 +482,14 @@ def _merged(spans: list[_Span]) -> list[_Span]:
     return found
 
 
-def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard],
+def _fill_guards(table: Context, states: Sequence[State], lying: Lying, guards: Sequence[Guard],
                  keep: list[Any]) -> None:
     """Write what is compared before each call, and the locks that it takes."""
     pairs: list[tuple[Any, str, Any]] = [(g.owner, g.slot, g.value) for g in guards]
     pairs += [(s.owner, s.slot, s.array) for s in states if s.slot]
-    words = [pointer(o, slot_offset(type(o), slot), value)  # type: ignore[arg-type]
-             for o, slot, value in pairs]
-    found = checks(words, keep, [(s.array, s.lies or lying(s.array)) for s in states if s.slot])
+    pointers = [(o, slot_offset(type(o), slot), value)  # type: ignore[arg-type]
+                for o, slot, value in pairs]
+    found = checks((), keep, pointers, lying)
     keep.append(found)
     table.checks = ctypes.addressof(found)
     uses = [(memory_owner(s.array), s.written) for s in states]

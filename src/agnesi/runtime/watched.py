@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import record
 
 #: Whether every change of a dict gives it another tag; attributes that lie in their object give
@@ -26,6 +27,7 @@ DATA_AT, RANK_AT, SIZES_AT, DTYPE_AT, FLAGS_AT = 16, 24, 32, 56, 64
 CONTIGUOUS, LASTING_FLAGS = 0x1, 0x401
 #: Blocks of an ndarray in which these lie, and the bits of them that count.
 _LOW = (1 << 32) - 1
+_HEAD_MASK = np.array((ALL_BITS, _LOW, ALL_BITS, 0, 0, ALL_BITS, LASTING_FLAGS), np.uint64)
 _WHERE_BLOCK, _WHERE_MASK = DATA_AT, (ALL_BITS, _LOW, ALL_BITS, 0)
 _KIND_BLOCK, _KIND_MASK = DTYPE_AT - 8, (0, ALL_BITS, LASTING_FLAGS, 0)
 CODE_AT, DEFAULTS_AT, KEYWORDS_AT, CLASS_NAME_AT, CLASS_TAG_AT = 48, 56, 64, 24, 384
@@ -51,7 +53,8 @@ class Word:
 
     def holds(self) -> bool:
         """Return whether it is there now."""
-        return not (ctypes.c_uint64.from_address(_address(self)).value ^ self.value) & self.mask
+        at = self.base + self.offset & ALL_BITS
+        return not (ctypes.c_uint64.from_address(at).value ^ self.value) & self.mask
 
 
 @record
@@ -85,30 +88,71 @@ def pointer(owner: Any, offset: int, value: Any) -> Word:
                 extent=type(owner).__basicsize__)
 
 
-def lying(array: np.ndarray) -> Any:
-    """Where an array lies in memory, and as what: ``resize`` and its attributes change that."""
-    where = ctypes.c_size_t.from_address(id(array) + SIZES_AT).value
-    flags = array.flags.num & LASTING_FLAGS
-    return array.ctypes.data, array.dtype, where, array.shape, array.strides, flags
+class Lying:
+    """Where arrays lie in memory, and as what: ``resize`` and their attributes change that.
+
+    :ivar heads: A row for each array: the words from its address on that say so.
+    """
+
+    def __init__(self, arrays: Iterable[np.ndarray]) -> None:
+        self.arrays = list(arrays)
+        self.dtypes = [a.dtype for a in self.arrays]
+        self.heads = self._heads()
+        self.addresses: list[int] = self.heads[:, 0].tolist()
+        self._sizes = self._sizes_at(self.heads)
+
+    def holds(self) -> bool:
+        """Return whether they lie there now."""
+        heads = self._heads()
+        return np.array_equal(heads, self.heads) and self._sizes_at(heads) == self._sizes
+
+    def _heads(self) -> np.ndarray:
+        width = 8 * len(_HEAD_MASK)
+        held = b"".join([ctypes.string_at(id(a) + DATA_AT, width) for a in self.arrays])
+        return np.frombuffer(held, np.uint64).reshape(-1, len(_HEAD_MASK)) & _HEAD_MASK
+
+    @staticmethod
+    def _sizes_at(heads: np.ndarray) -> list[bytes]:
+        """The sizes of each, and the strides, which are behind them, where they do not follow."""
+        counts = heads[:, 1] << (1 - (heads[:, -1] & CONTIGUOUS))
+        return [ctypes.string_at(at, count) if count else b""
+                for at, count in zip(heads[:, 2].tolist(), (counts * 8).tolist(), strict=True)]
+
+    @cached_property
+    def early(self) -> _Rows:
+        """What is to be compared of the arrays themselves."""
+        ids = np.array([id(a) for a in self.arrays], np.uint64)
+        where, kinds = np.zeros((2, len(ids), 5), np.uint64)
+        where[:, 0], where[:, 1:4] = ids + np.uint64(_WHERE_BLOCK), self.heads[:, :3]
+        kinds[:, 0], kinds[:, 2:4] = ids + np.uint64(_KIND_BLOCK), self.heads[:, -2:]
+        return _Rows({}, [(_WHERE_MASK, where), (_KIND_MASK, kinds)])
+
+    @cached_property
+    def late(self) -> _Rows:
+        """What is to be compared of their sizes."""
+        return _Rows(self.sizes())
+
+    def sizes(self) -> dict[_Kind, list[tuple[int, ...]]]:
+        """Words of sizes, by where they are in an array's memory for these."""
+        found: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+        for sizes, at, rank in zip(self._sizes, *self.heads[:, [2, 1]].T.tolist(), strict=True):
+            if sizes:
+                row = at, *memoryview(sizes).cast("Q")
+                found.setdefault((rank, len(row) - 1), []).append(row)
+        return {tuple([(8 * i, ALL_BITS, 16 * rank) for i in range(count)]): rows
+                for (rank, count), rows in found.items()}
 
 
-def array_words(array: np.ndarray, lies: Any) -> list[Word]:
+def array_words(array: np.ndarray) -> list[Word]:
     """Words that show a change of an array's memory, dtype or shape, those of sizes included."""
-    data, dtype, sizes, shape, _, flags = lies
-    known = ((DATA_AT, data, ALL_BITS), (RANK_AT, len(shape), _LOW), (SIZES_AT, sizes, ALL_BITS),
-             (DTYPE_AT, id(dtype), ALL_BITS), (FLAGS_AT, flags, LASTING_FLAGS))
+    lies = Lying([array])
     extent = type(array).__basicsize__
-    return [Word(id(array), at, value, mask, (array, dtype), extent)
-            for at, value, mask in known] + size_words(lies)
-
-
-def size_words(lies: Any) -> list[Word]:
-    """An array's sizes, and its strides where these do not follow."""
-    _, _, sizes, shape, strides, flags = lies
-    counts = shape if flags & CONTIGUOUS else (*shape, *strides)  # strides are behind sizes
-    extent = 16 * len(shape)
-    return [Word(sizes, 8 * i, n & ALL_BITS, ALL_BITS, None, extent, True)
-            for i, n in enumerate(counts)]
+    found = [Word(id(array), DATA_AT + 8 * i, value, mask, (array, array.dtype), extent)
+             for i, (value, mask) in enumerate(zip(lies.heads[0].tolist(), _HEAD_MASK.tolist(),
+                                                   strict=True)) if mask]
+    return found + [Word(at, offset, value, mask, None, extent, True)
+                    for kind, ((at, *values),) in lies.sizes().items()
+                    for (offset, mask, extent), value in zip(kind, values, strict=True)]
 
 
 def dict_pointer(owner: Any, attributes: dict[str, Any]) -> Word | None:
@@ -161,89 +205,124 @@ class Checks(ctypes.Structure):
     _fields_ = (("early", _Memory), ("late", _Memory))
 
 
-#: Blocks of 32 bytes by the bits that count, and by what these are: their addresses.
-_Blocks = dict[tuple[int, ...], dict[tuple[int, ...], list[int]]]
+#: Which words of an object count: where each is, its bits that count, and how much may be read.
+_Kind = tuple[tuple[int, int, int], ...]
+#: The words of objects by their addresses: what they are.
+_Words = dict[int, dict[tuple[int, int, int], int]]
 
 
-def checks(words: Iterable[Word], keep: list[Any],
-           arrays: Iterable[tuple[np.ndarray, Any]] = ()) -> Checks:
-    """Words to be compared, several of one object at once, and how arrays lie."""
-    known, held = list(words), list(arrays)
-    blocks: _Blocks = {}
-    for array, lies in held:
-        data, dtype, sizes, shape, _, flags = lies
-        where = blocks.setdefault(_WHERE_MASK, {})
-        where.setdefault((data, len(shape), sizes, 0), []).append(id(array) + _WHERE_BLOCK)
-        kinds = blocks.setdefault(_KIND_MASK, {})
-        kinds.setdefault((0, id(dtype), flags, 0), []).append(id(array) + _KIND_BLOCK)
-        known += size_words(lies)
-    keep.append([(array, lies[1]) for array, lies in held])
-    return Checks(_memory([w for w in known if not w.late], keep, blocks),
-                  _memory([w for w in known if w.late], keep, {}))
-
-
-def _memory(words: Iterable[Word], keep: list[Any], blocks: _Blocks) -> _Memory:
-    of: dict[int, dict[int, Word]] = {}
+def checks(words: Iterable[Word], keep: list[Any], pointers: Iterable[tuple[Any, int, Any]] = (),
+           lying: Lying | None = None) -> Checks:
+    """Words to be compared, several of one object at once; objects that hold very objects at places
+    of their memory; and how arrays lie.
+    """
+    early: _Words = {}
+    late: _Words = {}
     for w in words:
-        of.setdefault(w.base, {})[w.offset] = w
-    keep.append([w.keep for held in of.values() for w in held.values()])
-    single: list[Word] = []
-    for base, found in of.items():
-        if len(found) == 1:
-            single += found.values()
-            continue
-        for start, group in _groups(found):
-            if len(group) == 1 or start < 0:
-                single += group
-                continue
-            values, mask = [0] * 4, [0] * 4
-            for w in group:
-                values[(w.offset - start) // 8] = w.value & w.mask
-                mask[(w.offset - start) // 8] = w.mask
-            blocks.setdefault(tuple(mask), {}).setdefault(tuple(values), []).append(base + start)
-    parts = [_Part(_address(w), w.value & w.mask, w.mask) for w in single if w.mask != ALL_BITS]
-    families, many = _families(blocks, keep)
+        of = late if w.late else early
+        of.setdefault(w.base, {})[w.offset, w.mask, w.extent] = w.value & w.mask
+        keep.append(w.keep)
+    for owner, offset, value in pointers:
+        where = offset, ALL_BITS, type(owner).__basicsize__
+        early.setdefault(id(owner), {})[where] = id(value)
+        keep += (owner, value)
+    of_arrays = (None, None) if lying is None else (lying.early, lying.late)
+    return Checks(*[_memory([rows, _Rows(_by_kind(words))], keep)
+                    for rows, words in zip(of_arrays, (early, late), strict=True)])
+
+
+def _by_kind(words: _Words) -> dict[_Kind, list[tuple[int, ...]]]:
+    """Addresses of objects and what their words are, by which of them count."""
+    found: dict[_Kind, list[tuple[int, ...]]] = {}
+    for base, held in words.items():
+        found.setdefault(tuple(held), []).append((base, *held.values()))
+    return found
+
+
+class _Rows:
+    """Rows of the tables of native code: of words, of parts of words, and of blocks of four words,
+    those that hold the same apart from others."""
+
+    def __init__(self, kinds: dict[_Kind, list[tuple[int, ...]]],
+                 blocks: Iterable[tuple[tuple[int, ...], np.ndarray]] = ()) -> None:
+        self.words: list[np.ndarray] = []
+        self.parts: list[_Part] = []
+        alike: dict[tuple[int, ...], list[np.ndarray]] = {mask: [rows] for mask, rows in blocks}
+        for kind, held in kinds.items():
+            rows = np.array(held, np.uint64)
+            for start, group in _groups(kind):
+                if len(group) == 1 or start < 0:
+                    for place in group:
+                        self._add(rows[:, [0, 1 + place]], *kind[place][:2])
+                    continue
+                block, bits = np.zeros((len(rows), 5), np.uint64), [0] * 4
+                block[:, 0] = rows[:, 0] + np.uint64(start)
+                for place in group:
+                    offset, mask, _ = kind[place]
+                    block[:, 1 + (offset - start) // 8] |= rows[:, 1 + place]
+                    bits[(offset - start) // 8] |= mask
+                alike.setdefault(tuple(bits), []).append(block)
+        self.keep: list[Any] = []
+        self.families, self.many = _families(alike, self.keep)
+
+    def _add(self, words: np.ndarray, offset: int, mask: int) -> None:
+        words[:, 0] += np.uint64(offset & ALL_BITS)
+        if mask == ALL_BITS:
+            self.words.append(words)
+        else:
+            self.parts += [_Part(at, value, mask) for at, value in words.tolist()]
+
+
+def _memory(found: Iterable[_Rows | None], keep: list[Any]) -> _Memory:
+    rows = [r for r in found if r is not None]
+    keep += rows
+    families = [f for r in rows for f in r.families]
+    many = [a for r in rows for a in r.many]
+    parts = [p for r in rows for p in r.parts]
     return _Memory(len(families), c_array(_Family, families, keep),
                    len(many), c_array(_Alike, many, keep),
-                   *_in_groups([w for w in single if w.mask == ALL_BITS], keep),
+                   *_in_groups([w for r in rows for w in r.words], keep),
                    len(parts), c_array(_Part, parts, keep))
 
 
-def _groups(found: dict[int, Word]) -> Iterable[tuple[int, list[Word]]]:
+def _groups(kind: _Kind) -> Iterable[tuple[int, list[int]]]:
     """Words of one object that lie in 32 bytes from some place on, all of which may be read."""
-    group: list[Word] = []
+    group: list[int] = []
     start = 0
-    for at in sorted(found):
+    for at, place in sorted([(offset, i) for i, (offset, _, _) in enumerate(kind)]):
         if not group or at >= start + 32 or (at - start) % 8:
             if group:
                 yield start, group
             group = []
-            start = at - max(-(-(at + 32 - found[at].extent) // 8) * 8, 0)
-        group.append(found[at])
+            start = at - max(-(-(at + 32 - kind[place][2]) // 8) * 8, 0)
+        group.append(place)
     if group:
         yield start, group
 
 
-def _families(blocks: _Blocks, keep: list[Any]) -> tuple[list[_Family], list[_Alike]]:
+def _families(blocks: dict[tuple[int, ...], list[np.ndarray]],
+              keep: list[Any]) -> tuple[list[_Family], list[_Alike]]:
     """Blocks in which the same bits count; apart from them those that hold the same, too."""
     families, many = [], []
     for mask, found in blocks.items():
-        own = [(places[0], *values) for values, places in found.items() if len(places) == 1]
-        if own:
+        rows = np.concatenate(found)
+        rows = rows[np.lexsort(rows.T)]
+        starts = np.flatnonzero(np.r_[True, np.any(rows[1:, 1:] != rows[:-1, 1:], axis=1)])
+        counts = np.diff(starts, append=len(rows))
+        own = rows[starts[counts == 1]]
+        if len(own):
             families.append(_Family(mask, len(own), _table(own, keep)))
-        many += [_Alike(mask, values, len(places), _table(places, keep))
-                 for values, places in found.items() if len(places) > 1]
+        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+            if count > 1:
+                places = _table(rows[start:start + count, 0], keep)
+                many.append(_Alike(mask, tuple(rows[start, 1:].tolist()), count, places))
     return families, many
 
 
-def _address(word: Word) -> int:
-    return word.base + word.offset & ALL_BITS
-
-
-def _in_groups(words: Iterable[Word], keep: list[Any]) -> tuple[int, int]:
+def _in_groups(words: list[np.ndarray], keep: list[Any]) -> tuple[int, int]:
     """How many groups of four words there are, the last one filled up, and where they begin."""
-    found = [(_address(w), w.value) for w in words]
-    found += found[-1:] * (-len(found) % 4)
+    found = np.concatenate(words) if words else np.zeros((0, 2), np.uint64)
+    found = np.concatenate([found, *[found[-1:]] * (-len(found) % 4)])
     return len(found) // 4, _table(found, keep)
 
 
@@ -316,9 +395,9 @@ def _tag(mapping: dict[Any, Any]) -> int:
     return ctypes.c_int64.from_address(id(mapping) + TAG_AT).value if TAGGED else -1
 
 
-def _table(rows: Sequence[Any], keep: list[Any]) -> int:
+def _table(rows: np.ndarray, keep: list[Any]) -> int:
     """Return the address of numbers of 64 bits, in rows or not, which ``keep`` keeps."""
-    array = np.array(rows, np.uint64)
+    array = np.ascontiguousarray(rows, np.uint64)
     keep.append(array)
     return array.ctypes.data
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support.record import replace
-from agnesi.runtime.watched import Entries, Word, array_words, lying
+from agnesi.runtime.watched import Entries, Word, array_words
 
 #: Where a set has the size of its table less one, and the table, with entries of 16 bytes.
 _SET_MASK_AT, _SET_TABLE_AT = 32, 40
@@ -131,8 +131,7 @@ def elements_words(array: np.ndarray, held: bytes, objects: Any = None) -> list[
         return []
     if not array.flags.c_contiguous or array.tobytes() != held:
         return []
-    lies = lying(array)
-    inner = bytes_words(lies[0], len(held))
+    inner = bytes_words(array.ctypes.data, len(held))
     if held and not inner:
         return []
-    return [*array_words(array, lies), *(replace(w, keep=(array, objects)) for w in inner)]
+    return [*array_words(array), *(replace(w, keep=(array, objects)) for w in inner)]

@@ -21,7 +21,7 @@ from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor
 from agnesi.runtime import entry
 from agnesi.runtime.machine import Code
-from agnesi.runtime.watched import lying
+from agnesi.runtime.watched import Lying
 
 _IN_BUFFERS = ("array", "float", "int", "bool")
 #: How native code reads tensors and makes new ones.
@@ -52,14 +52,14 @@ class Bound:
             back = Callbacks(recipe.callbacks)
         changed = {id(t) for t in written if isinstance(t, Tensor)}
         self.states = [
-            entry.State(live[i].array, live[i], "array", id(live[i]) in changed,
-                        lying(live[i].array))
+            entry.State(live[i].array, live[i], "array", id(live[i]) in changed)
             for i in recipe.states
         ]
         read = {id(s.owner) for s in self.states}
         #: Those of which the code needs nothing: if they are empty, for one, but not otherwise.
         self.unread = [entry.Guard(t, "array", t.array) for t in live if id(t) not in read]
         arrays = [s.array for s in self.states]
+        self._lying = Lying(arrays)
         spec = entry.EntrySpec(
             arguments=_marked(call.arguments, written),
             outputs=tuple(entry.Out(*call.outputs[i]) for i in recipe.results),
@@ -72,7 +72,7 @@ class Bound:
         common: dict[str, Any] = {
             "failed": raiser(recipe, graph, call.name, back.failed if back else _unexpected,
                              bool(written)),
-            "states": self.states,
+            "states": self.states, "lying": self._lying,
             "constants": recipe.constants, "wrapper": _WRAPPER, "callback": back,
             "foreign": recipe.foreign, "name": call.name, "counters": call.counters,
         }
@@ -82,7 +82,8 @@ class Bound:
         self.direct = None
         apart = self._apart(written, call.arguments, arrays)
         whole = not apart or all(
-            is_dense(a.shape, [s // a.itemsize for s in a.strides]) for a in arrays
+            a.flags.c_contiguous or is_dense(a.shape, [s // a.itemsize for s in a.strides])
+            for a in arrays
         )
         if call.slow is not None and not recipe.reused and whole:
             guards = [*call.guards, *self.unread, entry.Guard(config, "_compiles", True)]
@@ -106,10 +107,8 @@ class Bound:
 
     def present(self) -> bool:
         """Return whether all live tensors have the memory that the code knows."""
-        return all(
-            s.owner.array is s.array and lying(s.array) == s.lies
-            and (s.array.flags.writeable or not s.written) for s in self.states
-        ) and all(g.owner.array is g.value for g in self.unread)
+        return (all([s.owner.array is s.array for s in self.states]) and self._lying.holds()
+                and all([g.owner.array is g.value for g in self.unread]))
 
 
 def _bytes_of(argument: Any, place: int) -> int:
