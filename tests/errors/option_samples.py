@@ -78,7 +78,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 LEFT_OUT = frozenset("""Container Module ModuleDict ModuleList ParameterDict ParameterList Optimizer
     ParameterGroup Scheduler LRScheduler Metric Graph ImageFolder CSVLogger JSONLogger RateTest
     ModelCheckpoint TensorBoardLogger Transform Sequential RNNBase RNNCellBase Distribution
-    Callback RemovableHandle Summary Line TensorDataset Blocks Parameter""".split())
+    Callback RemovableHandle Summary Line TensorDataset Blocks Parameter WorkerInfo""".split())
 
 
 def classes() -> dict[str, type]:
@@ -111,7 +111,7 @@ def said(kind: type) -> Iterator[tuple[str, str]]:
 SIGNED = frozenset("""alpha threshold value axis dim start_dim end_dim ignore_index padding
     last_epoch negative_slope min_val max_val lower upper init beta k margin beta2_decay dampening
     padding_idx padding_value blank loc low high exponent event_dim divisor_override
-    input_dim output_dim
+    input_dim output_dim p
     """.split())
 ANY = ("value", "padding_value", "fill_value")
 _NO_NUMBERS = ("a", object(), [1.0, "a"], {}, np.ones(2), True)

@@ -154,3 +154,16 @@ def test_from_node_to_tensor_and_back(own_rule):
 def test_shape_and_number_of_axes_exclude_each_other():
     with pytest.raises(TypeError, match="takes shape or ndim, not both"):
         variables("x", ("n",), ndim=1)
+
+
+def test_a_rule_that_fails_is_named():
+    @rewrite_rule(ops=[ag.sin], name="broken")
+    def broken(node):
+        return [][len(node.inputs)]
+
+    try:
+        v = ag.symbolic.vector("v")
+        with pytest.raises(RuntimeError, match=r"rule 'broken' failed at sin: IndexError: list"):
+            rewrite(FunctionGraph([node_of(v)], [node_of(ag.sin(v))]), exclude=[])
+    finally:
+        forget_rule("broken")

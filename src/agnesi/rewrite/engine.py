@@ -23,7 +23,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.op import Item
 from agnesi.core.substitution import copied
 from agnesi.core.support.config import switched
-from agnesi.core.support.errors import warn
+from agnesi.core.support.errors import at, warn
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.policy import POLICIES
 from agnesi.core.support.record import field, replace, struct
@@ -263,7 +263,13 @@ class Settler:
                 return simpler
         rules = self.stage.own if node in self.known else self.stage.every
         for rule in rules.at(node):
-            new = rule(node)
+            try:
+                new = rule(node)
+            except (LookupError, AttributeError, AssertionError) as error:
+                raise RuntimeError(at(
+                    f"the rewrite rule {rule.name!r} failed at {node.op.name}: "
+                    f"{type(error).__name__}: {error}; exclude={[rule.name]} leaves it out"
+                )) from error
             if new is None or new is node:
                 continue
             if not self._left:

@@ -50,6 +50,28 @@ def _multiply(z: Pair, w: Pair) -> Pair:
     return z[0] * w[0] + -z[1] * w[1], z[0] * w[1] + z[1] * w[0]
 
 
+def _multiply_infinities(z: Pair, w: Pair) -> Pair:
+    """The product in which an infinity is one, whatever the other part (Annex G of C)."""
+    plain = re, im = _multiply(z, w)
+    zero, one = _like(re, 0.0), _like(re, 1.0)
+
+    def infinite(v: Expr) -> Expr:
+        return abs(v).eq(math.inf)
+
+    def boxed(v: Pair) -> Pair:
+        return tuple(call("copysign", where(infinite(p), one, zero), p) for p in v)  # type: ignore
+
+    def known(v: Pair) -> Pair:
+        return tuple(where(call("isnan", p), call("copysign", zero, p), p) for p in v)  # type: ignore
+
+    far = [infinite(v[0]) | infinite(v[1]) for v in (z, w)]
+    a = _select2(far[0], boxed(z), _select2(far[1], known(z), z))
+    b = _select2(far[1], boxed(w), _select2(far[0], known(w), w))
+    found = _multiply(a, b)
+    mend = call("isnan", re) & call("isnan", im) & (far[0] | far[1])
+    return _select2(mend, (found[0] * math.inf, found[1] * math.inf), plain)
+
+
 def _divide(z: Pair, w: Pair) -> Pair:
     turned = abs(w[0]) < abs(w[1])
     large, little = where(turned, w[1], w[0]), where(turned, w[0], w[1])
@@ -191,7 +213,7 @@ def _logaddexp(z: Pair, w: Pair) -> Pair:
 
 
 def _power(z: Pair, w: Pair) -> Pair:
-    re, im = _exp(_multiply(w, _log(z)))
+    re, im = _exp(_multiply_infinities(w, _log(z)))
     one, zero = _like(re, 1.0), _like(re, 0.0)
     nothing = z[0].eq(0) & z[1].eq(0)
     at_zero = where(w[0] > 0, zero, math.nan)

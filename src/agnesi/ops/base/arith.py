@@ -181,7 +181,7 @@ def power(input: Any, exponent: Any = NEEDED, out: Tensor | None = None, **keywo
             return square(input) if out is None else square(input, out=out)
         if exponent == 2 and kind in "iu" and type(exponent) is int:
             return square(input, out=out)
-        if exponent == 0.5 and kind in "fV":
+        if exponent == 0.5 and kind in "fcV":
             return sqrt(input, out=out)
         if exponent == -1 and kind in "fcV":
             return reciprocal(input, out=out)

@@ -164,9 +164,15 @@ def _no_zero(x: Node) -> bool:
     return x.dtype.kind not in "fcV" or far_from_zero(x)
 
 
+def _nothing(x: Node, c: Node) -> bool:
+    """Return whether a number is 0, and not the one of the other sign: -0 less that is 0."""
+    value = scalar(c)
+    return value is not None and value == 0 and not np.signbit([value.real, value.imag]).any()
+
+
 # -- nothing added, times one -----------------------------------------------------------------
 rule(x + 0, x, name="add_zero", stage="canonicalize", proof=lambda x: keeps_sign_of_zero(x))
-rule(x - 0, x, name="subtract_zero", stage="canonicalize")
+rule(x - c, x, name="subtract_zero", stage="canonicalize", when=_nothing)
 rule(0 - x, -x, name="zero_minus", stage="canonicalize", proof=_no_zero)
 rule(x * 1, x, name="times_one", stage="canonicalize", proof=is_real)
 rule(x / 1, x, name="over_one", stage="canonicalize")

@@ -109,12 +109,15 @@ def _power(node: Node, real: bool) -> Tensor | None:
     if exponent is None or base.dtype.kind == "b" or exponent.imag:
         return None
     exponent = exponent.real
-    if abs(exponent) == 0.5 and base.dtype.kind in "fcV":
+    if abs(exponent) == 0.5 and base.dtype.kind in ("fV" if not real else "fcV"):
         one = exponent > 0 and node.inputs[1].shape == ()  # for which NumPy takes roots, too
-        root = sqrt(base if real or one or base.dtype.kind == "c" else _no_minus(base))
+        root = sqrt(base if real or one else _no_minus(base))
         return root if exponent > 0 else reciprocal(root)
     if exponent != exponent // 1 or abs(exponent) > _LARGEST_POWER:
         return None
+    if exponent < -1 and base.dtype.kind == "c" and not real:
+        below = number(1, base.dtype) / _product(base, -int(exponent), True)
+        return where(base == 0, complex(np.nan, np.nan), below)
     if exponent < 0:
         return None if base.dtype.kind in "iu" else reciprocal(_product(base, -int(exponent)))
     return _product(base, int(exponent))
@@ -127,12 +130,12 @@ def _no_minus(base: Tensor) -> Tensor:
     return base if at_least(node, -1.0) else where(base == -np.inf, np.inf, base)
 
 
-def _product(base: Tensor, n: int) -> Tensor:
-    """``base ** n`` by repeated squaring; complex ones have NumPy's signs of zero."""
+def _product(base: Tensor, n: int, below: bool = False) -> Tensor:
+    """``base ** n`` by repeated squaring; complex ones, ``below`` 1, have NumPy's signs of zero."""
     if n == 0:
         return number(1, base.dtype)
-    exact = base.dtype.kind == "c" and n > 2
-    result, power = number(1, base.dtype) if exact and n > 3 else None, base
+    exact = base.dtype.kind == "c" and n > 2 and not below
+    result, power = number(1, base.dtype) if below or (exact and n > 3) else None, base
     while n:
         if n & 1:
             result = power if result is None else result * power
