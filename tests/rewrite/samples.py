@@ -206,6 +206,15 @@ SAMPLES = {
         lambda x, y, c: ag.sqrt(2 - x) - ag.sqrt(2 + x),
         lambda x, y, c: ag.sqrt(2 + x) - ag.sqrt(x - 1),
     ],
+    "root_of_squares": [
+        lambda x, y, c: ag.sqrt(1 + x * x), lambda x, y, c: ag.sqrt(x * x + y * y)],
+    "log_of_squares": [
+        lambda x, y, c: ag.log1p(x * x / 3), lambda x, y, c: ag.log(x * x + y * y),
+        lambda x, y, c: ag.log1p(x * x + 0.5 * y * y)],
+    "over_squares": [
+        lambda x, y, c: x / (1 + x * x), lambda x, y, c: -(x + x) * y / (2 + x * x),
+        lambda x, y, c: y * (x * x - y * y) / (x * x + y * y)],
+    "times_over_squares": [lambda x, y, c: 2 / (x * x + y * y) * y],
     "over_one_denominator": [
         lambda x, y, c: 1 / (1 + x * x) - x * x / (1 + x * x) / (1 + x * x),
         lambda x, y, c: y / (x - 1) - (x + 1) / (x - 1) * (y / (x - 1)),

@@ -24,6 +24,7 @@ _FILES = {
     "algebra.fractions": (_STABLE,),
     "algebra.removable": (_STABLE,),
     "algebra.specialize": (_LAST,),
+    "algebra.squares": (_LAST,),
     "arrays.overlays": (_LAST,),
     "arrays.runs": (_LAST,),
     "arrays.matrices": (_LAST,),

@@ -106,6 +106,7 @@ _rule(reciprocal(x + c) - reciprocal(x), (-c / x) / (x + c) + 0, "difference_of_
       _number)
 _rule(reciprocal(x) - reciprocal(x + c), (c / x) / (x + c) + 0, "difference_from_next_reciprocal",
       _number)
+_rule(square(a) / square(b), square(a / b), "quotient_of_squares", lambda a, b: a.dtype.kind == "f")
 _rule(square(a) - square(b), (a - b) * (a + b) + 0, "difference_of_squares",
       lambda a, b: a.dtype.kind == "f")
 

@@ -18,7 +18,7 @@ import numpy as np
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import safe_divide, safe_multiply
+from agnesi.ops.base.arith import safe_divide, safe_multiply, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
 from agnesi.rewrite.algebra.quotients import Product, factors, terms
@@ -29,6 +29,8 @@ from agnesi.rewrite.rules import Book
 BOOK = Book()
 #: Terms, factors of one, factors of the denominator, terms of a polynomial and its nodes, at most.
 _MOST_TERMS, _MOST_FACTORS, _MOST_BELOW, _MOST_MONOMIALS, _MOST_NODES = 4, 12, 5, 12, 32
+#: Divisions that are made one after the other.
+_MOST_DIVISIONS = 3
 #: Powers of nodes, and a sum of products of such with numbers.
 Monomial = frozenset[tuple[Node, int]]
 Polynomial = dict[Monomial, float]
@@ -180,20 +182,26 @@ def _undefined(products: Sequence[Product], left: Polynomial,
     found: list[Node] = []
     try:
         polynomials = [_polynomial(n, known) for p in products for n in (*p.above(), *p.below())]
+        atoms = {n for p in polynomials for m in p for n, _ in m}
+        roots = {n: _polynomial(n.inputs[0], known) for n in atoms
+                 if n.op is not None and n.op.name == "sqrt"}
     except _TooLargeError:
         return None
-    leaves = {n for p in polynomials for m in p for n, _ in m}
-    if poles and len(leaves) != 1:
-        return None
+    leaves = {n for p in (*polynomials, *roots.values()) for m in p for n, _ in m} - roots.keys()
     with np.errstate(all="ignore"):
         for n in poles:
-            for place in _zeros(known[n]):
-                x = np.float64(place)
-                value = {n: _at(p, x) for n, p in known.items()}
+            first = next(iter(known[n]))
+            root = next(iter(first))[0] if len(known[n]) == len(first) == 1 else n
+            places = _zeros(roots.get(root, known[n]), leaves)
+            if places is None:
+                return None
+            for at in places:
+                at.update({r: np.sqrt(_at(p, at)) for r, p in roots.items()})
+                value = {n: _at(p, at) for n, p in known.items()}
                 before = sum(np.divide(
                     np.prod([p.number, *(value[n] for n in p.above())]),
                     np.prod([1.0, *(value[n] for n in p.below())])) for p in products)
-                after = _at(left, x)
+                after = _at(left, at)
                 for d in below.elements():
                     after = np.divide(after, value[d])
                 if np.isnan(before) and not np.isnan(after):
@@ -203,20 +211,27 @@ def _undefined(products: Sequence[Product], left: Polynomial,
     return [*dict.fromkeys(found)]
 
 
-def _zeros(p: Polynomial) -> set[float]:
-    """Where a polynomial in one value is zero, or nearly; both zeros if 0 is among them."""
+def _zeros(p: Polynomial, leaves: set[Node]) -> list[dict[Node, Any]] | None:
+    """Where a polynomial is zero, or nearly, both zeros if 0 is among them: one in one value, or
+    one of even powers of all leaves; None for others.
+    """
+    own = {n for m in p for n, _ in m}
+    if own - leaves:
+        return None
+    if len(leaves) > 1:
+        even = all(c > 0 and len(m) == 1 and all(k % 2 == 0 for _, k in m) for m, c in p.items())
+        return [dict.fromkeys(leaves, np.float64(0.0))] if even and own == leaves else None
     c = {sum(k for _, k in m): c for m, c in p.items()}
     found = np.roots([c.get(k, 0.0) for k in range(max(c), -1, -1)])
     near = [float(z.real) for z in found if abs(z.imag) < 1e-6]
-    return {*near, *[round(x, 6) for x in near], *[-x for x in near if x == 0]}
+    every = {*near, *[round(x, 6) for x in near], *[-x for x in near if x == 0]}
+    return [dict.fromkeys(leaves, np.float64(x)) for x in every]
 
 
-def _at(p: Polynomial, x: Any) -> Any:
-    """The value of a polynomial in one value; x itself keeps the sign of its zero."""
-    if len(p) == 1:
-        ((m, c),) = p.items()
-        return c * x ** sum(k for _, k in m)
-    return sum(c * x ** sum(k for _, k in m) for m, c in p.items())
+def _at(p: Polynomial, at: dict[Node, Any]) -> Any:
+    """The value of a polynomial; a single power keeps the sign of a zero."""
+    parts = [c * np.prod([at[n] ** k for n, k in m]) for m, c in p.items()]
+    return parts[0] if len(parts) == 1 else sum(parts)
 
 
 # -- written out ------------------------------------------------------------------------------
@@ -236,12 +251,23 @@ def _written(left: Polynomial, below: Counter[Node], shared: Sequence[Node], saf
             term = x if size == 1 else -x if size == -1 else x * size
         rest = term if rest is None else rest + term if c > 0 else rest - term
     above = [*map(symbol, common.elements())]
-    over: Any = functools.reduce(operator.mul, map(symbol, shared)) if shared else None
-    safe = safe and over is not None
-    above = [*above, rest] if scalar(graph_node(rest)) != 1 or not (above or shared) else above
-    for x, by in itertools.zip_longest(above, [*map(symbol, below.elements())]):
-        if x is not None:
-            over = x if over is None else safe_multiply(over, x) if safe else over * x
+    if shared:
+        above.insert(0, functools.reduce(operator.mul, map(symbol, shared)))
+    if scalar(graph_node(rest)) != 1 or not above:
+        above.append(rest)
+    over, safe = above[0], safe and bool(shared)
+    for by, x in itertools.zip_longest(_divisors(below), above[1:]):
         if by is not None:
             over = safe_divide(over, by) if safe else over / by
+        if x is not None:
+            over = safe_multiply(over, x) if safe else over * x
     return over + 0 if common or len(left) > 1 else over
+
+
+def _divisors(below: Counter[Node]) -> list[Tensor]:
+    """What is divided by in turn: squares of denominators where they are many."""
+    found = []
+    for n, count in below.items():
+        pairs = count // 2 if below.total() > _MOST_DIVISIONS else 0
+        found += [square(symbol(n))] * pairs + [symbol(n)] * (count - 2 * pairs)
+    return found

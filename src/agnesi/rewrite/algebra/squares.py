@@ -1,0 +1,208 @@
+"""Sums of squares that overflow or vanish before what is computed of them.
+
+Roots, logarithms and quotients of ``x * x + y * y`` are taken of values times a power of two, which
+is 1 but for very large and very small values (Blue, A Portable Fortran Program to Find the
+Euclidean Norm of a Vector, 1978). These forms come late: other rules look for the roots.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from typing import Any, NamedTuple
+
+from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import sqrt, square
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.select import maximum, where
+from agnesi.rewrite.algebra.quotients import factors, terms
+from agnesi.rewrite.intervals import interval
+from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+_MOST_TERMS, _MOST_FACTORS, _MAX_DEPTH = 4, 10, 6
+#: How far from 1 the numbers beside squares may be.
+_FARTHEST = 8.0
+#: By bytes of a number, binary exponents: above and below which values are scaled, and by what.
+_ENDS = {8: (508, -513, -480, 600), 4: (60, -65, -50, 100)}
+_LN4 = 2 * math.log(2)
+
+
+class _Squares(NamedTuple):
+    """A sum of squares of nodes, each times a number, and of a number."""
+
+    squares: tuple[tuple[float, Node], ...]
+    rest: float
+
+    def nodes(self) -> set[Node]:
+        """What it has the squares of."""
+        return {n for _, n in self.squares}
+
+    def times(self, by: Tensor) -> Tensor:
+        """The sum for values times a number."""
+        parts = [square(symbol(n) * by) for _, n in self.squares]
+        parts = [p if c == 1 else p * c for p, (c, _) in zip(parts, self.squares, strict=True)]
+        return functools.reduce(operator.add, [
+            *parts, *([square(by) * self.rest] if self.rest else [])])
+
+    @property
+    def large(self) -> Tensor:
+        """Where a value may be too large to be squared."""
+        return self.size > 2.0 ** _ENDS[self.squares[0][1].dtype.itemsize][0]
+
+    @property
+    def size(self) -> Tensor:
+        """The greatest size of a value."""
+        return functools.reduce(maximum, [abs_(symbol(n)) for _, n in self.squares])
+
+    def choice(self, large: float, small: float, other: float) -> Tensor:
+        """A number where values are large, where they are small, and elsewhere."""
+        dtype = self.squares[0][1].dtype
+        found: Any = number(other, dtype)
+        if not self.rest:
+            found = where(self.size < 2.0 ** _ENDS[dtype.itemsize][2], number(small, dtype), found)
+        return where(self.large, number(large, dtype), found)
+
+    def scale(self, sign: int = 1) -> Tensor:
+        """What values are to be scaled by, or one over it."""
+        _, down, _, up = _ENDS[self.squares[0][1].dtype.itemsize]
+        return self.choice(2.0 ** (sign * down), 2.0 ** (sign * up), 1.0)
+
+    def log(self) -> Tensor:
+        """The logarithm of the sum over that of the scaled one."""
+        _, down, _, up = _ENDS[self.squares[0][1].dtype.itemsize]
+        return self.choice(-down * _LN4, -up * _LN4, 0.0)
+
+
+def _squares(node: Node, large: bool = True) -> _Squares | None:
+    """The sum of squares and a number that a node is; only of what may be ``large``, if it is."""
+    if node.dtype.kind != "f" or node.dtype.itemsize not in _ENDS:
+        return None
+    found, rest = [], 0.0
+    for sign, n in terms(node):
+        if (c := scalar(n)) is not None:
+            rest += sign * float(c)
+            continue
+        product = factors(n, _MOST_FACTORS)
+        above = product.above()
+        if len(above) not in (2, 4) or len({*above}) > 1 or product.below():
+            return None
+        base = above[0] if len(above) == 2 else graph_node(square(symbol(above[0])))
+        if base.dtype != node.dtype or _is_scaled(base):
+            return None
+        found.append((sign * product.number, base))
+    if not found or len(found) > _MOST_TERMS or not math.isfinite(rest):
+        return None
+    grows = any(c > 0 and interval(n).high == math.inf for c, n in found)
+    near = all(1 / _FARTHEST <= abs(c) <= _FARTHEST for c, _ in found)
+    suits = (grows or not large) and near and abs(rest) < 2.0 ** 50
+    return _Squares(tuple(found), rest) if suits else None
+
+
+def _is_scaled(node: Node) -> bool:
+    """Return whether a node is a product with a choice between numbers."""
+    return node.op is not None and node.op.name == "multiply" and any(
+        n.op is not None and n.op.name == "where" and all(
+            scalar(m) is not None or (m.op is not None and m.op.name == "where")
+            for m in n.inputs[1:])
+        for n in node.inputs)
+
+
+@BOOK.rewriter("specialize", ops=["sqrt"], operands=["add", "subtract", "square"])
+def root_of_squares(node: Node) -> Tensor | None:
+    """The root of a sum of squares that may overflow before it."""
+    found = _squares(node.inputs[0])
+    return None if found is None else sqrt(found.times(found.scale())) * found.scale(-1)
+
+
+@BOOK.rewriter("specialize", ops=["log", "log1p"],
+               operands=["add", "subtract", "square", "multiply", "divide"])
+def log_of_squares(node: Node) -> Tensor | None:
+    """The logarithm of a sum of squares that may overflow before it."""
+    (x,) = node.inputs
+    found = _squares(x)
+    beside = node.op.name == "log1p"
+    rest = 0.0 if found is None else found.rest + beside
+    if found is None or (beside and not rest):
+        return None
+    found = found._replace(rest=rest)
+    if rest and len(found.squares) == 1 and found.squares[0][0] > 0:
+        ((c, _),) = found.squares
+        size = found.size if c == 1 else found.size * math.sqrt(c)
+        inside: Any = where(found.large, size, symbol(x))
+        return apply(node.op, inside) * found.choice(2.0, 1.0, 1.0)
+    scaled = found.times(found.scale())
+    if beside:
+        scaled = where(found.large, scaled - 1, symbol(x))
+    return apply(node.op, scaled) + found.log()
+
+
+@BOOK.rewriter("specialize", ops=["divide", "safe_divide"], operands=["add"])
+def over_squares(node: Node) -> Tensor | None:
+    """A quotient with a sum of squares below the line that overflows with what is above it."""
+    above, below = node.inputs
+    found = _squares(below) if below.shape == node.shape else None
+    if found is None:
+        return None
+    by = found.scale()
+    scaled, power = _scaled(above, found, by, 2)
+    if not power:
+        return None
+    result = apply(node.op, scaled, found.times(by))
+    return result * by if power == 1 else result
+
+
+@BOOK.rewriter("specialize", ops=["multiply", "safe_multiply"], operands=["divide", "safe_divide"])
+def times_over_squares(node: Node) -> Tensor | None:
+    """The same where the quotient is a factor, as in derivatives."""
+    for i, n in enumerate(node.inputs):
+        if n.op is None or n.op.name not in ("divide", "safe_divide") or n.shape != node.shape:
+            continue
+        above, below = n.inputs
+        found = _squares(below) if below.shape == node.shape else None
+        if found is None:
+            continue
+        by = found.scale()
+        scaled, power = _scaled(node.inputs[1 - i], found, by, 2)
+        if power:
+            quotient = apply(n.op, symbol(above), found.times(by))
+            pair = [quotient * by if power == 1 else quotient, scaled]
+            return apply(node.op, *(pair if i == 0 else pair[::-1]))
+    return None
+
+
+def _scaled(node: Node, below: _Squares, by: Tensor, most: int,
+            depth: int = _MAX_DEPTH) -> tuple[Tensor, int]:
+    """A value with some of its factors scaled, ``most`` at most, and how many are."""
+    x = symbol(node)
+    if node in below.nodes():
+        return x * by, 1
+    if node.op is None or not depth:
+        return x, 0
+    name = node.op.name
+    if name == "square" and most == 2 and node.inputs[0] in below.nodes():
+        return square(symbol(node.inputs[0]) * by), 2
+    if name == "negative":
+        inner, power = _scaled(node.inputs[0], below, by, most, depth - 1)
+        return -inner, power
+    if name in ("multiply", "safe_multiply"):
+        parts, power = [], 0
+        for n in node.inputs:
+            part, more = _scaled(n, below, by, most - power, depth - 1) if power < most else (
+                symbol(n), 0)
+            parts.append(part)
+            power += more
+        return apply(node.op, *parts), power
+    if name in ("add", "subtract"):
+        whole = _squares(node, large=False) if most == 2 else None
+        if whole is not None and whole.nodes() <= below.nodes():
+            return whole.times(by), 2
+        first, second = (_scaled(n, below, by, 1, depth - 1) for n in node.inputs)
+        if first[1] and second[1]:
+            return apply(node.op, first[0], second[0]), 1
+    return x, 0
