@@ -9,6 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.rewrite import outlining
+from agnesi.schedule.clustering import clustering
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +83,12 @@ def test_a_body_is_lowered_once():
     assert len({op.body for op in segments(longer)}) == len({op.body for op in segments(compiled)})
 
 
-def test_small_kernels_of_a_segment_are_joined():
+def test_small_kernels_of_a_segment_are_joined(monkeypatch):
+    """And what is planned is segments, not each of their results."""
     states = [values(5, seed=i) for i in range(64)]
+    opened = []
+    monkeypatch.setattr(clustering, "Cluster", lambda *args, kind=clustering.Cluster: opened.append(
+        args[1]) or kind(*args))
 
     @ag.jit
     def step(x):
@@ -94,6 +99,8 @@ def test_small_kernels_of_a_segment_are_joined():
     step(ag.ones(5))
     calls = segments(step)
     assert 3 <= len(calls) <= len(step.plan().layout.kernels) < 32
+    assert sum(n.op.name == "segment" for n in opened) >= len(calls)
+    assert not any(n.op.name == "item" for n in opened)
     for s, e in zip(states, expected, strict=True):
         np.testing.assert_allclose(s.numpy(), e)
 

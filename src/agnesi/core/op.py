@@ -7,6 +7,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from opcode import opmap
 from typing import Any, ClassVar
 
@@ -243,11 +244,17 @@ class Item(Op):
         return x.outputs[self.index]
 
 
+@cache
+def _item(index: int) -> Item:
+    """One operation for all, so that it is soon found to be the same."""
+    return Item(index)
+
+
 def item_of(parent: Node, index: int) -> Node:
     """The node of one result of an operation that has several."""
     shape, dtype = parent.outputs[index]
     return Node(
-        Item(index), (parent,), shape, dtype, where=parent.where,
+        _item(index), (parent,), shape, dtype, where=parent.where,
         requires_grad=parent.requires_grad and dtype.kind in "fcV",
     )
 

@@ -93,6 +93,8 @@ class Clustering:
         #: Decisions that come before what may fail, by the ids of nodes.
         self._waiting = waiting(order)
         self._users: dict[int, set[Cluster]] = {}
+        #: Results of operations that have several, by these: the clusters of these fill them.
+        self.items: dict[int, list[Node]] = {}
         self._depth: dict[int, int] = {}
         self._evaluations = Evaluations(self._facts)
         self._again = Recomputation(order, self._facts)
@@ -117,6 +119,9 @@ class Clustering:
         for node in reversed(self._order):
             users = present(self._users.pop(id(node), set()))
             if node.op is None or (not users and id(node) not in self._must):
+                continue
+            if node.op.name == "item":
+                self._visit_item(node, users)
                 continue
             users = {self._opened(node, users)}
             self._demand(node)
@@ -143,6 +148,9 @@ class Clustering:
         if key in self._stretch:
             self._visit_number(node, users)
             return
+        if node.op.name == "item":
+            self._visit_item(node, users)
+            return
         depth = self._depth.pop(key, 0) + (_HEAVY_OP_STEPS if "heavy" in node.op.traits else 1)
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
@@ -163,6 +171,13 @@ class Clustering:
                 self._depth[below] = depth
         for flag in self._waiting.get(key, ()):
             self._let_use(flat_source(flag), users)
+
+    def _visit_item(self, node: Node, users: set[Cluster]) -> None:
+        """Fill one of several results where all of them are."""
+        (maker,) = node.inputs
+        self.items.setdefault(id(maker), []).append(node)
+        self._must.add(id(maker))
+        self._let_use(maker, users)
 
     def _let_use(self, node: Node, users: set[Cluster]) -> None:
         """Let clusters compute what needs a node; sets of them are shared, and never change."""
@@ -206,7 +221,8 @@ class Clustering:
         cluster = Cluster(len(self.root), node, users, self._facts[id(node)])
         self.clusters.append(cluster)
         self._ranks.opened()
-        self.root[id(node)] = cluster
+        for filled in (node, *self.items.get(id(node), ())):
+            self.root[id(filled)] = cluster
         return cluster
 
     def _joined(self, node: Node, users: set[Cluster], depth: int) -> Cluster | None:

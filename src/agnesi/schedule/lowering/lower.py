@@ -80,8 +80,6 @@ class _Lowering:
         self.taken: dict[int, Buffer] = {}
         self._continued: dict[int, Node] = {}
         self._segments: Any = None
-        #: What reads results of operations that have several, by the ids of their nodes.
-        self._item_nodes: dict[int, list[Node]] = {}
 
     def run(self) -> None:
         """Lower cluster by cluster, makers first."""
@@ -97,7 +95,8 @@ class _Lowering:
             self._emit(cluster)
             self._let_wait(known)
             for root in cluster.roots:
-                self.program.kernels += self._checks.pop(id(root), ())
+                for node in (root, *self.plan.items.get(id(root), ())):
+                    self.program.kernels += self._checks.pop(id(node), ())
         self._copy_outputs(outputs)
 
     # -- results --------------------------------------------------------------------------
@@ -239,7 +238,7 @@ class _Lowering:
                 self._control(root)
             elif "segment" in root.op.traits:
                 self._segment(root)
-            elif root.op.name != "item":
+            else:
                 self._callback(root)
         elif cluster.regions:
             self._regions(cluster)
@@ -361,13 +360,10 @@ class _Lowering:
             from agnesi.schedule.lowering.segments import Segments
 
             self._segments = Segments(self.program, self._buffer, self._constant, lower)
-            for node in [c.roots[0] for c in self.clusters]:
-                if node.op.name == "item":
-                    self._item_nodes.setdefault(id(node.inputs[0]), []).append(node)
         if root.op.outputs == 1:
             self._segments.emit(root, {0: self._buffer(root)})
             return
-        items = self._item_nodes.get(id(root), [])
+        items = self.plan.items.get(id(root), ())
         claimed = {n.op.index: self.taken.get(id(n)) or self.buffers.get(id(n)) for n in items}
         results = self._segments.emit(root, {i: b for i, b in claimed.items() if b is not None})
         for node in items:
@@ -407,14 +403,12 @@ class _Lowering:
     def _items(self, root: Node, results: list[Buffer]) -> set[int]:
         """Tell the users of results their buffers; return which results have any."""
         wanted = set()
-        for cluster in self.clusters:
-            node = cluster.roots[0]
-            if node.op.name == "item" and node.inputs[0] is root:
-                claimed = self.taken.get(id(node), self.buffers.get(id(node)))
-                if claimed is not None:  # by a check, maybe
-                    results[node.op.index] = claimed
-                self.buffers[id(node)] = results[node.op.index]
-                wanted.add(node.op.index)
+        for node in self.plan.items.get(id(root), ()):
+            claimed = self.taken.get(id(node), self.buffers.get(id(node)))
+            if claimed is not None:  # by a check, maybe
+                results[node.op.index] = claimed
+            self.buffers[id(node)] = results[node.op.index]
+            wanted.add(node.op.index)
         return wanted
 
     def _finished(self, cluster: Cluster) -> tuple[tuple[Axis, ...], At, Buffer, list[Store]]:
