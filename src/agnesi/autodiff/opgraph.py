@@ -16,7 +16,7 @@ from agnesi.core.dispatch import current
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.keywords import strict_class
-from agnesi.core.op import GIVEN_NAMES, Op, typed
+from agnesi.core.op import Op, give_name, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.substitution import substituted
 from agnesi.core.support.dtypes import fits
@@ -42,8 +42,7 @@ class GraphOp(Op):
 
     def __post_init__(self) -> None:
         self.__dict__["outputs"] = len(self.body.outputs)
-        self.__dict__["name"] = self.title
-        GIVEN_NAMES.add(self.title)
+        give_name(self, self.title)
         if self.own != (None, None):  # the one that is not given follows from the other
             self.__dict__["vjp"], self.__dict__["jvp"] = self.own
             self.__dict__["keep_output"] = any(map(reads_result, self.own))

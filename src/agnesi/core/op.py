@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from opcode import opmap
 from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -23,8 +24,31 @@ from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.support.record import record, replace
 from agnesi.core.support.spelling import spelt
 
-#: Names that users have given to operations, which no class tells.
-GIVEN_NAMES: set[str] = set()
+#: The names of the library's operations, as far as they are loaded.
+OWN_NAMES: set[str] = set()
+#: Users' operations (classes and instances), by name and identity.
+GIVEN_NAMES: dict[str, WeakValueDictionary[int, Any]] = {}
+
+
+def give_name(op: Any, name: str) -> None:
+    """Name a user's operation, with an underscore behind the name of an operation of ours.
+
+    Rules and passes know operations by name: what is called ``exp`` must be the exponential.
+    """
+    while name in OWN_NAMES:
+        name += "_"
+    if isinstance(op, type):
+        op.name = name  # type: ignore[attr-defined]
+    else:
+        op.__dict__["name"] = name  # which may be a record's
+    GIVEN_NAMES.setdefault(name, WeakValueDictionary())[id(op)] = op
+
+
+def reserve(name: str) -> None:
+    """Take a name for an operation of ours; users' operations of that name get another one."""
+    OWN_NAMES.add(name)
+    for op in (*GIVEN_NAMES.pop(name, {}).values(),):
+        give_name(op, name)
 
 
 class Op:
@@ -44,6 +68,13 @@ class Op:
     - ``resolve(known) -> Op``: ``known(size)`` in the place of sizes; those among the fields of a
       record, in tuples and in ``bodies`` are found.
     """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.__module__.startswith(f"{PACKAGE}."):
+            for name in (cls.__dict__.get("name"), *cls.__dict__.get("names", ())):
+                if name and isinstance(name, str):
+                    reserve(name)
 
     name: ClassVar[str] = ""
     #: The names that there are, where a parameter decides.

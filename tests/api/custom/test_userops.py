@@ -602,3 +602,26 @@ def test_an_operation_that_nobody_reads_raises_in_compiled_code_too():
                 assert run(ag.ones(2)).shape == (2,)
                 with pytest.raises(ValueError, match="there are negative numbers"):
                     run(-ag.ones(2))
+
+
+# -- names -----------------------------------------------------------------------------------------
+def test_an_operation_with_a_name_of_ours_is_not_taken_for_it():
+    class Exp(ag.Op):
+        def infer(self, x):
+            return x.shape, x.dtype
+
+        def perform(self, x):
+            return x + 1
+
+    class Overlay(Exp):  # named before ours is loaded, or behind
+        pass
+
+    @ag.op
+    def reshape(x):
+        return x + 1
+
+    x = ag.tensor([[1.0, 2.0]])
+    for f in (lambda x: ag.log(Exp()(x)), lambda x: Exp()(x) * Exp()(-x),
+              lambda x: ag.concat([Overlay()(x), x]), lambda x: reshape(x).reshape(2)):
+        np.testing.assert_allclose(ag.jit(f)(x).numpy(), f(x).numpy(), rtol=1e-12)
+    assert Exp.name == "exp_"

@@ -13,7 +13,7 @@ from agnesi.api.custom.effects import _effect
 from agnesi.api.custom.userops import locked, own_array, probed, reading
 from agnesi.autodiff.rules import Unknown
 from agnesi.core.dispatch import record, record_many
-from agnesi.core.op import GIVEN_NAMES, Op, explain
+from agnesi.core.op import Op, explain, give_name
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.dtypes import fits, is_inexact
 from agnesi.core.support.errors import DTypeError, GradientError, ShapeError, at
@@ -153,8 +153,7 @@ class _Applied(Op):
     def __init__(self, function: Function, arity: int) -> None:
         self.function = function
         self.arity = arity
-        self.name = type(function).__name__  # type: ignore[misc]
-        GIVEN_NAMES.add(self.name)
+        give_name(self, type(function).__name__)
 
     def run(self, xs: Sequence[Tensor]) -> list[Tensor]:
         """On values."""

@@ -96,8 +96,9 @@ class Op(core.Op):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "name" not in cls.__dict__:
-            cls.name = cls.__name__.lower()
+        given = cls.__dict__.get("name", cls.__name__.lower())
+        if isinstance(given, str):
+            core.give_name(cls, given)
         if "infer" in cls.__dict__:
             setattr(cls, "infer", _checked(cls.infer))  # noqa: B010
         if "perform" in cls.__dict__:
@@ -330,8 +331,7 @@ class _Custom(core.Op):
         self.keywords = keywords
         self.run = (functools.partial(function.function, **keywords) if keywords
                     else function.function)
-        self.name = function.__name__  # type: ignore[misc]
-        core.GIVEN_NAMES.add(self.name)
+        core.give_name(self, function.__name__)
         self.outputs = function.outputs  # type: ignore[misc]
         self.differentiable = function.rules.get("differentiable", True)  # type: ignore[misc]
         for rule in ("lower", "batch", "vjp", "jvp"):

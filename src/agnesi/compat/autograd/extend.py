@@ -15,7 +15,7 @@ from agnesi.compat.autograd.modes import vspace as vspace
 from agnesi.compat.autograd.values import Parts, conjugate, getval, mapped, tensor, traced
 from agnesi.compat.autograd.wrap_util import get_name, wraps
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.op import Op
+from agnesi.core.op import Op, give_name
 from agnesi.core.support import tree
 from agnesi.core.support.errors import MissingRuleError, at, call_user, typed
 from agnesi.core.tensor import Tensor
@@ -45,7 +45,7 @@ class _Called(Op):
     _fields = ()
 
     def __init__(self, call: _Call, arguments: int, results: int) -> None:
-        self.name = get_name(call.fun)  # type: ignore[misc]
+        give_name(self, get_name(call.fun))
         self.call, self.arguments = call, arguments
         self.outputs = results  # type: ignore[misc]
         self.keep_inputs = tuple(range(arguments))  # type: ignore[misc]

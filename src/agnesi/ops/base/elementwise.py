@@ -24,7 +24,7 @@ from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import NEEDED, refuse
-from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, typed
+from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, reserve, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to
 from agnesi.core.storage import memory
@@ -196,6 +196,7 @@ class Elementwise(Op):
         self.keep_output = "y" in used  # type: ignore[misc]
         self.home = home
         TABLE[name] = self
+        reserve(name)
 
     def label(self) -> str:
         return self.name
