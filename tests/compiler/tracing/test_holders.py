@@ -6,8 +6,10 @@ import array
 import collections
 import contextvars
 import ctypes
+import decimal
 import functools
 import inspect
+import os
 import queue
 import random
 import string
@@ -431,6 +433,69 @@ def _plain(value):
 
 
 @pytest.mark.share(2)
+@program
+def things_by_other_names(J):
+    """An exception, the environment, a module and a cached function, reached through a list."""
+    error, module, kept = KeyError("a"), types.ModuleType("m"), functools.lru_cache(abs)
+    error.n = 1
+    box = [error, os.environ, module, kept]
+
+    def counted(x):
+        box[0].n += 1
+        return x * box[0].n
+
+    def asked(x):
+        return x + float(box[1].get("AGNESI_TEST_BOX", 1)) + len(dir(box[2]))
+
+    def cleared(x):
+        box[3].cache_clear()
+        return x * box[3](-2) + box[3].cache_info().misses
+
+    f, g, h = J(counted), J(asked), J(cleared)
+    for i in range(3):
+        yield f(ag.ones(1)), error.n, g(ag.ones(1)), h(ag.ones(1)), kept.cache_info()
+        os.environ["AGNESI_TEST_BOX"] = str(i)
+        setattr(module, f"k{i}", i)
+    del os.environ["AGNESI_TEST_BOX"]
+
+
+@program
+def arguments_of_odd_kinds(J):
+    """What is equal but not alike, what answers to every name, NumPy's numbers, structures."""
+    class Answers:
+        def __init__(self):
+            self.v = 2.0
+
+        def __getattr__(self, name):
+            return self.v
+
+    def f(x, d):
+        d["n"] += 1
+        return x * d["o"].shape + len(str(d["d"])) * d["n"] + d["r"].stop
+
+    given, step = {"o": Answers(), "d": decimal.Decimal("1.5"), "n": np.float32(2),
+                   "r": range(0, 3, 2)}, J(f)
+    yield step(ag.ones(1), given), float(given["n"])
+    given["d"] = decimal.Decimal("1.50")
+    given["n"] = np.array(2.0, "float32")
+    yield step(ag.ones(1), given), given["n"].item()
+    given["r"] = range(0, 4, 2)
+    yield step(ag.ones(1), given), given["n"].item()
+
+
+@program
+def an_array_in_the_place_of_another(J):
+    held = {"a": np.ones(3, "float32")}
+
+    def f(x):
+        held["a"] = held["a"] + 1
+        held["a"][0] += 1
+        return x * held["a"].sum()
+
+    step = J(f)
+    yield from ((step(ag.ones(1)), type(held["a"]), held["a"].tolist()) for _ in range(3))
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_eagerly(name):
     with warnings.catch_warnings():

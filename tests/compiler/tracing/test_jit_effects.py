@@ -199,7 +199,38 @@ def _swaps(c, x):
     return c[0] * x
 
 
+Pair = collections.namedtuple("Pair", "h c")
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    n: float
+    x: object
+
+
+def _replaces(d, x):
+    h, c = d["s"]
+    d["s"], d["l"] = (Pair if isinstance(d["s"], Pair) else lambda *v: v)(h + x, c * 2), [h]
+    d["f"] = dataclasses.replace(d["f"], n=d["f"].n + 1, x=x)
+    d["n"] += 1
+    return h * d["f"].n + d["n"]
+
+
+def _exchanges(d, x):
+    d["p"], d["q"] = d["q"], d["p"]
+    d["q"][0] = d["q"][0] + x
+    return d["p"][0]
+
+
+def _state(kind):
+    first = ag.ones(2)
+    return {"s": kind((first, ag.ones(2))), "l": [first], "f": Frozen(1.0, first),
+            "n": 2.0}
+
+
 ARGUMENTS = [
+    (_replaces, lambda: _state(tuple)), (_replaces, lambda: _state(lambda v: Pair(*v))),
+    (_exchanges, lambda: {"p": [ag.ones(2)], "q": [ag.zeros(2)]}),
     (_entry, lambda: {"x": ag.ones(2)}), (_nested, lambda: {"l": [{"x": ag.ones(2), "y": 1}, 2]}),
     (_appends, lambda: [1]), (_appends, lambda: collections.deque([1], maxlen=3)),
     (_carries, _carry), (_swaps, lambda: [ag.ones(2), ag.zeros(2)]),

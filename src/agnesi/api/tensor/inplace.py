@@ -59,7 +59,7 @@ def update(name: str, function: Method, shown: str) -> Method:
     operator = not shown.isidentifier()
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
-        element, data = element_place(self) is not None, self.array
+        element, data = self._is_number or element_place(self) is not None, self.array
         if operator and (element or MODE.get().fixed
                          or (data is None and not self._placed
                              and (self.weak or is_declaring()))):

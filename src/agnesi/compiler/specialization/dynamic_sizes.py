@@ -19,13 +19,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Shape, Size
 from agnesi.core.ir.extents import Extent, SmallSizeError, UnknownSizeError, guess
 from agnesi.core.ir.node import Node
 from agnesi.core.substitution import inferred
 from agnesi.core.support.config import config
-from agnesi.core.support.foreign import attribute_of
+from agnesi.core.tensor import Tensor
 
 V = TypeVar("V")
 _NONE: Mapping[int, int] = MappingProxyType({})
@@ -57,7 +59,7 @@ _SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131
 
 def shapes_of(values: Sequence[Any]) -> list[tuple[int, ...]]:
     """The shapes of arguments; those without sizes have none."""
-    return [() if isinstance(v, type) else tuple(attribute_of(v, "shape", ())) for v in values]
+    return [v.shape if isinstance(v, (Tensor, np.ndarray)) else () for v in values]
 
 
 def sizes_of(shapes: Sequence[Sequence[Size]]) -> Pattern:

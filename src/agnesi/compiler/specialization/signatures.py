@@ -31,7 +31,9 @@ def kind_of(value: Any) -> Any:
             check_unmasked(value)
         except DTypeError as error:
             raise DTypeError(at(f"jit: {error}")) from None
-        return ("array", value.dtype, value.shape, requires_grad(value))
+        # A number of NumPy's is never changed in place.
+        grad = None if isinstance(value, np.generic) else requires_grad(value)
+        return ("array", value.dtype, value.shape, grad)
     if type(value) is float:
         return ("float",)
     if type(value) is Handed:
@@ -64,6 +66,8 @@ def kind_with(kind: Any, shape: Any) -> Any:
 
 def describe_kind(kind: Any) -> str:
     """A kind in words, for the user."""
+    if kind[0] == "array" and kind[3] is None:
+        return f"a NumPy {kind[1]}"
     if kind[0] == "array":
         return f"{kind[1]}{list(kind[2])}" + (" requiring grad" if kind[3] else "")
     if kind[0] != "static":

@@ -34,7 +34,7 @@ from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
-from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
+from agnesi.compiler.tracing.effects import Effects, Given, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.tracing.numbers import Number, note_failure
@@ -189,23 +189,23 @@ class Version:
     def _run(self, symbols: Sequence[Any]) -> Reads:
         """Run the function on symbols; what it does besides is taken down, and undone."""
         reads = self._reads(symbols)
-        given = self.argument_tree.build(symbols)
-        args, keywords = given
-        stand_ins = StandIns(self.hidden.values())
+        given, stand_ins = Given(self.argument_tree, symbols), StandIns(self.hidden.values())
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
         reads.varying = [h.place for h in hidden]
+        #: Whether there are numbers of NumPy's, which native code takes for arrays.
+        self.fixed = any(symbols[i]._is_number for i in self.arrays)
         drawn, known = states(), settings()
         try:
             with taking(reads):
                 self._meet(reads, symbols, stand_ins)
-                returned = call_user(self.owner.function, args, keywords, "jit")
+                returned = call_user(self.owner.function, given.nest[0], given.nest[1], "jit")
                 self.outputs, self.tree = flatten(returned, reads.knows)
             self.outputs = list(map(reads.parts.lent.array_of, self.outputs))
             reads.settle()
             refuse_symbols(reads, stand_ins.changed())
-            self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
+            self.effects = Effects(reads, hidden, given)
             self.effects.refuse_new(self.outputs, self.tree, reads)
             self.effects.refuse_shared(containers(self.tree, returned), reads, stand_ins)
             self.effects.undo()
@@ -360,7 +360,7 @@ class Version:
         """The callable that the user's calls can go to, or None where Python has to prepare them.
         """
         deep = max(self.argument_tree.depth, self.tree.depth) > _MAX_NESTED_CONTAINERS
-        indirect = deep or self.records or self.effects.arguments or self.renewed
+        indirect = deep or self.records or self.effects.arguments or self.renewed or self.fixed
         native = None if indirect else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 

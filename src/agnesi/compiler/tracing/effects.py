@@ -79,15 +79,13 @@ class _Given:
         self.index = index
 
 
-class Written:
-    """A place and what the function put there: a nest with places of results in it.
+class Nest:
+    """Something that the function put somewhere: a nest with places of results in it.
 
     Containers that were there before the trace are put there themselves: they are leaves.
     """
 
-    def __init__(self, place: Place, value: Any, knows: Callable[[Any], bool]) -> None:
-        self.place = place
-        self.before = place.value
+    def __init__(self, value: Any, knows: Callable[[Any], bool]) -> None:
         self.value = value
         self.leaves: list[Any] = []
         self.tree: Tree | None = None
@@ -98,12 +96,19 @@ class Written:
         """The new containers in it."""
         return [] if self.tree is None else containers(self.tree, self.value)
 
-    def write(self, found: Sequence[Any], given: Sequence[Any]) -> None:
-        """Put the value there, with results of a call and leaves of its arguments."""
-        if self.tree is None:
-            self.place.put(MISSING)
-        else:
-            self.place.put(self.tree.build([_taken(v, found, given) for v in self.leaves]))
+    def of(self, found: Sequence[Any], given: Sequence[Any]) -> Any:
+        """Return the value with results of a call and leaves of its arguments."""
+        return MISSING if self.tree is None else self.tree.build(
+            [_taken(v, found, given) for v in self.leaves])
+
+
+class Written(Nest):
+    """A place and what the function put there."""
+
+    def __init__(self, place: Place, value: Any, knows: Callable[[Any], bool]) -> None:
+        super().__init__(value, knows)
+        self.place = place
+        self.before = place.value
 
 
 class Hidden:
@@ -124,6 +129,14 @@ class Hidden:
         self.place.undo(self.place.value)
 
 
+class Given:
+    """The arguments of a trace: a nest of symbols, and what its containers were at first."""
+
+    def __init__(self, tree: Tree, leaves: Sequence[Any]) -> None:
+        self.tree, self.leaves, self.nest = tree, leaves, tree.build(leaves)
+        self.containers = _containers_of(tree, self.nest)
+
+
 class Effects:
     """All that a trace put somewhere, and the leaves of arguments that it replaced.
 
@@ -131,30 +144,39 @@ class Effects:
     :ivar obstacle: What cannot be repeated, for the user; empty where all can.
     """
 
-    def __init__(self, reads: Reads, hidden: Sequence[Hidden], tree: Tree, leaves: Sequence[Any],
-                 given: Any) -> None:
+    def __init__(self, reads: Reads, hidden: Sequence[Hidden], given: Given) -> None:
         places = [*reads.places.values(), *reads.given.values()]
         #: What each call says.
         self.said = reads.said
         self.written = _in_order(_written(places, reads.knows))
         self.written += _of_hidden(hidden, reads.knows)
-        now, structure = flatten(given)
-        self.tree = tree
-        self.arguments: dict[int, Any] = {}
+        structure, leaves = flatten(given.nest)[1], given.leaves
+        self.tree = tree = given.tree
+        #: What it put into arguments, by the children on the way there.
+        self.arguments: dict[tuple[int, ...], Nest] = {}
         self.obstacle = ""
+        replaced: list[Any] = []
         if reads.repeated:
             self.obstacle = f"the body of a loop or branch changes {reads.repeated}"
         if structure != tree:
             self.obstacle = "it changes the structure of an argument"
         else:
-            self.arguments = {i: b for i, (a, b) in enumerate(zip(leaves, now, strict=False))
-                              if a is not b and not same(a, b)}
+            for path, value, inner, old, held in _changes(given):
+                self.arguments[path] = Nest(value, reads.knows)
+                if inner.kind is not None:
+                    left, its_structure = flatten(old)
+                    if its_structure != inner or any(
+                            a is not b for a, b in zip(left, held, strict=True)):
+                        self.obstacle = "it changes a part of an argument, and replaces it"
+                    else:
+                        replaced += containers(inner, old)
         if self.arguments and not _is_simple(tree):
             self.obstacle = "it puts something into an argument that is no list, dict or dataclass"
         #: Whether it puts somewhere what it is given.
         self.keeps = False
+        self._nests = [*self.written, *self.arguments.values()]
         self._hand_on({id(s): i for i, s in enumerate(leaves) if isinstance(s, Tensor)}, reads)
-        values = [*(v for w in self.written for v in w.leaves), *self.arguments.values()]
+        values = [v for w in self._nests for v in w.leaves]
         #: All that it puts somewhere.
         self.values = values
         self._find_obstacles(values, reads)
@@ -162,7 +184,7 @@ class Effects:
         #: Containers that it puts somewhere; and those, with all that hidden places hold and
         #: arguments, of which none may be another's.
         self.kept = [c for w in self.written for c in w.containers()]
-        self.apart = [*self.kept, *containers(structure, given), *(
+        self.apart = [*self.kept, *containers(structure, given.nest), *replaced, *(
             c for whole in nests.values() if all(w.place is not whole for w in self.written)
             for c in Written(whole, whole.now(), reads.knows).containers())]
         self._take_results(values)
@@ -171,9 +193,12 @@ class Effects:
         """Mark written leaves that are arguments, to write each call's own: ``own`` maps ids of
         symbols to their positions among the argument leaves."""
         for w in self.written:
-            w.leaves = list(map(reads.parts.lent.array_of, w.leaves))
-            w.leaves = [_Given(own[id(v)]) if id(v) in own else v for v in w.leaves]
-            self.keeps = self.keeps or any(type(v) is _Given for v in w.leaves)
+            if isinstance(w.before, np.ndarray) and any(map(_is_symbol, w.leaves)):
+                reads.parts.lent.refuse(w.before)
+        for nest in self._nests:
+            leaves = map(reads.parts.lent.array_of, nest.leaves)
+            nest.leaves = [_Given(own[id(v)]) if id(v) in own else v for v in leaves]
+            self.keeps = self.keeps or any(type(v) is _Given for v in nest.leaves)
 
     def _find_obstacles(self, values: Iterable[Any], reads: Reads) -> None:
         """Note what calls cannot repeat."""
@@ -197,9 +222,8 @@ class Effects:
         made = {id(v): v for v in values if _is_symbol(v)}
         self.tensors = [] if self.obstacle else list(made.values())
         results = {key: _Result(v, i) for i, (key, v) in enumerate(made.items())}
-        for w in self.written:
+        for w in self._nests:
             w.leaves = [results.get(id(v), v) for v in w.leaves]
-        self.arguments = {i: results.get(id(v), v) for i, v in self.arguments.items()}
 
     def refuse_new(self, results: Iterable[Any], nest: Tree, reads: Reads) -> None:
         """Note a result that each call has to make anew, as dicts with tensors as keys."""
@@ -231,10 +255,10 @@ class Effects:
     @property
     def sizes(self) -> list[Extent]:
         """The sizes that are put somewhere as numbers, or as keys."""
-        found = [v for w in self.written for v in w.leaves]
-        found += [k for w in self.written if w.tree is not None
+        found = [v for w in self._nests for v in w.leaves]
+        found += [k for w in self._nests if w.tree is not None
                   for t in w.tree.walk() if type(t.extra) is tuple for k in t.extra]
-        return [v for v in (*found, *self.arguments.values()) if isinstance(v, Extent)]
+        return [v for v in found if isinstance(v, Extent)]
 
     @property
     def reshapes(self) -> bool:
@@ -254,9 +278,9 @@ class Effects:
         """Repeat it, with the results of a call; ``given`` are the user's arguments, and ``leaves``
         those with what is hidden behind them."""
         for w in self.written:
-            w.write(results, leaves)
-        for i, value in self.arguments.items():
-            _put(self.tree, given, i, _taken(value, results, leaves))
+            w.place.put(w.of(results, leaves))
+        for path, put in self.arguments.items():
+            _put(self.tree, given, path, put.of(results, leaves))
         for say in self.said:
             say()
 
@@ -378,31 +402,43 @@ def _is_simple(tree: Tree) -> bool:
         for t in tree.walk())
 
 
-def _put(tree: Tree, nest: Any, i: int, value: Any) -> None:
-    """Replace a leaf of a nest, in the container that holds it."""
-    while True:
-        _, extra = tree.take(nest)
-        place = 0
-        while i >= tree.children[place].leaves:
-            i -= tree.children[place].leaves
-            place += 1
-        tree = tree.children[place]
-        key = extra[place] if extra is not None else place
+def _containers_of(tree: Tree, nest: Any) -> list[Any]:
+    """The containers of a nest, tuples too, in the order of its tree; None for a leaf."""
+    found, stack = [], [(tree, nest)]
+    while stack:
+        tree, nest = stack.pop()
+        is_leaf = tree.kind in (None, type(None))
+        found.append(None if is_leaf else nest)
+        stack += [] if is_leaf else reversed([*zip(tree.children, tree.take(nest)[0], strict=True)])
+    return found
+
+
+def _changes(given: Given) -> Iterator[tuple[tuple[int, ...], Any, Tree, Any, Sequence[Any]]]:
+    """Yield what lies in arguments instead of a leaf or container of theirs: the children on the
+    way there, the new thing, the structure of both, the old one, and its leaves.
+    """
+    leaves, before = given.leaves, given.containers
+    stack: list[tuple[tuple[int, ...], Tree, Any, int, int]] = [((), given.tree, given.nest, 0, 0)]
+    while stack:
+        path, tree, now, leaf, place = stack.pop()
         if tree.kind is None:
-            _setter(nest)(nest, key, value)
-            return
-        nest = _reader(nest, key)(nest)
+            if now is not leaves[leaf] and not same(now, leaves[leaf]):
+                yield path, now, tree, leaves[leaf], ()
+        elif tree.kind is not type(None) and now is not before[place]:
+            yield path, now, tree, before[place], leaves[leaf:leaf + tree.leaves]
+        else:
+            for i, (inner, held) in enumerate(zip(tree.children, tree.take(now)[0], strict=True)):
+                stack.append(((*path, i), inner, held, leaf, place + 1))
+                leaf, place = leaf + inner.leaves, place + sum(1 for _ in inner.walk())
 
 
-def _reader(nest: Any, key: Any) -> Callable[[Any], Any]:
-    if isinstance(nest, (list, tuple, dict)):
-        return lambda held: held[key]
-    return lambda held: getattr(held, key)
-
-
-def _setter(nest: Any) -> Callable[[Any, Any, Any], None]:
-    if isinstance(nest, list):
-        return list.__setitem__
-    if isinstance(nest, dict):
-        return dict.__setitem__
-    return setattr
+def _put(tree: Tree, nest: Any, path: Sequence[int], value: Any) -> None:
+    """Replace a part of a nest, in the container that holds it."""
+    *outer, last = path
+    for i in outer:
+        nest, tree = [*tree.take(nest)[0]][i], tree.children[i]
+    key: Any = (tree.take(nest)[1] or range(last + 1))[last]
+    if isinstance(nest, (list, dict)):
+        nest[key] = value
+    else:
+        object.__setattr__(nest, key, value)

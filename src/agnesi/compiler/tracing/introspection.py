@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 Ask = Callable[[], tuple[Any, ...]]
@@ -29,6 +29,8 @@ _QUESTIONS: dict[type, dict[str, Callable[[Any], tuple[Any, ...]]]] = {
         **{name: _named(name) for name in ("__doc__", "__name__")}},
     type: {"__subclasses__": lambda kind: tuple(type.__subclasses__(kind)),
            **dict.fromkeys(("dir", "getmembers"), lambda kind: tuple(dir(kind)))},
+    ModuleType: dict.fromkeys(("dir", "getmembers", "vars", "__dict__"),
+                              lambda module: tuple(vars(module))),
 }
 _ALL_NAMES = frozenset(name for some in _QUESTIONS.values() for name in some)
 

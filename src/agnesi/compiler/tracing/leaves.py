@@ -10,7 +10,7 @@ from agnesi.compiler.tracing.numbers import MOST_GIVEN, standing_for
 from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, at
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, as_kind
 from agnesi.ops.base.convert import as_array
 
 
@@ -32,6 +32,14 @@ class Constant:
         self.value = value
 
 
+class NumPyNumber(Tensor):
+    """A number of NumPy's among the arguments."""
+
+    __slots__ = ()
+
+    _is_number = True
+
+
 def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
     """Return the symbol that the function sees as an argument of this shape while it is traced."""
     if type(value) is Handed:  # another node stands for it when the trace is over
@@ -42,8 +50,9 @@ def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
         name = value.name if isinstance(value, Tensor) else None
         if value.dtype.kind in "OSUMmV" and value.dtype.name != "bfloat16":
             _refuse(value, i)
-        return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=requires_grad(value),
+        made = stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=requires_grad(value),
                         name=name or f"argument {i}")
+        return as_kind(NumPyNumber, made) if isinstance(value, np.generic) else made
     if type(value) is float:
         return standing_for(stand_in((), dtypes.float64, weak=True, name=f"argument {i}").node,
                             given=True)

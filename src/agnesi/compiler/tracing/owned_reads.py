@@ -9,6 +9,7 @@ from typing import Any
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of
 from agnesi.compiler.tracing.containers.contents import Answer
 from agnesi.compiler.tracing.introspection import questions
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import MISSING, Definition, Name
 from agnesi.compiler.tracing.tensor_facts import TensorFacts
 from agnesi.compiler.tracing.things import is_users, tells
@@ -23,6 +24,8 @@ class OwnedReads(TensorFacts):
         self._classes: dict[type, str] = {}
         #: Attributes of functions and modules, with what they are of.
         self._open: dict[int, tuple[dict[str, Any], str]] = {}
+        #: Functions that keep their results, and what they tell of that at first.
+        self._caches: dict[int, tuple[Any, Any]] = {}
 
     def _owned(self, owned: dict[str, Any], path: str) -> None:
         """The attributes of a function or module: those that code names."""
@@ -82,12 +85,18 @@ class OwnedReads(TensorFacts):
         self._assigned |= assigned
         new = (set(attributes_of(code)) - self._names) | assigned
         self._names |= new
+        self._refuse_cleared()
         for owned, path in list(self._open.values()):
             for name in new:
                 self._of_owned(owned, path, name)
         for kind in list(self._classes):
             for name in new:
                 self._of_class(kind, name)
+
+    def _refuse_cleared(self) -> None:
+        """Refuse code that asks about results which functions keep, or that clears them."""
+        if self._caches and not self._names.isdisjoint(("cache_clear", "cache_info")):
+            raise OnlyEagerError("it asks about results that a function keeps, or clears them")
 
     def _introspected(self) -> None:
         """What code asks of functions, classes and containers about themselves."""

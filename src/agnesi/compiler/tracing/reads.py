@@ -69,6 +69,7 @@ from agnesi.compiler.tracing.things import (
     REFERENCES,
     SCALARS,
     TABLES,
+    TOLD_BY_ERRORS,
     behind,
     described,
     generators,
@@ -82,7 +83,6 @@ from agnesi.compiler.tracing.things import (
     refuse_weak,
     taking_elements,
     tells,
-    told_by,
 )
 from agnesi.core.support.config import switched
 from agnesi.core.support.exports import module_of
@@ -127,8 +127,6 @@ class Reads(OwnedReads):
         self.filters = warnings.filters
         #: Things that were met by weak references first.
         self._weak: dict[int, Any] = {}
-        #: Functions that keep their results, and what they tell of that at first.
-        self._caches: dict[int, tuple[Any, Any]] = {}
         #: Whether code compares the identity of what may be tensors or containers.
         self.identifies = False
         #: Whether code makes text of things.
@@ -216,6 +214,7 @@ class Reads(OwnedReads):
         else:
             if isinstance(value, functools._lru_cache_wrapper):
                 self._caches[id(value)] = value, value.cache_info()
+                self._refuse_cleared()
             self._container(value, path)
             self._object(value, path)
 
@@ -275,9 +274,9 @@ class Reads(OwnedReads):
         """An object whose class can tell of reads."""
         kind = type(value)
         if isinstance(value, BaseException):
-            held = self._add((id(value), "contents"), lambda: Answer(path, functools.partial(
-                told_by, value), tuple)).value
-            for inner in held:
+            place = self._add((id(value), "contents"), lambda: ambient.State(
+                path, value, *TOLD_BY_ERRORS))
+            for inner in flatten(place.value)[0]:
                 self.meet(inner, f"{path}.args")
         if not tells(kind):
             self.meet(getattr(value, "__wrapped__", None), path)

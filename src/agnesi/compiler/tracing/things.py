@@ -20,6 +20,7 @@ import numpy as np
 from agnesi.compiler.tracing.containers.contents import NAMESPACES
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import MISSING, Place, is_builtin
+from agnesi.core.support.config import environment, shows_environment
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
@@ -77,6 +78,8 @@ def behind(value: Any) -> tuple[Any, ...] | None:
         return value(),
     if type(value) in weakref.ProxyTypes:
         return value.__repr__.__self__,
+    if shows_environment(value):
+        return environment(),
     if isinstance(value, _WINDOWS):
         return tuple(gc.get_referents(value))
     if isinstance(value, np.ufunc):  # that of ``frompyfunc`` has a function inside
@@ -142,7 +145,18 @@ def holds_symbol(value: Any) -> bool:
 
 def told_by(error: BaseException) -> tuple[Any, ...]:
     """What an exception holds."""
-    return *error.args, *vars(error).values()
+    return error.args, tuple(vars(error).items())
+
+
+def tell_again(error: BaseException, told: tuple[Any, ...]) -> None:
+    """Let an exception hold what it did."""
+    error.args = told[0]
+    vars(error).clear()
+    vars(error).update(told[1])
+
+
+#: How to ask exceptions what they hold, and to restore it.
+TOLD_BY_ERRORS = told_by, tell_again
 
 
 def holds_nan(values: tuple[Any, ...]) -> bool:

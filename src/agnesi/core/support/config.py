@@ -453,6 +453,11 @@ def environment() -> dict[Any, Any]:
     return found
 
 
+def shows_environment(value: Any) -> bool:
+    """Return whether a thing is what Python reads and changes these variables by."""
+    return value is os.environ
+
+
 def inherited(**changes: str) -> dict[str, str]:
     """A copy of the variables that the process began with, for one that it starts."""
     return {**os.environ, **changes}

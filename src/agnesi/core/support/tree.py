@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.support.errors import at
 from agnesi.core.support.record import record
 
@@ -38,8 +40,12 @@ def exact(value: Any) -> Any:
         return kind, frozenset(map(exact, value))
     if kind is slice:
         return kind, exact((value.start, value.stop, value.step))
-    if all(hasattr(value, a) for a in ("tobytes", "dtype")) and kind is not type:  # NumPy's
-        return kind, value.dtype, getattr(value, "shape", ()), value.tobytes()
+    if kind is range:
+        return kind, value.start, value.stop, value.step
+    if kind.__module__ in ("datetime", "decimal"):  # 1.5 and 1.50 are equal, and do not print alike
+        return kind, repr(value)
+    if isinstance(value, (np.generic, np.ndarray)):
+        return kind, value.dtype, value.shape, value.tobytes()
     return kind, value
 
 

@@ -264,6 +264,12 @@ class Lent:
         if any(type(v) is HandedArray for v in values):
             raise LendingError
 
+    def refuse(self, array: np.ndarray) -> None:
+        """Raise if a tensor stands for an array in whose place code has put what it computed: of
+        arrays alone that is another array."""
+        if id(array) in self._tensors:
+            raise LendingError
+
     def put(self, place: Place, tensor: Any) -> None:
         """Put a tensor where its array is, until ``give_back``."""
         if place.now() is not tensor:
