@@ -27,13 +27,15 @@ class Memory:
         self.layout = layout
         self.owners: dict[int, np.ndarray] = {}
         self.numbers: dict[Buffer, int] = {}
+        self.begun: set[Buffer] = set()
         self.written = {b for kernel in layout.kernels for b in kernel.writes()}
         for slot, buffer in enumerate(layout.table):
             self.owners[slot] = np.full(buffer.nbytes, self.number(buffer))
         self.owners[layout.arena_slot] = np.zeros(layout.arena_bytes, int)
 
     def number(self, buffer: Buffer) -> int:
-        if buffer not in self.written:  # a copy onto itself was left out
+        early = buffer in self.layout.shared and buffer not in self.begun
+        if early or buffer not in self.written:  # a copy onto itself was left out
             buffer = self.before(buffer)
         return self.numbers.setdefault(buffer, len(self.numbers) + 1)
 
@@ -65,6 +67,7 @@ class Memory:
 
     def write(self, buffer: Buffer, elements: np.ndarray) -> None:
         owner, places = self.bytes_of(buffer, elements)
+        self.begun.add(buffer)
         if buffer in self.layout.shared:  # what is not written is what was there
             owner[owner == self.number(self.before(buffer))] = self.number(buffer)
         owner[places] = self.number(buffer)
