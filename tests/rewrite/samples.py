@@ -223,9 +223,12 @@ SAMPLES = {
         lambda x, y, c: x - ag.sin(x), lambda x, y, c: y * ag.cos(x) / x - y * ag.sin(x) / x / x,
         lambda x, y, c: 1 / ag.tanh(x) - 1 / x, lambda x, y, c: _less_sine(x * y),
         lambda x, y, c: _slope_of_log(x - 1, x),
-        lambda x, y, c: ag.exp(x) - 1 / (1 - x),
+        lambda x, y, c: ag.exp(x) - 1 / (1 - x), lambda x, y, c: ag.log(x + 3) - ag.log(x + 1),
+        lambda x, y, c: y / ag.tanh(x) - y,
     ],
-    "log_near_one": [lambda x, y, c: ag.log(ag.cos(x)), lambda x, y, c: ag.log(ag.sin(x) / x)],
+    "log_near_one": [
+        lambda x, y, c: ag.log(x / (1 + x)), lambda x, y, c: ag.log(ag.cos(x)),
+        lambda x, y, c: ag.log(ag.sin(x) / x)],
     "root_less_root": [lambda x, y, c: ag.sqrt(ag.square(x) + 1e-6) - 1e-3],
     "difference_in_tail": [
         lambda x, y, c: ag.sigmoid(x + 1) - ag.sigmoid(x),

@@ -233,6 +233,14 @@ UNSTABLE = {
     "log(x**2 + (x / 2)**2)": (lambda m, x: m.log(x * x + (x / 2) ** 2), (1e-200, 0.5, -1e200)),
     "sqrt(x**2 + (x / 2)**2)": (lambda m, x: m.sqrt(x * x + (x / 2) ** 2), (1e-200, 0.5, -1e200)),
     "x**2 / (1 + x)**2": (lambda m, x: x * x / (1 + x) ** 2, (1e-8, 0.5, 1e200)),
+    "log(x / (1 + x))": (lambda m, x: m.log(x / (1 + x)), (1e-20, 0.5, 3.0, 1e10, 1e200)),
+    "log(x + 3) - log(x + 1)": (lambda m, x: m.log(x + 3) - m.log(x + 1), (0.5, 3.0, 1e10)),
+    "1 - x / sqrt(x**2 + 1)": (lambda m, x: 1 - x / m.sqrt(x * x + 1), (-3.0, 0.5, 1e10)),
+    "asinh(x) - log(2x)": (lambda m, x: m.asinh(x) - m.log(2 * x), (0.5, 3.0, 1e10)),
+    "x log(1 + 1 / x) - 1": (lambda m, x: x * m.log(1 + 1 / x) - 1, (0.5, 3.0, 1e10)),
+    "exp(x) / sqrt(1 + exp(2x))": (
+        lambda m, x: m.exp(x) / m.sqrt(1 + m.exp(2 * x)), (-40.0, 0.7, 40.0)),
+    "log(cosh(x)) - x, slope": (lambda m, x: m.log(m.cosh(x)) - x, (0.7, 3.0)),
 }
 
 #: Those that stay off by more than 4 ulp times the condition, in the value or the derivative: there

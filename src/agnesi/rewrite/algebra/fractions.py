@@ -188,6 +188,11 @@ def _undefined(products: Sequence[Product], left: Polynomial,
     except _TooLargeError:
         return None
     leaves = {n for p in (*polynomials, *roots.values()) for m in p for n, _ in m} - roots.keys()
+    # what all terms are multiplied by does not matter
+    whole = [{n for f in p.above() for n in leaves if all(n in dict(m) for m in known[f])}
+             for p in products]
+    beside = set.intersection(*whole) - {n for f in below for m in known[f] for n, _ in m}
+    leaves -= beside
     with np.errstate(all="ignore"):
         for n in poles:
             first = next(iter(known[n]))
@@ -196,6 +201,7 @@ def _undefined(products: Sequence[Product], left: Polynomial,
             if places is None:
                 return None
             for at in places:
+                at.update(dict.fromkeys(beside, np.float64(1.0)))
                 at.update({r: np.sqrt(_at(p, at)) for r, p in roots.items()})
                 value = {n: _at(p, at) for n, p in known.items()}
                 before = sum(np.divide(

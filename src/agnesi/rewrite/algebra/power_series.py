@@ -16,7 +16,7 @@ from agnesi.rewrite.pattern import scalar
 
 DIGITS = 60
 _NOTHING = Decimal(10) ** -48
-_ZERO, _ONE = Decimal(0), Decimal(1)
+_ZERO, _ONE, _HALF = Decimal(0), Decimal(1), Decimal("0.5")
 
 
 class NoSeriesError(Exception):
@@ -24,42 +24,60 @@ class NoSeriesError(Exception):
 
 
 class Series:
-    """``x**order * (c[0] + c[1] * x + ...)``, of which the first coefficient is not 0."""
+    """``x**order * (c[0] + c[1] * x + ...) + logs * log(x)``, where c[0] is not 0.
 
-    __slots__ = ("c", "order")
+    Logarithms, odd roots and the like are taken of series in an x that is greater than 0 only,
+    which those with ``positive`` are.
+    """
 
-    def __init__(self, order: int, c: list[Decimal]) -> None:
+    __slots__ = ("c", "logs", "order", "positive")
+
+    def __init__(self, order: int, c: list[Decimal], logs: Decimal = _ZERO,
+                 positive: bool = False) -> None:
         skipped = 0
         while skipped < len(c) and not c[skipped]:
             skipped += 1
         self.order, self.c = order + skipped, c[skipped:]
+        self.logs, self.positive = logs, positive
 
     def __add__(self, other: Series) -> Series:
         low = min(self.order, other.order)
         n = min(s.order + len(s.c) for s in (self, other)) - low
         pairs = zip(self.from_order(low, n), other.from_order(low, n), strict=True)
-        return Series(low, [_sum(a, b) for a, b in pairs])
+        return Series(low, [_sum(a, b) for a, b in pairs], _sum(self.logs, other.logs),
+                      self.positive or other.positive)
 
     def __sub__(self, other: Series) -> Series:
         return self + other.times(-_ONE)
 
     def __mul__(self, other: Series) -> Series:
+        for x, y in ((self, other), (other, self)):
+            if x.logs:
+                return x.times(y.number())
         a, b = self.c, other.c
         n = min(len(a), len(b))
         c = [sum((a[i] * b[k - i] for i in range(k + 1) if a[i]), _ZERO) for k in range(n)]
-        return Series(self.order + other.order, c)
+        return Series(self.order + other.order, c, positive=self.positive or other.positive)
 
     def __truediv__(self, other: Series) -> Series:
         a, b, c = self.c, other.c, list[Decimal]()
-        if not b:
+        if not b or other.logs:
             raise NoSeriesError
+        if self.logs:
+            return self.times(_ONE / other.number())
         for k in range(min(len(a), len(b))):
             c.append((a[k] - sum((c[i] * b[k - i] for i in range(k)), _ZERO)) / b[0])
-        return Series(self.order - other.order, c)
+        return Series(self.order - other.order, c, positive=self.positive or other.positive)
+
+    def number(self) -> Decimal:
+        """The number that a constant series is."""
+        if self.order or not self.c or any(self.c[1:]) or self.logs:
+            raise NoSeriesError
+        return self.c[0]
 
     def times(self, factor: Decimal) -> Series:
         """The series times a number."""
-        return Series(self.order, [x * factor for x in self.c])
+        return Series(self.order, [x * factor for x in self.c], self.logs * factor, self.positive)
 
     def from_order(self, low: int, n: int) -> list[Decimal]:
         """``n`` coefficients from that of x**low on; this one begins there or later."""
@@ -67,29 +85,31 @@ class Series:
 
     def regular(self) -> list[Decimal]:
         """The coefficients from that of x**0 on, if there are none before."""
-        if self.order < 0:
+        if self.order < 0 or self.logs:
             raise NoSeriesError
         return self.from_order(0, self.order + len(self.c))
 
     def integral(self) -> Series:
         """The antiderivative that is 0 at 0."""
-        return Series(1, [x / (k + 1) for k, x in enumerate(self.regular())])
+        return Series(1, [x / (k + 1) for k, x in enumerate(self.regular())],
+                      positive=self.positive)
 
     def derivative(self) -> Series:
         """The derivative."""
-        return Series(self.order - 1, [x * (self.order + k) for k, x in enumerate(self.c)])
+        return Series(self.order - 1, [x * (self.order + k) for k, x in enumerate(self.c)],
+                      positive=self.positive)
 
     def power(self, exponent: Decimal) -> Series:
         """The series to a number; a root needs a positive first coefficient and an even order."""
         order = exponent * self.order
-        if not self.c or order != int(order) or (
-                exponent != int(exponent) and (self.c[0] < 0 or self.order)):
+        if not self.c or self.logs or order != int(order) or (exponent != int(exponent) and (
+                self.c[0] < 0 or (self.order and not self.positive))):
             raise NoSeriesError
         a, c = self.c, [self.c[0] ** exponent]
         for k in range(1, len(a)):
             c.append(sum(((exponent * i - (k - i)) * a[i] * c[k - i] for i in range(1, k + 1)),
                          _ZERO) / (k * a[0]))
-        return Series(int(order), c)
+        return Series(int(order), c, positive=self.positive)
 
     def last(self, n: int) -> list[tuple[int, Decimal]]:
         """The last terms that are known: powers of x and coefficients."""
@@ -98,7 +118,8 @@ class Series:
 
     def at(self, x: float) -> float:
         """The value of the sum as far as it is known."""
-        return x ** self.order * math.fsum(float(c) * x ** k for k, c in enumerate(self.c))
+        found = x ** self.order * math.fsum(float(c) * x ** k for k, c in enumerate(self.c))
+        return found + float(self.logs) * math.log(x) if self.logs else found
 
 
 def _sum(a: Decimal, b: Decimal) -> Decimal:
@@ -122,25 +143,54 @@ def _one(u: Series) -> Series:
 
 
 def _exp(u: Series) -> Series:
+    if u.logs:
+        if u.logs != int(u.logs):
+            raise NoSeriesError
+        rest = _exp(Series(u.order, u.c, positive=True))
+        return Series(rest.order + int(u.logs), rest.c, positive=True)
     a = u.regular()
     c = [a[0].exp()] if a else []
     for k in range(1, len(a)):
         c.append(sum((i * a[i] * c[k - i] for i in range(1, k + 1)), _ZERO) / k)
-    return Series(0, c)
+    return Series(0, c, positive=u.positive)
 
 
 def _log(u: Series) -> Series:
-    if u.order or not u.c or u.c[0] <= 0:
+    if not u.c or u.c[0] <= 0 or u.logs or (u.order and not u.positive):
         raise NoSeriesError
+    logs, u = Decimal(u.order), Series(0, u.c, positive=u.positive)
     rest = (u.derivative() / u).integral()
     first = u.c[0].ln()
-    return rest if not first else rest + constant(first, len(u.c))
+    found = rest if not first else rest + constant(first, len(u.c))
+    return Series(found.order, found.c, logs, u.positive)
 
 
 def _at_zero(u: Series) -> Series:
-    if u.order <= 0 and u.c:
+    if (u.order <= 0 and u.c) or u.logs:
         raise NoSeriesError
     return u
+
+
+def _asinh(u: Series) -> Series:
+    if u.order < 0 and u.positive and not u.logs:
+        size = u if u.c[0] > 0 else u.times(-_ONE)
+        return _log(size + (size * size + _one(size * size)).power(_HALF)).times(
+            u.c[0] / size.c[0])
+    return _grown(u, lambda u: _root(u, 1))
+
+
+def _acosh(u: Series) -> Series:
+    if u.order >= 0:
+        raise NoSeriesError
+    return _log(u + (u * u - _one(u * u)).power(_HALF))
+
+
+def _atan(u: Series, node: Node) -> Series:
+    if u.order < 0 and not u.logs and u.positive:
+        rest = _grown(_one(u) / u, lambda u: _unit(u, 1))
+        quarter = Decimal(float(node.dtype.type(math.pi / 2)))
+        return constant(quarter if u.c[0] > 0 else -quarter, len(u.c)) - rest
+    return _grown(u, lambda u: _unit(u, 1))
 
 
 def _sin_cos(u: Series) -> tuple[Series, Series]:
@@ -178,7 +228,6 @@ def _unit(u: Series, sign: int) -> Series:
     return _one(square) / (_one(square) + square)
 
 
-_HALF = Decimal("0.5")
 #: Functions of one operand, with the node for those that ask for its dtype.
 FUNCTIONS: dict[str, Callable[[Series, Node], Series]] = {
     "exp": lambda u, n: _exp(u),
@@ -194,8 +243,9 @@ FUNCTIONS: dict[str, Callable[[Series, Node], Series]] = {
     "sigmoid": lambda u, n: _one(u) / (_one(u) + _exp(u.times(-_ONE))),
     "softplus": lambda u, n: _log(_one(u) + _exp(u)),
     "asin": lambda u, n: _grown(u, lambda u: _root(u, -1)),
-    "asinh": lambda u, n: _grown(u, lambda u: _root(u, 1)),
-    "atan": lambda u, n: _grown(u, lambda u: _unit(u, 1)),
+    "asinh": lambda u, n: _asinh(u),
+    "acosh": lambda u, n: _acosh(u),
+    "atan": _atan,
     "atanh": lambda u, n: _grown(u, lambda u: _unit(u, -1)),
     "erf": _erf,
     "erfc": lambda u, n: _one(u) - _erf(u, n),

@@ -1,12 +1,15 @@
-"""Sums whose leading terms cancel where a value they are functions of is 0.
+"""Sums whose leading terms cancel where a value they are functions of is 0, or large.
 
 ``cos(x) / x - sin(x) / x**2``, the derivative of ``sin(x) / x``, has terms of 1 / x that cancel.
 Near 0 such a sum is computed from its power series, and the logarithm of what is 1 at 0 likewise.
+Where x is large, ``log(x + 3) - log(x + 1)`` is a series in 1 / x, ``sqrt(x + 1) - sqrt(x)`` one in
+1 / sqrt(x), and ``1 / tanh(x) - 1`` one in exp(-x).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
 from decimal import Decimal
 from functools import reduce
 
@@ -16,9 +19,9 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
-from agnesi.ops.base.arith import square
+from agnesi.ops.base.arith import reciprocal, sqrt, square
 from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.explog import log
+from agnesi.ops.elementwise.explog import exp, log
 from agnesi.rewrite.algebra.power_series import (
     FUNCTIONS,
     NoSeriesError,
@@ -45,6 +48,9 @@ _AMPLIFICATION = 2.0
 _RADII = (0.01, 0.02, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.0, 2.8)
 _QUOTIENTS = ("divide", "safe_divide", "reciprocal", "multiply", "safe_multiply")
 _STARTS = (*sorted(FUNCTIONS), *_QUOTIENTS, "add", "subtract", "negative", "where")
+#: What a series is in where a value is large: a power of it, or an exponential.
+_POWER, _EXPONENTIAL = 0, 1
+_GROWING = frozenset("exp expm1 sinh cosh tanh sigmoid softplus".split())
 #: A number, and factors with whether they stand above the line.
 Part = tuple[float, list[tuple[Node, bool]]]
 
@@ -74,7 +80,15 @@ def cancelled_terms(node: Node) -> Tensor | None:
         first, second = map(symbol, node.inputs)
         # what is not taken is written anew, so that it is not this very sum
         return where(close, found, apply(node.op, first, where(close, 0, second)))
-    return None
+    parts, shared = _split(signed)
+    far = _far(parts, _bases([n for part in parts for n, _ in part[1]], node), _cancels)
+    if far is None:
+        return None
+    close, found = far
+    for n, above in shared:
+        found = found * symbol(n) if above else found / symbol(n)
+    first, second = map(symbol, node.inputs)
+    return where(close, found, apply(node.op, first, where(close, 0, second)))
 
 
 @BOOK.rewriter("stabilize", ops=["log"], operands=(*_QUOTIENTS, "cos", "sqrt", "square"))
@@ -91,7 +105,89 @@ def log_near_one(node: Node) -> Tensor | None:
         many = _expanded(both, base, leaf, value, _TERMS_TO_MEND)
         near = _near(many[1], many[:1], base) if many else None
         return near and where(*near, log(where(near[0], 1, symbol(x))))
+    far = _far([(1.0, [(node, True)])], _bases([x], node), _vanishes)
+    return far and where(*far, log(where(far[0], 1, symbol(x))))
+
+
+# -- where a value is large -------------------------------------------------------------------
+def _far(parts: Sequence[Part], bases: Sequence[tuple[Node, Node, float]],
+         suits: Callable[[Sequence[Series]], bool]) -> tuple[Tensor, Tensor] | None:
+    """Where a sum is a series in what vanishes as a value grows, and its sum."""
+    if any(map(_is_common, parts)):
+        return None
+    names = _names(n for part in parts for n, _ in part[1]) if bases else set()
+    kinds = [(_POWER, 1), *[(_POWER, 2)] * ("sqrt" in names)]
+    if names & _GROWING:
+        kinds += [(_EXPONENTIAL, 1), (_EXPONENTIAL, 2)]
+    for base in [b for b, _, value in bases if value == 0]:
+        for kind, by in kinds:
+            found = None
+            for side in (1, -1):
+                few = _at_end(parts, base, kind, by * side, _TERMS_TO_FIND)
+                if few is None or not suits(few):
+                    continue
+                many = _at_end(parts, base, kind, by * side, _TERMS_TO_MEND)
+                one = None if many is None else _beyond(many, base, kind, by * side)
+                if one is not None:
+                    found = one if found is None else (
+                        found[0] | one[0], where(one[0], one[1], found[1]))
+            if found is not None:
+                return found
     return None
+
+
+def _names(inside: Iterable[Node]) -> set[str]:
+    """The names of the operations of expandable nodes."""
+    found, seen, stack = set[str](), set[Node](), [*inside]
+    while stack:
+        n = stack.pop()
+        if n not in seen and expandable(n):
+            seen.add(n)
+            found.add(n.op.name)
+            stack += operands(n)
+    return found
+
+
+def _is_common(part: Part) -> bool:
+    """Return whether a term is a square of tanh, which every layer has in its derivative."""
+    names = [n.op.name for n, _ in part[1] if n.op is not None]
+    return names == ["tanh", "tanh"]
+
+
+def _at_end(parts: Sequence[Part], base: Node, kind: int, by: int,
+            count: int) -> list[Series] | None:
+    """The series of terms in w, where a value is +-w**-by, or -by * log(w)."""
+    sign = 1 if by > 0 else -1
+    if kind == _POWER:
+        x = Series(-abs(by), [Decimal(sign)] + [Decimal(0)] * (count - 1), positive=True)
+    else:
+        x = Series(count, [], Decimal(-by), True)
+    return _series_of(parts, {base: x}, count)
+
+
+def _vanishes(parts: Sequence[Series]) -> bool:
+    """Return whether a sum is 0 in the end."""
+    return bool(parts[0].c) and not parts[0].logs and parts[0].order > 0
+
+
+def _beyond(parts: Sequence[Series], base: Node, kind: int,
+            by: int) -> tuple[Tensor, Tensor] | None:
+    total = _total(parts)
+    try:
+        found = _reach(total, parts, float(np.finfo(base.dtype).eps), (1,))
+    except (ArithmeticError, ValueError):  # numbers that floats do not hold
+        return None
+    if found is None or found[0] >= 1:
+        return None
+    size = symbol(base) if by > 0 else -symbol(base)
+    least = found[0] ** -abs(by) if kind == _POWER else -abs(by) * math.log(found[0])
+    close = (size > least) & (size < math.inf)
+    size = where(close, size, least)
+    if kind == _POWER:
+        w = reciprocal(size if abs(by) == 1 else sqrt(size))
+    else:
+        w = exp(-size if abs(by) == 1 else size * (-1 / abs(by)))
+    return close, _sum(found[1], total.order, w)
 
 
 def _is_real(node: Node) -> bool:
@@ -144,6 +240,8 @@ def _bases(inside: Iterable[Node], node: Node) -> list[tuple[Node, Node, float]]
             return []
         seen.add(n)
         if not expandable(n):
+            if n.op is not None and n.op.name == "where" and scalar(n.inputs[2]) is not None:
+                return []  # a sum that has been mended
             leaves.append(n)
             continue
         if n.op.name in FUNCTIONS:
@@ -163,12 +261,21 @@ def _bases(inside: Iterable[Node], node: Node) -> list[tuple[Node, Node, float]]
 
 def _expanded(parts: Sequence[Part], base: Node, leaf: Node, value: float,
               count: int) -> list[Series] | None:
-    """The series of terms."""
+    """The series of terms near where a value is 0."""
+    if not math.isfinite(value):
+        return None
+    with digits():
+        x = Series(1, constant(Decimal(1), count).c)
+        known = {base: x, leaf: x + constant(Decimal(value), count)} if value else {base: x}
+    return _series_of(parts, known, count)
+
+
+def _series_of(parts: Sequence[Part], known: dict[Node, Series],
+               count: int) -> list[Series] | None:
+    """The series of terms; None if one has none."""
     with digits():
         found = []
         try:
-            x = Series(1, constant(Decimal(1), count).c)
-            known = {base: x, leaf: x + constant(Decimal(value), count)} if value else {base: x}
             for number, part in parts:
                 term = constant(Decimal(number), count)
                 for n, above in part:
@@ -177,7 +284,7 @@ def _expanded(parts: Sequence[Part], base: Node, leaf: Node, value: float,
                 found.append(term)
         except (NoSeriesError, ArithmeticError):
             return None
-    return found if all(t.c for t in found) else None
+    return found if all(t.c or t.logs for t in found) else None
 
 
 def _total(parts: Sequence[Series]) -> Series:
@@ -188,7 +295,9 @@ def _total(parts: Sequence[Series]) -> Series:
 def _cancels(parts: Sequence[Series]) -> bool:
     """Return whether the terms of the least order cancel."""
     total = _total(parts)
-    return bool(total.c) and total.order > min(t.order for t in parts)
+    large = any(t.logs for t in parts)
+    return bool(total.c) and not total.logs and (
+        large or total.order > min(t.order for t in parts))
 
 
 def _near(total: Series, parts: Sequence[Series], base: Node) -> tuple[Tensor, Tensor] | None:
@@ -204,13 +313,14 @@ def _near(total: Series, parts: Sequence[Series], base: Node) -> tuple[Tensor, T
     return close, _sum(found[1], total.order, where(close, x, found[0]))
 
 
-def _reach(total: Series, parts: Sequence[Series], eps: float) -> tuple[float, list[float]] | None:
+def _reach(total: Series, parts: Sequence[Series], eps: float,
+           sides: Sequence[int] = (1, -1)) -> tuple[float, list[float]] | None:
     """How far from 0 a series is taken, and the coefficients of a polynomial for it: as far as its
     terms suffice, and no farther than to where digits are lost no longer.
     """
     found = None
     for r in _RADII:
-        sizes = [abs(total.at(x)) for x in (r, -r)]
+        sizes = [abs(total.at(x * r)) for x in sides]
         error = eps / 16 * min(sizes)
         if not 0 < error < np.inf or (
                 max(abs(float(c)) * r ** k for k, c in total.last(3)) > error):
@@ -219,8 +329,8 @@ def _reach(total: Series, parts: Sequence[Series], eps: float) -> tuple[float, l
         if sum(map(bool, c)) > _MOST_COEFFICIENTS:
             break
         found = r, c
-        if all(abs(p.at(x)) < _AMPLIFICATION * size
-               for p in parts for x, size in zip((r, -r), sizes, strict=True)):
+        if all(abs(p.at(x * r)) < _AMPLIFICATION * size
+               for p in parts for x, size in zip(sides, sizes, strict=True)):
             break
     return found
 
