@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from inspect import Signature
 from operator import index
 from typing import Any, ClassVar
 
@@ -29,13 +30,18 @@ def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Identity(Module):
-    """Return the argument unchanged.
+    """Return the argument unchanged.  It takes the place of any layer, and any arguments of one.
 
     :see: nn.Sequential, nn.Module
 
-    >>> ag.nn.Identity()(ag.ones(2))
+    >>> ag.nn.Identity(3, inplace=True)(ag.ones(2))
     tensor([1., 1.])
     """
+
+    __signature__: ClassVar[Signature] = Signature()  # what a description of the layer holds
+
+    def __init__(self, *args: object, **keywords: object) -> None:
+        pass
 
     def forward(self, x: Any) -> Any:
         return x
