@@ -104,6 +104,11 @@ def test_modules_of_which_only_calls_are_refused():
         with pytest.raises(NotImplementedError, match=rf"no agnesi.{path}.{name}; use `ag"):
             found("x")
     assert importlib.import_module("agnesi.multiprocessing").Queue is not None
+    dlpack = importlib.import_module("agnesi.utils.dlpack")
+    x = ag.arange(3.0)
+    shared = dlpack.from_dlpack(dlpack.to_dlpack(x))
+    x[0] = 5
+    assert shared.tolist() == [5, 1, 2] and ag.utils.dlpack is dlpack
     jit = ag.jit(lambda x: x if ag.jit.is_scripting() or ag.jit.is_tracing() else 2 * x)
     assert jit(ag.ones(1)).item() == ag.jit.annotate(float, 2.0)
     assert ag.jit.ignore(drop=True)(jit) is ag.jit.unused(jit) is jit

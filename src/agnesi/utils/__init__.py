@@ -1,7 +1,7 @@
 """``agnesi.utils``: PyTorch's paths to what lies elsewhere: ``utils.data``, ``utils.checkpoint``.
 
-In: imports of PyTorch's programs. Out: the names of :mod:`agnesi.data` and of checkpointing. What
-must hold: nothing is defined here.
+In: imports of PyTorch's programs. Out: the names of :mod:`agnesi.data`, of checkpointing and of
+exchange. What must hold: nothing is defined here.
 
 Examples
 --------
@@ -20,11 +20,12 @@ from agnesi.core.support.exports import shown as _shown
 if TYPE_CHECKING:
     from agnesi.utils import checkpoint as checkpoint
     from agnesi.utils import data as data
+    from agnesi.utils import dlpack as dlpack
     from agnesi.utils import tensorboard as tensorboard
 else:
 
     def __getattr__(name: str) -> Any:
-        if name in ("checkpoint", "data", "tensorboard"):
+        if name in ("checkpoint", "data", "dlpack", "tensorboard"):
             return import_module(f"agnesi.utils.{name}")
         raise _no_attribute("module 'agnesi.utils'", name)
 

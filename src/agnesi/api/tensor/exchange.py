@@ -153,11 +153,25 @@ def __dlpack_device__(self: Tensor, /) -> tuple[int, int]:  # noqa: N807
     return _DLPACK_HOST
 
 
+class _Capsule:
+    """What a capsule of DLPack holds, on the host, for functions that take objects."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **ignored: object) -> object:  # noqa: N807
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:  # noqa: N807
+        return _DLPACK_HOST
+
+
 @explain_errors
 def from_dlpack(x: TensorLike, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, through DLPack.
 
-    :param x: With the methods ``__dlpack__`` and ``__dlpack_device__``.
+    :param x: With the methods ``__dlpack__`` and ``__dlpack_device__``, or a capsule that
+        ``__dlpack__`` gave, which is used up.
     :type x: object
     :param device: "cpu".
     :param copy: True always copies, False never does, None only where it must.
@@ -172,6 +186,8 @@ def from_dlpack(x: TensorLike, /, *, device: str | None = None, copy: bool | Non
     """
     on_host(device)
     check_unmasked(x)
+    if type(x).__name__ == "PyCapsule":
+        x = _Capsule(x)
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(at(f"{type(x).__name__} has no __dlpack__; see ag.asarray"))
     try:

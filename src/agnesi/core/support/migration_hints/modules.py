@@ -14,7 +14,6 @@ kineto_available is_multithreading_enabled set_multithreading_enabled : nothing:
 
 UTILS = """
 benchmark bottleneck : `timeit`
-dlpack : `ag.from_dlpack`
 cpp_extension : `ag.Op`, `ag.op`
 _pytree : `ag.tree`
 hooks : `nn.Module.register_forward_hook`
