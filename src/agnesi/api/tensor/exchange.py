@@ -159,10 +159,10 @@ class _Capsule:
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule
 
-    def __dlpack__(self, **ignored: object) -> object:  # noqa: N807
+    def __dlpack__(self, **ignored: object) -> object:
         return self._capsule
 
-    def __dlpack_device__(self) -> tuple[int, int]:  # noqa: N807
+    def __dlpack_device__(self) -> tuple[int, int]:
         return _DLPACK_HOST
 
 
