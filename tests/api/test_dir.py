@@ -25,6 +25,7 @@ MODULES = {
         "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.flat",
         "optim.lr_scheduler", "optim.swa_utils", "random", "rewrite", "saving", "sklearn", "sparse",
         "special", "symbolic", "testing", "tree", "utils", "utils.checkpoint", "utils.data",
+        "utils.dlpack",
     )
 }
 #: Modules that are public themselves.

@@ -120,7 +120,6 @@ def test_modules_are_stacked_and_called_with_tensors():
     ("agnesi", "export", "`ag.jit(f).c_function()`"), ("agnesi.fx", "symbolic_trace", "f.graph"),
     ("agnesi.storage", "x", "ag.saving.load_file"), ("agnesi.linalg", "matrix_exp", "linalg.expm"),
     ("agnesi.utils.data", "DistributedSampler", "ag.distributed.ShardedBatches"),
-    ("agnesi.jit", "script", "`ag.jit`"),
 ])
 def test_imports_of_other_paths_tell_what_stands_for_them(path: str, name: str, told: str):
     with pytest.raises(ImportError) as caught:
