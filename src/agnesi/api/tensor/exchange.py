@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -187,7 +187,7 @@ def from_dlpack(x: TensorLike, /, *, device: str | None = None, copy: bool | Non
     on_host(device)
     check_unmasked(x)
     if type(x).__name__ == "PyCapsule":
-        x = _Capsule(x)
+        x = cast(TensorLike, _Capsule(x))
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(at(f"{type(x).__name__} has no __dlpack__; see ag.asarray"))
     try:
