@@ -53,7 +53,7 @@ class Step:
 
     @property
     def simple(self) -> bool:
-        """Whether a row of a table suffices to run it."""
+        """Whether the kernel can be run from a row of the launch table."""
         return self.callback < 0 and not self.symbols and not self.looks
 
     @property

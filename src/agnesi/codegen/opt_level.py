@@ -82,7 +82,7 @@ def _turns(kernel: Kernel) -> Any:
 
 
 class Effort:
-    """Which kernels of a program do so little that all of them together hardly count."""
+    """Return the kernels whose share of the work is negligible, even all together."""
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         total = guess(work(kernels))

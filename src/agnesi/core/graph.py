@@ -291,7 +291,7 @@ class FunctionGraph:
 
     @cached_property
     def uses(self) -> Counter[Node]:
-        """How often a node is read by others, or is a result."""
+        """Number of uses of each node, as an operand or as a result."""
         return Counter(chain(*[n.inputs for n in self.nodes], self.outputs))
 
     @cached_property

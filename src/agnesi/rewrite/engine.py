@@ -108,7 +108,7 @@ class Report:
 
 
 class _Index:
-    """Which of the rules may fire where, filled as operations are met."""
+    """An index of the rules by the operations at which they can fire, filled on demand."""
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
@@ -120,7 +120,7 @@ class _Index:
         self._known: dict[tuple[str, ...], tuple[Rule, ...]] = {}
 
     def at(self, node: Node) -> tuple[Rule, ...]:
-        """Those for a node, by the names of its operation and of its operands'."""
+        """Return the rules for a node, by the names of its and its operands' operations."""
         heads = (node.op.name, *[_head(n) if n.op is None else n.op.name for n in node.inputs])
         found = self._known.get(heads)
         if found is None:

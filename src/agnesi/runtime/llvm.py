@@ -256,7 +256,7 @@ class Team:
 
 
 def _level(text: str, optimize: int) -> int:
-    """That of a module, where others of the program have ``optimize``."""
+    """The optimization level of a module, where others of the program have ``optimize``."""
     if optimize == 0:
         return int(' "hot" {' in text)
     return 0 if optimize == 1 and not _HEAVY.search(text) else optimize

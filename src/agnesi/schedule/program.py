@@ -136,7 +136,7 @@ class Program:
 
     @cached_property
     def dependence(self) -> Dependence:
-        """Which kernel has to run before which, by their places when it is first asked."""
+        """The dependence graph of the kernels, by their positions when it is first used."""
         return Dependence(self.kernels)
 
     def begin(self, name: str) -> None:

@@ -40,7 +40,7 @@ class Polls:
 
     @classmethod
     def begin(cls, b: Builder, thread: Value) -> Polls:
-        """Those of a call by a thread."""
+        """Start the polls of one call by one thread."""
         found = cls(b, b.alloca("i64", 3))
         for k, value in ((_SINCE, i64(0)), (_THREAD, thread), (_LEFT, i64(0))):
             b.store(value, b.gep("i64", found.place, i64(k)))
@@ -102,7 +102,7 @@ class Polls:
 
 
 class _Short(Polls):
-    """Those of short rows, which are counted as a whole."""
+    """Polls between short rows, which are counted as a whole."""
 
     def finished(self, n: Value) -> Value:
         return self.worked(n)

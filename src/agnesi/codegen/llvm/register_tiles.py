@@ -14,7 +14,7 @@ _LANE_BYTES = 16
 
 
 def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
-    """As many vectors as each has lanes, as rows of a matrix, to its columns.
+    """Transpose a square matrix in registers: n vectors of n lanes.
 
     Squares are transposed within 16 bytes, which processors shuffle at least cost, then moved.
     """
@@ -26,7 +26,7 @@ def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
 
 
 def _within(b: Builder, rows: Sequence[Value], own: int) -> list[Value]:
-    """As many rows as ``own``, with every square of so many lanes turned."""
+    """Transpose each square block of ``own`` rows and lanes."""
     rows, half = list(rows), own // 2
     picks = [
         [first + k // 2 + (k % 2) * width(rows[0].type)

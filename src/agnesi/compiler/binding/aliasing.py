@@ -1,4 +1,4 @@
-"""Whether what a function writes overlaps what else it uses: graphs know values, not memory."""
+"""Alias analysis of arguments and state: graphs know values, not memory that overlaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the counters of a profiled program count."""
+"""The counters of a profiled program: kernels, runs and clock ticks."""
 
 from __future__ import annotations
 

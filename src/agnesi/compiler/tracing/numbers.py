@@ -152,7 +152,7 @@ class Number(Tensor):
         return symbol(self.node)  # type: ignore[arg-type]
 
     def refuse_change(self) -> NoReturn:
-        """It is changed in place, which no number can be."""
+        """Refuse a change in place, which numbers do not have."""
         raise TypeError(f"{self.python_type.__name__}s cannot be changed in place; give a tensor")
 
     def check_range(self, dtype: np.dtype) -> None:

@@ -204,7 +204,7 @@ def external(symbol: str) -> str:
 
 
 def linked(name: str) -> int | None:
-    """Where the function is that :func:`external` names so; None for other names."""
+    """The address of a function named by :func:`external`; None for other names."""
     if not name.startswith(_PREFIX):
         return None
     library, _, function = name[len(_PREFIX):].rpartition(".")
@@ -212,7 +212,7 @@ def linked(name: str) -> int | None:
 
 
 def address(symbol: str) -> int | None:
-    """Where the function ``library:function`` is in this process, if it is there."""
+    """The address of ``library:function`` in this process, or None."""
     library, _, name = symbol.partition(":")
     resolve = RESOLVERS.get(library)
     return None if resolve is None else resolve(name)

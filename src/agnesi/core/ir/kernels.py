@@ -100,7 +100,7 @@ class KernelTemplate:
 
 @struct
 class Instance:
-    """That a kernel differs from others of its ``model`` in its buffers only."""
+    """Marks a kernel that differs from its ``model`` in its buffers only."""
 
     model: KernelTemplate
     buffers: list[Buffer]
@@ -507,7 +507,7 @@ def buffers_of(values: Sequence[Expr]) -> list[Buffer]:
 
 
 def reads_of(value: Expr) -> dict[Buffer, set[Affine]]:
-    """Where an expression loads from, by buffer."""
+    """The addresses from which an expression loads, by buffer."""
     if value.buffers is None:
         found: dict[Buffer, set[Affine]] = {}
         for v in walk([value]):

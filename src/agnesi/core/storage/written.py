@@ -1,4 +1,4 @@
-"""What a change in place can write."""
+"""Values that can be written in place: conversion, shape, overlap."""
 
 from __future__ import annotations
 

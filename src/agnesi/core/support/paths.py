@@ -111,7 +111,7 @@ class Hints:
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """It has nothing to run."""
+        """Run nothing: the module has no code."""
 
 
 def lend(lender: str, paths: str) -> None:

@@ -1,4 +1,4 @@
-"""What is left of 1 where something near 1 is taken from it, as people compose it.
+"""Complements ``1 - x`` of values near 1, in the forms in which they are composed.
 
 ``1 - sigmoid(x)**2`` is ``sigmoid(-x) * (1 + sigmoid(x))``, and ``log(1 - tanh(x)**2)``, the
 change of volume of a squashed normal, ``-2 * log(cosh(x))``.

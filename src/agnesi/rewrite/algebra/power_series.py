@@ -283,7 +283,7 @@ def mended(node: Node) -> tuple[str, Node, Node] | None:
 
 
 def operands(node: Node) -> tuple[Node, ...]:
-    """What the series of a node is made of."""
+    """The parts from which the series of a node is computed."""
     found = mended(node)
     return node.inputs if found is None else found[1:]
 

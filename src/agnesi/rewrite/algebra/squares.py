@@ -40,7 +40,7 @@ class _Squares(NamedTuple):
     rest: float
 
     def nodes(self) -> set[Node]:
-        """What it has the squares of."""
+        """The values whose squares are summed."""
         return {n for _, n in self.squares}
 
     def times(self, by: Tensor) -> Tensor:

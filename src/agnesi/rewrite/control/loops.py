@@ -344,7 +344,7 @@ class _Better:
 
 
 def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
-    """Those of the nodes that others than themselves use."""
+    """Return the nodes that have users outside of the given ones."""
     users = model.users()
     return {n: o for n, o in found.items()
             if any(not isinstance(u, Node) or u not in found for u in users.get(n, ()))}

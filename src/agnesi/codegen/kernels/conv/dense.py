@@ -43,7 +43,7 @@ class Span:
 
     @property
     def inside(self) -> bool:
-        """Whether no position of the axis is outside of the source."""
+        """Whether every position of the axis lies inside the source (no padding)."""
         last = self.origin + (self.count - 1) * self.stride + self.reach
         return self.origin >= 0 and surely(lambda: last <= self.size)
 

@@ -254,7 +254,7 @@ class _Fourier(Tiles):
             b.store(zero, self.number(result, i64(place + 1)))
 
     def folded(self, h: int, row: Value, result: Value, inner: Value) -> None:
-        """Back."""
+        """The inverse: a half spectrum becomes the complex row of which the transform is taken."""
         b = self.b
         factor = self.everywhere(inner)
         with self._inner(h) as block:

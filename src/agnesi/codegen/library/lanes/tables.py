@@ -33,7 +33,7 @@ class Table:
         self.size = 0
 
     def add(self, numbers: np.ndarray) -> int:
-        """Where they begin."""
+        """Append numbers; return the index of the first of them."""
         first = self.size
         self.parts.append(numbers.astype(self.dtype))
         self.size += numbers.size

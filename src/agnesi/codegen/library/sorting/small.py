@@ -15,7 +15,7 @@ from agnesi.core.ir.calls.sorting import GROUP_VECTORS
 
 
 def there(b: Builder, first: Value, n: Value, lanes_: int) -> Value:
-    """Which lanes of the vector that begins at element ``first`` of ``n`` are there."""
+    """The mask of the lanes below ``n`` of the vector that begins at element ``first``."""
     numbers = lanes(vector("i64", lanes_), range(lanes_))
     return b.icmp("slt", numbers, b.splat(b.sub(n, first), lanes_))
 

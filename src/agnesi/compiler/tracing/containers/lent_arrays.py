@@ -70,7 +70,7 @@ class HandedArray(LentArray):
         return object.__getattribute__(self, name)
 
     def refuse_change(self) -> NoReturn:
-        """It is changed in place."""
+        """Refuse a change in place."""
         self.spoil()
 
     def __len__(self) -> int:
