@@ -188,9 +188,11 @@ class Settler:
 
     def settle(self, graph: FunctionGraph) -> tuple[Node, ...]:
         """The settled forms of a graph's outputs."""
-        settled = self.settled
+        settled, known = self.settled, self.interner.known
         for node in graph.nodes:
-            if node not in settled:
+            if node.op is None and node in known:
+                settled.setdefault(node, node)
+            elif node not in settled:
                 # Operands come first: most nodes are settled in one step.
                 following = None if node in self.became else self._step(node, [])
                 if following is node:

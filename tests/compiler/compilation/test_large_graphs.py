@@ -67,6 +67,17 @@ def front(make, n):
     rewrite(graph)
 
 
+def test_texts_tell_which_values_are_read():
+    a, b = ag.tensor([1.0, 2.0]), ag.tensor([3.0, 4.0])
+    texts = []
+    for f in (lambda x: a - b, lambda x: b - a, lambda x: x - a, lambda x: x - b, lambda x: a - x,
+              lambda x: (a - b) - (b - a), lambda x: (a - b) - (x - a), lambda x: a - b):
+        step = ag.jit(f)
+        step(ag.ones(2))
+        texts.append(fingerprint(step.graph, [a, b]))
+    assert texts[0] == texts[-1] and len(set(texts)) == len(texts) - 1
+
+
 @pytest.mark.share(5)
 @pytest.mark.parametrize("make", [chain, tree])
 def test_the_front_half_calls_functions_in_proportion(make, small_stack):

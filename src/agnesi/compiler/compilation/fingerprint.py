@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,10 +50,12 @@ def operation(op: Any) -> str | None:
     return f"{module_of(kind)}.{kind.__qualname__} {sorted(values.items())!r}"
 
 
-def _leaf(node: Node, places: Mapping[int, int]) -> str:
+def _leaf(node: Node, places: Mapping[int, int], found: list[int]) -> str:
+    """The text of a leaf; where a live tensor is among all, ``found`` gets."""
     t = live_tensor(node)
     if t is not None:
-        return f"live {places[id(t)]} {t.array.strides}"
+        found.append(places[id(t)])
+        return f"live {t.array.strides}"
     value = constant_value(node)
     return "input" if value is None else f"constant {value.tobytes().hex()}"
 
@@ -60,25 +63,25 @@ def _leaf(node: Node, places: Mapping[int, int]) -> str:
 def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
     """The text of a graph whose live leaves are ``live``; None if it holds foreign operations."""
     numbers: dict[Node, int] = {}
-    told: dict[int, str | None] = {}  # of operations and types, which many nodes have in common
-    types: dict[Any, str] = {}
+    told: dict[int, str | None] = {}  # of operations
+    kinds: dict[Any, int] = {}  # operations and types, which many nodes have in common
     places = {id(t): i for i, t in enumerate(live)}
-    lines = []
+    rows = array("q")
     for node in dict.fromkeys((*graph.inputs, *graph.nodes)):
         numbers[node] = len(numbers)
         op = node.op
         what: str | None
+        found = [numbers[n] for n in node.inputs]
         if op is None:
-            what = _leaf(node, places)
+            what = _leaf(node, places, found)
         elif id(op) in told:
             what = told[id(op)]
         else:
             what = told[id(op)] = operation(op)
         if what is None:
             return None
-        inputs = [numbers[n] for n in node.inputs]
-        kind = node.dtype, node.shape, node.outputs
-        lines.append(f"{what} {inputs} {types.get(kind) or types.setdefault(kind, str(kind))}")
+        kind = kinds.setdefault((what, node.dtype, node.shape, node.outputs), len(kinds))
+        rows.extend((kind, len(found), *found))
     ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
     sizes = [n.key for n in graph.extents]
-    return "\n".join([*lines, repr(ends), repr(sizes)])
+    return "\n".join([*map(str, kinds), rows.tobytes().hex(), repr(ends), repr(sizes)])

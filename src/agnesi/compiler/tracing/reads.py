@@ -163,10 +163,11 @@ class Reads(OwnedReads):
         """Look into a thing itself, if that is new."""
         if is_dead(value) or isinstance(value, LentArray):
             return
-        atom = isinstance(value, SCALARS)
         if isinstance(value, Tensor):
             self._tensors[id(value)] = value
             self._flag(value, path)
+            return
+        atom = isinstance(value, SCALARS)
         if atom or id(value) in self._met:
             self._look_into(value, path)
             if not atom or not tells(type(value)) or id(value) in self._met:

@@ -13,6 +13,7 @@ from agnesi.core.ir.extents import surely
 from agnesi.core.ir.foreign import Call, Walk
 from agnesi.core.ir.loops import Affine, Axis, Expr
 from agnesi.core.ir.node import Node
+from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import field, handle, struct
 
 
@@ -104,6 +105,11 @@ class Instance:
 
     model: KernelTemplate
     buffers: list[Buffer]
+
+    @cached_property
+    def places(self) -> dict[Buffer, int]:
+        """Where each buffer is in the list."""
+        return dict(zip(reversed(self.buffers), range(len(self.buffers) - 1, -1, -1), strict=True))
 
     def key(self) -> Hashable:
         """A key of kernels of equal code: the template, and which buffers share an address."""

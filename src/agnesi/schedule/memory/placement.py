@@ -240,10 +240,10 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
     """
     if not _same(source, target):
         return False
-    like = kernel.like
-    if like is None or source not in like.buffers:
+    places = {} if kernel.like is None else kernel.like.places
+    if source not in places:
         return _overwrites(kernel, source, target)
-    key = overwrites_safely, like.buffers.index(source), like.buffers.index(target)
+    key = overwrites_safely, places[source], places[target]
     return bool(kernel.answer(key, lambda: _overwrites(kernel, source, target)))
 
 
