@@ -78,15 +78,18 @@ def _launch(given: Any) -> None:
     program = ["-m", given.program] if given.module else [given.program]
 
     def stop(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
+        raise SystemExit(128 + number)  # its processes are asked to end, too
 
     signal.signal(signal.SIGTERM, stop)
     command = [sys.executable, *program, *given.arguments]
     if os.path.basename(given.program).startswith("python") and not given.program.endswith(".py"):
         command = command[1:]  # as other launchers are called
-    code = launch(command, given.processes,
-                  restarts=given.restarts, logs=given.logs, threads=given.threads,
-                  keep_going=given.keep_going)
+    try:
+        code = launch(command, given.processes,
+                      restarts=given.restarts, logs=given.logs, threads=given.threads,
+                      keep_going=given.keep_going)
+    except KeyboardInterrupt:  # a second one, while processes ended: they are killed
+        code = 128 + signal.SIGINT
     if code:
         raise SystemExit(code)
 

@@ -156,6 +156,31 @@ def differ(how):
     return found
 
 
+def differ_in_what_is_asked():
+    """What travels in the same way, but is something else: errors, and whether all go on."""
+    x, h = ag.ones((4, 2)), ag.ones((4, 2), dtype="float16")
+    layer = ag.nn.Linear(2, 1)
+    some = [layer.weight, layer.bias][dist.rank():]
+    found = []
+    for pair in (
+            (lambda: dist.all_reduce(x, "mean"), lambda: dist.all_reduce(x, "sum")),
+            (lambda: dist.all_reduce(h, "max"), lambda: dist.all_reduce(h, "min")),
+            (lambda: dist.all_reduce(x.astype("complex64")), lambda: dist.all_reduce(
+                ag.ones((4, 2, 2)))),
+            (lambda: dist.all_gather(x), lambda: dist.all_gather(x, axis=1)),
+            (lambda: dist.reduce_scatter(h, "max"), lambda: dist.all_to_all(h)),
+            (lambda: dist.all_to_all(x), lambda: dist.all_to_all(x, 0, 1)),
+            (lambda: dist.broadcast(x, 0), lambda: dist.broadcast(x, 1)),
+            (lambda: dist.new_group([0, 1]), lambda: dist.new_group([1, 0])),
+            (lambda: dist.data_parallel(layer, ag.optim.SGD(some, lr=0.1)),) * 2):
+        try:
+            pair[dist.rank()]()
+            found.append("no error")
+        except dist.CollectiveError as error:
+            found.append(str(error))
+    return found, float(dist.all_reduce(1.0))
+
+
 def counted(x):
     """A result, and whether LLVM had to be loaded for it."""
     return float(squared(x)), "agnesi.runtime.capi" in sys.modules
@@ -221,7 +246,7 @@ def not_made():
     own_name = memory.own_name
     memory.own_name = lambda kind: made.append(own_name(kind)) or made[-1]
     try:
-        dist.new_group([0, 1]) if dist.rank() == 0 else dist.barrier()
+        dist.init().part([0, 1]) if dist.rank() == 0 else dist.barrier()
     except dist.CollectiveError as error:
         return str(error), [os.path.exists(path) for path in made]
     finally:

@@ -104,6 +104,23 @@ def test_all_are_told_what_differs_and_go_on(workers, how):
     assert all(part in text for part in parts for pair in texts for text in pair)
 
 
+def test_what_travels_in_the_same_way_is_told_apart(workers):
+    parts = [("all_reduce[mean] float32[4, 2]", "all_reduce[sum] float32[4, 2]"),
+             ("all_reduce[max] float16", "all_reduce[min] float16"),
+             ("all_reduce[sum] of complex64 in float32[4, 2, 2]", "all_reduce[sum] float32[4, 2,"),
+             ("all_gather float32", "all_gather[axis 1] float32"),
+             ("reduce_scatter[max] float16", "all_to_all float16"),
+             ("all_to_all float32", "all_to_all[joined at axis 1] float32"),
+             ("broadcast[from 0]", "broadcast[from 1]"),
+             ("new_group([0, 1])", "new_group([1, 0])"),
+             ("weight float32[1, 2], bias", "weight (not trained) float32[1, 2], bias")]
+    for texts, total in workers.run(programs.differ_in_what_is_asked):
+        assert total == 2
+        for text, (first, second) in zip(texts, parts, strict=True):
+            one, two = text.split("rank 1: ")
+            assert first in one and second in two
+
+
 @pytest.mark.parametrize("how, first, second", [
     ("recv", "recv float32[3]", "all_reduce[sum] float32[3]"),
     ("send", "send float32[3]", "barrier"), ("both", "recv float32[3]", "recv float32[3]")])
@@ -158,7 +175,8 @@ def test_a_process_outside_of_a_group_takes_no_part(workers):
 
 @pytest.mark.parametrize("program", [programs.raises, programs.leaves])
 def test_who_waits_for_one_that_does_not_come_is_told(workers, program):
-    with pytest.raises((KeyError, dist.CollectiveError), match=r"no such thing|has left the group"):
+    error = KeyError if program is programs.raises else dist.CollectiveError
+    with pytest.raises(error, match=r"no such thing|has left the group"):
         workers.run(program)
     assert workers.run(dist.rank) == [0, 1]  # with a new group
 
@@ -199,6 +217,23 @@ def test_shared_memory_is_for_its_user_alone(tmp_path):
         dist.init(2, 2, path)
     with pytest.raises(dist.CollectiveError, match=r"is gone.*does not come back after shutdown"):
         dist.init(0, 2, path)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_memory_of_killed_processes_is_removed_once_it_is_old(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "folder", lambda: str(tmp_path))
+    own = memory.own_name("tensor")
+    nobody = own.replace(f"-{os.getpid()}-", "-4194305-")  # a number beyond those of processes
+    paths = [own, nobody, f"{nobody[:-1]}x", nobody[:-1] + hex(int(nobody[-1], 16) ^ 1)[2:],
+             nobody[:-1] + hex(int(nobody[-1], 16) ^ 2)[2:]]
+    files = [memory.create(path, 64) for path in paths]
+    for path in paths[:4]:
+        os.utime(path, (0, 0))
+    for file in files[:3] + files[4:]:
+        os.close(file)
+    memory.sweep.__wrapped__()  # all but the second are its own, of another form, open, or new
+    os.close(files[3])
+    assert [os.path.exists(path) for path in paths] == [True, False, True, True, True]
 
 
 def test_a_group_of_one_needs_nobody():

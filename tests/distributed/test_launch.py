@@ -1,8 +1,10 @@
 """The launcher watches the processes of a program as one job."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,53 @@ def test_what_a_rank_starts_is_no_rank(tmp_path, capfd):
     out = capfd.readouterr().out
     assert out.count("child 0 1") == 2
     assert "rank 0 2 2.0" in out and "rank 1 2 2.0" in out
+
+
+STUBBORN = """
+import os, signal, sys, time
+from agnesi import distributed as dist
+def told(number, frame):
+    print(f"told {number}", flush=True)
+    sys.exit() if sys.argv[1:] == ["polite"] else None
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, told)
+dist.init(timeout=20)
+print("ready", os.getpid(), flush=True)
+time.sleep(30)
+time.sleep(30)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("how, signals, code", [
+    ("polite", [signal.SIGTERM], 143), ("stubborn", [signal.SIGINT] * 2, 130),
+    ("polite", [signal.SIGKILL], -9)])
+def test_processes_end_with_their_launcher(tmp_path, how, signals, code):
+    program = tmp_path / "program.py"
+    program.write_text(STUBBORN)
+    job = subprocess.Popen(
+        [sys.executable, "-m", "agnesi", "launch", "-n", "1", str(program), how],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    worker = int(job.stdout.readline().split()[-1])
+    began = time.monotonic()
+    for number in signals:
+        job.send_signal(number)
+        time.sleep(0.1)
+    out, err = job.communicate(timeout=20)
+    assert job.returncode == code and "Traceback" not in err
+    assert how == "stubborn" or signals[0] == signal.SIGKILL or "told 15" in out
+    while not ended(worker):
+        assert time.monotonic() - began < 8
+        time.sleep(0.05)
+
+
+def ended(pid):
+    """Whether a process has ended, perhaps without anybody who asked."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] in "ZX"
+    except FileNotFoundError:
+        return True
 
 
 @pytest.mark.parametrize("variables, text", [

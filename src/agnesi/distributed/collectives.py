@@ -85,17 +85,18 @@ def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Te
         return x.clone()
     group = world(group)
     if x.dtype.kind == "c" and op in ("sum", "mean"):
-        return view_as_complex(_reduced(view_as_real(x), op, group))
+        return view_as_complex(_reduced(view_as_real(x), op, group, f" of {x.dtype} in"))
     return _reduced(x, op, group)
 
 
-def _reduced(x: Tensor, op: str, group: Group) -> Tensor:
+def _reduced(x: Tensor, op: str, group: Group, kind: str = "") -> Tensor:
     """By native code where it knows the dtype; else everybody reduces what all have."""
+    asked = f"all_reduce[{op}]{kind}"
     if op == "mean" and f"sum {x.dtype}" in native.REDUCTIONS:
-        return collective("all_reduce", x, group, "sum") / group.size
+        return collective("all_reduce", x, group, "sum", asked=asked) / group.size
     if f"{op} {x.dtype}" in native.REDUCTIONS:
-        return collective("all_reduce", x, group, op)
-    rows = collective("all_gather", x, group)
+        return collective("all_reduce", x, group, op, asked=asked)
+    rows = collective("all_gather", x, group, asked=asked)
     if x.dtype.kind == "b" and op in ("max", "min"):
         return cast(_OVER[op](cast(rows, np.dtype("uint8")), axis=0), x.dtype)
     return cast(_OVER[op](rows, axis=0), x.dtype)
@@ -123,7 +124,7 @@ def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) 
     """
     x, group = as_tensor(x), world(group)
     along = None if axis is None or x.ndim == 0 else _axis(x, axis)
-    rows = collective("all_gather", x, group)
+    rows = collective("all_gather", x, group, asked=f"all_gather[axis {along}]" if along else "")
     if along is None:
         return rows
     shape = [*x.shape]
@@ -166,10 +167,11 @@ def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
     x, group = as_tensor(x), world(group)
     _checked("reduce_scatter", x, op)
     rows = _split(x, axis, group.size, "reduce_scatter")
+    asked = f"reduce_scatter[{op}]"
     if op in ("sum", "mean") and f"sum {x.dtype}" in native.REDUCTIONS:
-        part = collective("reduce_scatter", rows, group, "sum")
+        part = collective("reduce_scatter", rows, group, "sum", asked=asked)
         return part / group.size if op == "mean" else part
-    swapped = collective("all_to_all", rows, group)
+    swapped = collective("all_to_all", rows, group, asked=asked)
     return cast(_OVER[op](swapped, axis=0), x.dtype)
 
 
@@ -196,7 +198,9 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
     """
     x, group = as_tensor(x), world(group)
     along = _axis(x, concat_axis)
-    rows = collective("all_to_all", _split(x, split_axis, group.size, "all_to_all"), group)
+    asked = f"all_to_all[joined at axis {along}]" if along else ""
+    rows = collective("all_to_all", _split(x, split_axis, group.size, "all_to_all"), group,
+                      asked=asked)
     shape = [*rows.shape[1:]]
     shape[along] = shape[along] * group.size
     return reshape(moveaxis(rows, 0, along) if along else rows, tuple(shape))
@@ -223,7 +227,8 @@ def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tenso
     if passes(group, "broadcast"):
         return x.clone()
     group = world(group)
-    return collective("broadcast", x, group, "", _place(root, group.size, "root"))
+    return collective("broadcast", x, group, "", _place(root, group.size, "root"),
+                      f"broadcast[from {root}]")
 
 
 @explain_errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ class Collective(Op):
         -1 where that is every one.
     line : str
         The user's line, which others are shown.
+    asked : str
+        What the user asked for, where several things are done in the same way; it must agree, too.
     """
 
     kind: str
@@ -56,6 +59,7 @@ class Collective(Op):
     size: int
     peer: int
     line: str
+    asked: str
     keep_inputs = ()
     outputs = 2
 
@@ -85,14 +89,14 @@ class Collective(Op):
         n: Any = x.dtype.itemsize
         for size in x.shape[1:] if self.kind in _BY_ROWS else x.shape:
             n = n * size
-        agreed = ord(x.dtype.char) | how << 16
+        agreed = ord(x.dtype.char) | how << 16 | zlib.crc32(self.asked.encode()) << 24
         return KINDS.index(self.kind), how, agreed, self.peer, x.dtype.itemsize, n
 
     def _text(self, x: Any) -> bytes:
         """Return the text that other processes see: label and dtype, then the line; its end, where
         it is long.
         """
-        return shown_text(f"{self.label()} {x.dtype}", self.line)
+        return shown_text(f"{self.asked or self.label()} {x.dtype}", self.line)
 
     def perform(self, token: np.ndarray, x: np.ndarray) -> Any:
         group = GROUPS.get(self.group)
@@ -152,7 +156,7 @@ class Collective(Op):
         line = self.line if self.line.startswith("the gradient") else f"the gradient of {self.line}"
         peer = self.peer if kind in _WITH_PEERS and peer < 0 else peer
         op = Collective(kind, self.how if how is None else how, self.group, self.rank, self.size,
-                        peer, line)
+                        peer, line, "")
         return issue(op, x)
 
     def jvp(self, ts: Any, ys: Any, token: Tensor, x: Tensor) -> Any:
@@ -195,7 +199,9 @@ def _for_all(op: Collective, many: bool, x: Tensor) -> Tensor:
     return moveaxis(y, 1, 0) if many and op.kind in ("all_gather", "all_to_all") else y
 
 
-def collective(kind: str, x: Tensor, group: Group, how: str = "", peer: int = -1) -> Tensor:
+def collective(kind: str, x: Tensor, group: Group, how: str = "", peer: int = -1,
+               asked: str = "") -> Tensor:
     """A collective at the user's line."""
-    op = Collective(kind, how, group.number, group.rank, group.size, peer, location(user_where(3)))
+    op = Collective(kind, how, group.number, group.rank, group.size, peer, location(user_where(3)),
+                    asked)
     return issue(op, x)

@@ -65,7 +65,9 @@ class DataParallel(Shares):
         self._reduced = False
         state = _state(model, optimizer)
         kinds = f"{type(model).__name__}, {type(optimizer).__name__}"
-        compare_tensors(f"data_parallel({kinds})", state, group)
+        trained = {id(p) for p in optimizer.parameters}
+        compare_tensors(f"data_parallel({kinds})", (
+            (name if id(t) in trained else f"{name} (not trained)", t) for name, t in state), group)
         with no_grad():
             for _, t in state:
                 t.copy_(broadcast(t, 0, group))

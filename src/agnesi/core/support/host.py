@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import re
 import sys
+from collections.abc import Iterator
 
 _CPUINFO = "/proc/cpuinfo"
 _IDENTITY = r"^(vendor_id|cpu family|model|model name|stepping|flags|Features|CPU \w+)\s*:.*$"
@@ -15,6 +17,7 @@ _QUOTAS = (
     "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
     "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
 )
+_PROCESSES = "/proc"
 _MEMORY = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _SECOND_NODE = "/sys/devices/system/node/node1"
 def _architecture() -> str:
@@ -91,3 +94,23 @@ def _quota(count: int) -> int:
     if len(limits) != 2 or not all(n.isdigit() and int(n) for n in limits):
         return count
     return max(1, -(-int(limits[0]) // int(limits[1])))
+
+
+def process_space() -> int:
+    """A number for those who see the same processes; 0 where the system does not tell."""
+    try:
+        return os.stat(f"{_PROCESSES}/self/ns/pid").st_ino
+    except OSError:
+        return 0
+
+
+def is_running(process: int) -> bool:
+    """Whether there is a process of this number, where there is a :func:`process_space`."""
+    return os.path.exists(f"{_PROCESSES}/{process}")
+
+
+def open_files() -> Iterator[int]:
+    """Numbers of the files that processes have open, as far as this one may ask."""
+    for path in glob.iglob(f"{_PROCESSES}/[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            yield os.stat(path).st_ino

@@ -45,8 +45,8 @@ class SharedHandle:
     Notes
     -----
     The memory lives as long as a handle or a tensor that looks into it, in any process; a handle
-    that was sent and is never received, or whose process is killed, keeps it until the machine's
-    next start, in the folder of shared memory.
+    that was sent and is never received, or whose process is killed, keeps it until another process
+    makes shared memory, an hour later or more, or the machine's next start.
 
     Examples
     --------

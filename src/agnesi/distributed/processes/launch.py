@@ -30,8 +30,6 @@ from agnesi.distributed.processes.memory import (
 _POLL_SECONDS = 0.02
 #: Seconds in which those that are left end by themselves.
 _GRACE_SECONDS = 5.0
-#: What tells a process how often the job was started again.
-RESTART = "AGNESI_RESTART"
 
 
 def launch(
@@ -95,7 +93,7 @@ def restart_count() -> int:
     >>> dist.restart_count()
     0
     """
-    text = inherited().get(RESTART, "0")
+    text = inherited().get(world.RESTART, "0")
     return int(text) if text.isdecimal() else 0
 
 
@@ -129,7 +127,7 @@ class _Job:
         try:
             for rank in range(size):
                 variables = {**preset, **more, world.RANK: str(rank), world.SIZE: str(size),
-                             world.PATH: path, RESTART: str(attempt), "PYTHONUNBUFFERED": "1"}
+                             world.PATH: path, world.RESTART: str(attempt), "PYTHONUNBUFFERED": "1"}
                 variables.pop(world.MEMBER, None)
                 process = subprocess.Popen(list(command), env=variables, stdout=subprocess.PIPE,
                                            stderr=subprocess.PIPE)
@@ -177,7 +175,7 @@ class _Job:
             self._end(grace)
             code = 128 + signal.SIGINT
         except BaseException:
-            self._end(0.0)
+            self._end(0.0, grace)
             raise
         finally:
             for reader in self.readers:
@@ -226,18 +224,24 @@ class _Job:
             self.segment.put(GIVEN_UP, 1)
         _say(f"{how}; the job ends")
 
-    def _end(self, grace: float) -> None:
-        """End all that are left: let them end, then ask, then kill."""
-        last = time.monotonic() + grace
+    def _end(self, grace: float, asked: float = 1.0) -> None:
+        """End all that are left: let them end, then ask, then kill; at once where this is
+        interrupted.
+        """
+        try:
+            self._wait(grace)
+            for process in self.processes:
+                process.terminate()  # nothing where it has ended
+            self._wait(asked)
+        finally:
+            for process in self.processes:
+                process.kill()
+            self._wait(1.0)
+
+    def _wait(self, seconds: float) -> None:
+        last = time.monotonic() + seconds
         while time.monotonic() < last and any(p.poll() is None for p in self.processes):
             time.sleep(_POLL_SECONDS)
-        for act in ("terminate", "kill"):
-            left = [p for p in self.processes if p.poll() is None]
-            for process in left:
-                getattr(process, act)()
-            last = time.monotonic() + 1.0
-            while time.monotonic() < last and any(p.poll() is None for p in left):
-                time.sleep(_POLL_SECONDS)
 
     def _close(self) -> None:
         self.segment.unlink()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import mmap
 import os
+import re
 import stat
 import tempfile
+import time
 
 from agnesi.compiler.library import collectives as native
+from agnesi.core.support import host
 from agnesi.core.support.errors import at
 
 #: The first words of a segment, which say what it is; then whether it was given up, because of
@@ -23,6 +27,8 @@ ABSENT, PRESENT, GONE = 0, 1, 2
 _SLOT, _LETTER = 1 << 20, 1 << 16
 _FEW_LETTERS = 1 << 12  # where there are many pairs of processes
 _PAGE = 4096
+#: Seconds after which what a process has left is removed.
+_OLD_SECONDS = 3600.0
 
 
 def folder() -> str:
@@ -31,9 +37,41 @@ def folder() -> str:
 
 
 def own_name(kind: str) -> str:
-    """A path for a new segment, which nobody can guess."""
+    """A path for a new segment, which nobody can guess and whose process :func:`sweep` knows."""
+    sweep()
+    return os.path.join(folder(), f"{_prefix()}-{os.getpid()}-{kind}-{os.urandom(12).hex()}")
+
+
+def _prefix() -> str:
+    """What names of this user's segments begin with, where processes have the same numbers."""
     user = os.getuid() if hasattr(os, "getuid") else 0
-    return os.path.join(folder(), f"agnesi-{user}-{kind}-{os.urandom(12).hex()}")
+    return f"agnesi-{user}-{host.process_space():x}"
+
+
+@functools.cache
+def sweep() -> None:
+    """Once in a process, remove what killed ones of this user have left in memory.
+
+    That is what nobody has opened, whose maker has ended, and that is old: a handle may be on its
+    way to who will open it.
+    """
+    if not host.process_space():
+        return
+    left = {}
+    pattern = re.compile(re.escape(_prefix()) + r"-(\d+)-\w+-[0-9a-f]{24}")
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder()):
+            found = pattern.fullmatch(entry.name)
+            if found and not host.is_running(int(found[1])):
+                with contextlib.suppress(OSError):  # another process sweeps, too
+                    about = entry.stat(follow_symlinks=False)
+                    if time.time() - about.st_mtime > _OLD_SECONDS:
+                        left[about.st_ino] = entry.path
+    for number in host.open_files() if left else ():
+        left.pop(number, None)
+    for path in left.values():
+        with contextlib.suppress(OSError):
+            os.unlink(path)
 
 
 def create(path: str, size: int) -> int:

@@ -77,7 +77,8 @@ class Workers(Explained):
         :raises CollectiveError: If a process was killed.
         :raises ValueError: If ``each`` is not as long as there are processes.
         :raises TypeError: If something cannot be pickled.
-        :raises Exception: What the function raised in the process with the lowest rank.
+        :raises Exception: What the function raised in the process with the lowest rank, of those
+            that did not only wait for another one.
         """
         check_each("Workers.run", each, self.count)
         calls = [_pickled(function, (*args, *(each[rank] if each else ())))
@@ -189,7 +190,7 @@ class Workers(Explained):
             if errors and busy and time.monotonic() - last > _GRACE_SECONDS:
                 self._give_up(min(errors), errors[min(errors)])
         if errors:
-            raise errors[min(errors)]
+            raise errors[min(errors, key=lambda q: (isinstance(errors[q], CollectiveError), q))]
         return [found[place] for place in sorted(found)]
 
     def _give_up(self, rank: int, error: BaseException) -> None:

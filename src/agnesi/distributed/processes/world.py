@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
+import signal
+import zlib
 from typing import Annotated, Any, TypeAlias
 
 from agnesi.core.integers import is_integer
 from agnesi.core.options import Rule
 from agnesi.core.support.config import bequeath, inherited
 from agnesi.core.support.errors import CollectiveError, at, typed
+from agnesi.core.support.forks import unforked
+from agnesi.core.support.host import SYSTEM
 from agnesi.distributed.processes import memory
 from agnesi.distributed.processes.group import TIMEOUT, Group
 from agnesi.distributed.processes.outside import Outside, checked
 
 #: What the launcher sets for each process that it starts.
 RANK, SIZE, PATH = "AGNESI_RANK", "AGNESI_WORLD_SIZE", "AGNESI_GROUP"
+#: What tells a process how often the job was started again.
+RESTART = "AGNESI_RESTART"
 #: What starters of MPI programs set for a process: how many there are.
 _MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 #: The process that joined by these variables, which those that it starts get from it, too.
 MEMBER = "AGNESI_MEMBER"
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of sys/prctl.h
 _world: list[Group] = []
 
 
@@ -68,6 +76,8 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
         if RANK in found:
             rank, size = _number(found, RANK), _number(found, SIZE)
             path = found.get(PATH, "")
+            if RESTART in found:
+                _end_with_parent()
         elif any(_number(found, name, 1) > 1 for name in _MPI):
             from importlib import import_module
 
@@ -94,6 +104,13 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
     if rank == 0:
         group.segment.unlink()
     return group
+
+
+@unforked()
+def _end_with_parent() -> None:
+    """Let the system end this process as SIGTERM does when its launcher ends, where it can."""
+    if SYSTEM == "linux":
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, int(signal.SIGTERM), 0, 0, 0)
 
 
 def _number(found: dict[str, str], name: str, default: int | None = None) -> int:
@@ -250,4 +267,6 @@ def new_group(ranks: Any, group: Group | None = None) -> Group:
     if not wanted or len({*wanted}) < len(wanted) or not {*wanted} <= {*range(around.size)}:
         raise ValueError(at(f"new_group: the ranks must be some of 0 to {around.size - 1}, each "
                             f"once, not {wanted}"))
+    if around.size > 1:
+        around.barrier(f"new_group({wanted})", zlib.crc32(str(wanted).encode()))
     return around.part(wanted) or Outside(wanted, around)
