@@ -60,7 +60,7 @@ def _over_one(node: Node, exact: bool) -> Tensor | None:
         return None
     for (sign, _), p in zip(signed, products, strict=True):
         p.number *= sign
-    safe = any(map(lambda p: p.then, products))
+    safe = all(p.then for p in products)
     shared = _shared(products)
     below = Counter[Node]()
     for p in products:
@@ -193,7 +193,12 @@ def _undefined(products: Sequence[Product], left: Polynomial,
              for p in products]
     beside = set.intersection(*whole) - {n for f in below for m in known[f] for n, _ in m}
     leaves -= beside
+    values = functools.partial(_values, products, left, below, known, roots)
+    ends = [{**dict.fromkeys((*leaves, *beside), np.float64(1.0)), n: np.float64(end)}
+            for n in leaves for end in (np.inf, -np.inf)]
     with np.errstate(all="ignore"):
+        if any(np.isnan(after) and not np.isnan(before) for before, after in map(values, ends)):
+            return None
         for n in poles:
             first = next(iter(known[n]))
             root = next(iter(first))[0] if len(known[n]) == len(first) == 1 else n
@@ -201,20 +206,26 @@ def _undefined(products: Sequence[Product], left: Polynomial,
             if places is None:
                 return None
             for at in places:
-                at.update(dict.fromkeys(beside, np.float64(1.0)))
-                at.update({r: np.sqrt(_at(p, at)) for r, p in roots.items()})
-                value = {n: _at(p, at) for n, p in known.items()}
-                before = sum(np.divide(
-                    np.prod([p.number, *(value[n] for n in p.above())]),
-                    np.prod([1.0, *(value[n] for n in p.below())])) for p in products)
-                after = _at(left, at)
-                for d in below.elements():
-                    after = np.divide(after, value[d])
+                before, after = values({**at, **dict.fromkeys(beside, np.float64(1.0))})
                 if np.isnan(before) and not np.isnan(after):
                     found.append(n)
                 elif not np.isclose(before, after, equal_nan=True):
                     return None
     return [*dict.fromkeys(found)]
+
+
+def _values(products: Sequence[Product], left: Polynomial, below: Counter[Node],
+            known: dict[Node, Polynomial], roots: dict[Node, Polynomial],
+            at: dict[Node, Any]) -> tuple[Any, Any]:
+    """The sum and the quotient where leaves have values."""
+    at = {**at, **{r: np.sqrt(_at(p, at)) for r, p in roots.items()}}
+    value = {n: _at(p, at) for n, p in known.items()}
+    before = sum(np.divide(np.prod([p.number, *(value[n] for n in p.above())]),
+                           np.prod([1.0, *(value[n] for n in p.below())])) for p in products)
+    after = _at(left, at)
+    for d in below.elements():
+        after = np.divide(after, value[d])
+    return before, after
 
 
 def _zeros(p: Polynomial, leaves: set[Node]) -> list[dict[Node, Any]] | None:
