@@ -65,7 +65,7 @@ from agnesi.api.draws.vectors import multivariate_hypergeometric as multivariate
 from agnesi.api.draws.vectors import multivariate_normal as multivariate_normal
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.keywords import strictly as _strictly
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import no_attribute
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random.generators import Generator as Generator
@@ -91,6 +91,7 @@ def _shape(sizes: tuple[Any, ...]) -> Any:
     return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
 
 
+@planned
 @public
 def rand(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = None,
          out: Tensor | None = None) -> Tensor:
@@ -110,6 +111,7 @@ def rand(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = Non
     return _unit(_shape(shape), dtype, generator)
 
 
+@planned
 @public
 def randn(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = None,
           out: Tensor | None = None) -> Tensor:

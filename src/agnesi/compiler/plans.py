@@ -12,10 +12,12 @@ from agnesi.core.dispatch import apply, current
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE, switched, witnessed
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.random.generators import repeated
 
 #: Operations beyond which the layers of Python around them count for little.
 _MAX_OPERATIONS = 100
@@ -23,6 +25,8 @@ _MAX_OPERATIONS = 100
 _MIN_COMPILED = 3
 #: Elements of results up to which a plan is tried at all, so that it can be compared.
 _MAX_ELEMENTS = 1 << 16
+#: Elements of a result that is always the same, which is kept and copied.
+_MAX_COPIED = 1 << 10
 
 
 def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
@@ -38,8 +42,10 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         made = _traced(function, args, keywords, xs)
         if made is None:
             return None
-        found = flatten(function(*args, **keywords))[0]
-        values = made.values(xs)
+        draws = any("draws" in op.traits for op, _ in made.steps)
+        compared = (lambda: function(*args, **keywords)), (lambda: made.values(xs))
+        found, values = repeated(*compared) if draws else [attempt() for attempt in compared]
+        found = flatten(found)[0]
         if not _agree(found, flatten(made.result(values))[0], xs):
             return None
         made.quick = len(values) <= MOST_VALUES and all(
@@ -50,7 +56,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     except Exception:  # whatever it is, the function itself will tell
         return None
     computing = [op for op, _ in made.steps if "movement" not in op.traits]
-    if len(computing) < _MIN_COMPILED:
+    if len(computing) < _MIN_COMPILED or draws:
         return made
     if any(y._view is not None or any(y is x for x in xs) for y in found) or any(
             "raises" in op.traits for op in computing):
@@ -83,6 +89,7 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
             xs: Sequence[Tensor]) -> Plan | None:
     leaves, tree = flatten((args, keywords))
     with witnessed(), switched(symbolic=False), body_trace(MODE.get().recording) as trace:
+        trace.plans = True  # draws of random numbers are operations
         known: dict[int, Any] = {}
         for x in xs:
             if id(x) not in known:
@@ -107,6 +114,8 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
               build: Callable[[list[Tensor]], Any] | None) -> Plan | None:
     steps: list[Any] = []
     order = [n for n in toposort(ends) if n not in places]
+    if any(n.op is not None and "draws" in n.op.traits for n in order):
+        order.sort(key=lambda n: n.serial)  # behind the checks, and one draw after the other
     fixed: dict[Node, Tensor] = {}  # what follows from constants alone
     for n in order:
         if n.op is None:
@@ -117,18 +126,22 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
         elif is_cut(n) or isinstance(n.op, Identity) or n.op.bodies or (
                 len(steps) >= _MAX_OPERATIONS):
             return None
-        elif n.outputs is None and type(n.op) is not Item and all(i in fixed for i in n.inputs):
+        elif n.outputs is None and type(n.op) is not Item and "draws" not in n.op.traits and all(i in fixed for i in n.inputs):
             fixed[n] = apply(n.op, *[fixed[i] for i in n.inputs])
         else:
             steps.append(n)
-    if any(n in fixed for n in ends):  # nobody may change it for others
+    same = [n for n in ends if n in fixed]
+    if any(fixed[n].size > _MAX_COPIED for n in same):
         return None
-    read = dict.fromkeys(i for n in steps for i in n.inputs if i in fixed)
+    read = dict.fromkeys([*(i for n in steps for i in n.inputs if i in fixed), *same])
     for i, n in enumerate((*read, *steps)):
         places[n] = count + i
-    return Plan([fixed[n] for n in read],
-                [(n.op, tuple([places[i] for i in n.inputs])) for n in steps],
-                [places[n] for n in ends], build)
+    made = [(n.op, tuple([places[i] for i in n.inputs])) for n in steps]
+    for n in same:  # nobody may change it for others
+        made.append((COPY, (places[n],)))
+    copies = iter(range(count + len(read) + len(steps), count + len(read) + len(made)))
+    return Plan([fixed[n] for n in read], made,
+                [next(copies) if n in fixed else places[n] for n in ends], build)
 
 
 def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -> bool:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from agnesi.core import dispatch
 from agnesi.core.calls import plans
 from agnesi.core.ir.node import Node
@@ -21,7 +23,7 @@ from agnesi.runtime.entry import slot_offset
 
 #: Objects that the code names.
 _OBJECTS: dict[str, Any] = {
-    "nothing": "", "zero": 0, "one": 1,
+    "nothing": "", "zero": 0, "one": 1, "dtypes": type(np.dtype),
     **{thing.__name__: thing for thing in (
         Tensor, Node, View, plans.Plan, str, list, slice, Exception, register, dispatch.current,
         node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid, plans.by_plan,

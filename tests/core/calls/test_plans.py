@@ -129,3 +129,37 @@ def test_gradients_and_long_functions() -> None:
     (ag.sqrt(((again - again.mean(1, keepdims=True)) ** 2).mean(1)).sum()
      + (again / ag.sqrt((again ** 2).sum(1, keepdims=True))).sum()).backward()
     np.testing.assert_allclose(x.grad.numpy(), again.grad.numpy(), atol=1e-5)
+
+
+def test_constructors_give_memory_of_their_own() -> None:
+    for make in (lambda: ag.zeros(2, 3), lambda: ag.arange(4), lambda: ag.full_like(X, 2.0)):
+        first, other = make(), often(make)
+        assert other.tolist() == first.tolist() and other.dtype == first.dtype
+        other.add_(5)
+        assert make().tolist() == first.tolist()
+    assert often(ag.ones, 2, dtype=ag.float64).dtype == ag.float64
+    assert often(ag.ones, 2, dtype=ag.int8).dtype == ag.int8
+    assert often(ag.ones, 2, requires_grad=True).requires_grad
+    with ag.config(default_float="float64"):
+        assert often(ag.zeros, 2, 3).dtype == ag.float64
+    assert ag.jit(lambda x: x + ag.zeros(2, 3))(ag.ones(2, 3)).sum().item() == 6.0
+
+
+def test_planned_draws_are_those_of_the_stream() -> None:
+    p, x = ag.tensor([0.2, 0.7]), ag.ones(2, 3, requires_grad=True)
+    draws = [lambda g: ag.rand(2, 3, **g), lambda g: ag.randint(0, 9, (3,), **g),
+             lambda g: ag.random.bernoulli(p, **g), lambda g: ag.random.permutation(5, **g),
+             lambda g: ag.nn.functional.dropout(x, 0.5, **g), lambda g: ag.normal(1.0, 2.0, (3,))
+             if not g else ag.random.normal(1.0, 2.0, (3,), **g)]
+    for draw in draws:
+        ag.manual_seed(3)
+        g = ag.random.Generator(3)
+        expected = [draw({"generator": g}).tolist() for _ in range(CALLS_BEFORE_PLAN + 3)]
+        assert [draw({}).tolist() for _ in range(CALLS_BEFORE_PLAN + 3)] == expected
+        state = ag.random.get_rng_state().tolist()
+        assert state == g.state_dict()["state"].view(np.uint8).tolist()
+        y = draw({})
+        assert y._view is None and y.numpy().flags.writeable
+    with pytest.raises(ValueError, match=r"p must be in \[0, 1\], not 1\.5"):
+        ag.random.bernoulli(ag.tensor([0.2, 1.5]))
+    assert not bool((ag.jit(lambda: ag.rand(2, 3))() == ag.rand(2, 3)).all())

@@ -6,7 +6,7 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.random import random
@@ -22,6 +22,7 @@ def _sizes(size: Any, *params: Any) -> Any:
     return shapes.broadcast((), *[as_tensor(p).shape for p in params])
 
 
+@planned
 @public
 def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: ShapeLike | None = None, *,
             dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -42,6 +43,7 @@ def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: ShapeLike | Non
     return random.uniform(_sizes(size, low, high), low, high, dtype=dtype, generator=generator)
 
 
+@planned
 @public
 def normal(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
            dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
@@ -64,6 +66,7 @@ def normal(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | Non
     return random.normal(_sizes(size, loc, scale), loc, scale, dtype=dtype, generator=generator)
 
 
+@planned
 @public
 def exponential(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -82,6 +85,7 @@ def exponential(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype
     return random.exponential(_sizes(size, scale), scale, dtype=dtype, generator=generator)
 
 
+@planned
 @public
 def gumbel(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
            dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None

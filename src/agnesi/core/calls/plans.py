@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import Item
 from agnesi.core.support.config import LENT, MODE, TRACES, config
@@ -83,6 +85,8 @@ def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: boo
             key.append(kind)
             if not signature((x.start, x.stop, x.step), key, xs, True):
                 return False
+        elif isinstance(x, np.dtype):
+            key += np.dtype, x
         else:
             return False
     return True
@@ -127,8 +131,8 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
     if type(plan) is int:
         if len(plans.found) >= _MAX_PLANS:
             plans.found.clear()
-        early = plan < CALLS_BEFORE_PLAN or not xs
-        plan = plan + 1 if early else LENT.plan(plans.function, args, keywords, xs)
+        plan = plan + 1 if plan < CALLS_BEFORE_PLAN else LENT.plan(
+            plans.function, args, keywords, xs)
         plans.found[known] = plan
     if plan is None or type(plan) is int:
         return NotImplemented

@@ -14,7 +14,7 @@ from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, is_static
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import check_axes
 from agnesi.core.storage import memory
 from agnesi.core.storage.leaves import COPY
@@ -262,6 +262,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 
 # -- filled ---------------------------------------------------------------------------------
+@planned
 @public
 def zeros(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
           requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
@@ -284,6 +285,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = Non
     return _finished(filled_by_steps(shape, 0, float_dtype(dtype)), requires_grad)
 
 
+@planned
 @public
 def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
          requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
@@ -298,6 +300,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None
     return _finished(filled_by_steps(shape, 1, float_dtype(dtype)), requires_grad)
 
 
+@planned
 @public
 def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
          device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
@@ -349,6 +352,7 @@ def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = Non
     return filled(sizes, 0, kind)
 
 
+@planned
 @public
 def zeros_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
                requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
@@ -368,6 +372,7 @@ def zeros_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None 
     return _finished(filled(shape, 0, kind), requires_grad)
 
 
+@planned
 @public
 def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
               requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
@@ -383,6 +388,7 @@ def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
     return _finished(filled(shape, 1, kind), requires_grad)
 
 
+@planned
 @public
 def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None, *,
               device: str | None = None, requires_grad: bool = False, out: Tensor | None = None

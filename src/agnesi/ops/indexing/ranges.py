@@ -15,7 +15,7 @@ from agnesi.core.integers import integer, known_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results
 from agnesi.core.support.record import record
@@ -137,6 +137,7 @@ def _number(x: Any) -> Any:
     return x
 
 
+@planned
 @public
 def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = None, *,
            device: str | None = None, out: Tensor | None = None) -> Tensor:
@@ -221,6 +222,7 @@ def _extent(start: Any, stop: Any, step: Any) -> Any:
     return count if isinstance(count, Dim) and not count.op else combine("max", count, 0)
 
 
+@planned
 @public
 def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *,
              device: str | None = None, endpoint: bool = True, axis: int = 0,
@@ -329,6 +331,7 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
     return _along(axis, constant(values, values.dtype) if is_tracing() else wrap(values))
 
 
+@planned
 @public
 def eye(n_rows: int | Dim, n_cols: int | Dim | None = None, /, k: int = 0, dtype: DTypeLike = None,
         *,

@@ -24,7 +24,8 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, STATE, config, switched
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import Lock, at_fork
-from agnesi.core.support.tracing import is_known, is_tracing
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import cast
@@ -229,20 +230,70 @@ class Generator(Written):
             advance(new)
 
     def _drawn(self, op: Op, words: Size) -> Tensor:
-        if not is_known(self.state):
-            drawn = apply(op, self.state)
-            self._advance(words)
-            return drawn
+        if is_known(self.state):
+            return apply(op, wrap(self._taken(words)))
+        if is_planning() and self in _DEFAULT:
+            return made(Draw(op, words), words)
+        drawn = apply(op, self.state)
+        self._advance(words)
+        return drawn
+
+    def _taken(self, words: int) -> np.ndarray:
+        """A copy of the state before a draw, which advances it by so many words."""
         with LENT.lock(self.state.array), LOCK.lock:  # the numbers are made side by side
-            state = wrap(self.state.array.copy())
-            _note(self.state, state)
-            new = Advance(words).perform(state.array)
+            state: Any = self.state.array.copy()
+            if _DRAWN.get() is not None:
+                _note(self.state, wrap(state))
+            new = Advance(words).perform(state)
             if STATE.watch is None:  # as ``assign`` of what is neither a view nor recorded
                 self.state.array[...] = new
                 touch(self.state)
             else:
                 assign(self.state, wrap(new))
-        return apply(op, state)
+        return state
+
+
+@record
+class Draw(Op):
+    """A draw from the default generator, whenever a plan is run."""
+
+    op: Op
+    words: int
+    name = "draw"
+    traits = frozenset(("draws", "raises"))  # it is to happen even if nobody reads it
+    differentiable = False
+
+    def infer(self) -> Any:
+        return self.op.infer(None)
+
+    def work(self) -> int:
+        return self.op.work(None)
+
+    def perform(self) -> np.ndarray:
+        return self.op.perform(_of_all()._taken(self.words))
+
+
+def repeated(*attempts: Callable[[], Any]) -> list[Any]:
+    """What attempts give that draw the same numbers, which behind them are still to be drawn."""
+    state: Any = _of_all().state
+    with LENT.lock(state.array), LOCK.lock:
+        before, found = state.array.copy(), []
+        for attempt in attempts:
+            try:
+                found.append(attempt())
+            finally:
+                state.array[...] = before
+                touch(state)
+    return found
+
+
+def is_planning() -> bool:
+    """Return whether a plan of an eager call is made, which draws whenever it is run."""
+    return getattr(current_trace(), "plans", False)
+
+
+def _of_all() -> Generator:
+    return _DEFAULT[0] if _DEFAULT else default_generator()
 
 
 @strict

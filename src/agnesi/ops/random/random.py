@@ -12,7 +12,8 @@ from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.ir.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_known
@@ -28,7 +29,7 @@ from agnesi.ops.elementwise.bitwise import mulhi
 from agnesi.ops.elementwise.complexes import view_as_complex
 from agnesi.ops.elementwise.explog import log
 from agnesi.ops.indexing.index import take
-from agnesi.ops.random.generators import Generator, default_generator
+from agnesi.ops.random.generators import Generator, default_generator, is_planning
 from agnesi.ops.random.philox import MOST_WORDS
 from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.sort import argsort, searchsorted, topk
@@ -53,7 +54,8 @@ def noise(kind: str, sizes: Shape, dtype: np.dtype, generator: Generator | None)
     drawn = (generator or default_generator()).noise(kind, product(sizes), dtype)
     if is_known(drawn):  # nobody else has its memory
         return wrap(drawn.array.reshape(sizes))
-    return reshaped(drawn, sizes)
+    found = reshaped(drawn, sizes)
+    return apply(COPY, found) if is_planning() and len(sizes) != 1 else found
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -90,6 +92,7 @@ def _parameter(p: Any) -> Tensor | float:
 
 
 # -- distributions ----------------------------------------------------------------------------
+@planned
 @public
 def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = None,
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -115,6 +118,7 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
     return _scaled(noise("unit", sizes, kind, generator), high - low, low, kind)
 
 
+@planned
 @public
 def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = None,
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -155,6 +159,7 @@ def _in_parts(kind: str, shape: Any, dtype: Any, generator: Generator | None,
     return view_as_complex(noise(kind, (*sizes, 2), dtypes.real_of(wanted), generator) * scale)
 
 
+@planned
 @public
 def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -169,6 +174,7 @@ def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
     return _scaled(noise("exponential", sizes, kind, generator), scale, 0, kind)
 
 
+@planned
 @public
 def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = None,
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -183,6 +189,7 @@ def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = No
     return _scaled(-log(exponential(shape, dtype=kind, generator=generator)), scale, loc, kind)
 
 
+@planned
 @public
 def bernoulli(p: TensorLike, shape: ShapeLike | None = None, *, dtype: DTypeLike = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -206,6 +213,7 @@ def bernoulli(p: TensorLike, shape: ShapeLike | None = None, *, dtype: DTypeLike
     return cast(drawn, kind if dtype is None else dtypes.as_dtype(dtype))
 
 
+@planned
 @public
 def dropout_mask(shape: ShapeLike, p: TensorLike, *, dtype: DTypeLike = None,
                  generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -242,6 +250,7 @@ def growth(p: Any, dtype: np.dtype) -> Tensor:
     return as_tensor(1.0 / (1.0 - p) if p < 1 else 0.0, dtype)
 
 
+@planned
 @public
 def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -265,6 +274,7 @@ def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
     return where(survivors(x.shape, p, generator), x * growth(p, x.dtype), 0)
 
 
+@planned
 @public
 def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLike = "int64",
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -304,6 +314,7 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     return cast(drawn + low if isinstance(low, Dim) or low else drawn, kind)
 
 
+@planned
 @public
 def permutation(x: TensorLike, *, generator: Generator | None = None, out: Tensor | None = None
                 ) -> Tensor:

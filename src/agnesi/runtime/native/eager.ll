@@ -777,6 +777,22 @@ define internal void @note_kind(ptr %known, i64 %kind, i64 %number) nounwind alw
   ret void
 }
 
+; The number of a plain dtype in the machine's order of bytes, which tells it apart; else -1.
+define internal i64 @number_of_dtype(ptr %descr) nounwind alwaysinline {
+  %order.at = getelementptr i8, ptr %descr, i64 26
+  %order = load i8, ptr %order.at
+  %number.at = getelementptr i8, ptr %descr, i64 28
+  %number = load i32, ptr %number.at
+  %plain = icmp ult i32 %number, 17           ; from bool to complex, and half
+  %half = icmp eq i32 %number, 23
+  %simple = or i1 %plain, %half
+  %native = icmp ne i8 %order, {swapped}
+  %told = and i1 %simple, %native
+  %number64 = zext i32 %number to i64
+  %found = select i1 %told, i64 %number64, i64 -1
+  ret i64 %found
+}
+
 ; An operand by its type and how it lies in memory; false where Python has to look.
 define internal i1 @note_tensor(ptr %table, ptr %known, ptr %x) nounwind {
 entry:
@@ -795,23 +811,15 @@ look:
   %nd32 = load i32, ptr %nd.at
   %nd = zext i32 %nd32 to i64
   %descr = call ptr @field(ptr %array, i64 56)
-  %order.at = getelementptr i8, ptr %descr, i64 26
-  %order = load i8, ptr %order.at
-  %number.at = getelementptr i8, ptr %descr, i64 28
-  %number = load i32, ptr %number.at
-  %plain = icmp ult i32 %number, 17           ; from bool to complex, and half
-  %half = icmp eq i32 %number, 23
-  %simple = or i1 %plain, %half
-  %native = icmp ne i8 %order, {swapped}
+  %number64 = call i64 @number_of_dtype(ptr %descr)
   %few = icmp ult i64 %nd, 9
-  %known.type = and i1 %simple, %native
+  %known.type = icmp sge i64 %number64, 0
   %told = and i1 %known.type, %few
   br i1 %told, label %write, label %no
 write:
   %flag = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor._requires_grad})
   %wants = icmp eq ptr %flag, %true
   %wants64 = zext i1 %wants to i64
-  %number64 = zext i32 %number to i64
   %axes.high = shl i64 %nd, 16
   %flag.high = shl i64 %wants64, 8
   %parts = or i64 %axes.high, %flag.high
@@ -984,7 +992,19 @@ a.slice:                                      ; start, stop and step
   br i1 %noted.ends, label %next, label %no
 try.text:
   %is.text = icmp eq ptr %type, %str
-  br i1 %is.text, label %a.text, label %no
+  br i1 %is.text, label %a.text, label %try.dtype
+try.dtype:
+  %meta = call ptr @field(ptr %type, i64 8)
+  %meta.dtype = call ptr @word_of(ptr %table, i64 {w:dtypes})
+  %is.dtype = icmp eq ptr %meta, %meta.dtype
+  br i1 %is.dtype, label %a.dtype, label %no
+a.dtype:
+  %about = call i64 @number_of_dtype(ptr %x)
+  %foreign = icmp slt i64 %about, 0
+  br i1 %foreign, label %no, label %note.dtype
+note.dtype:
+  call void @note_kind(ptr %known, i64 12, i64 %about)
+  br label %next
 a.text:
   %noted.text = call i1 @note_text(ptr %table, ptr %known, ptr %x)
   br i1 %noted.text, label %next, label %no
