@@ -34,7 +34,7 @@ from agnesi.ops.base.select import floor
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.random.lineage import LINEAGE
 from agnesi.ops.random.noise import Noise, numbers_per_block
-from agnesi.ops.random.philox import Advance, RandomBits
+from agnesi.ops.random.philox import Advance, RandomBits, behind
 
 _UINT32 = dtypes.uint32
 
@@ -240,16 +240,16 @@ class Generator(Written):
 
     def _taken(self, words: int) -> np.ndarray:
         """A copy of the state before a draw, which advances it by so many words."""
-        with LENT.lock(self.state.array), LOCK.lock:  # the numbers are made side by side
-            state: Any = self.state.array.copy()
+        data: Any = self.state.array
+        with LENT.lock(data), LOCK.lock:  # the numbers are made side by side
+            state: np.ndarray = data.copy()
             if _DRAWN.get() is not None:
                 _note(self.state, wrap(state))
-            new = Advance(words).perform(state)
             if STATE.watch is None:  # as ``assign`` of what is neither a view nor recorded
-                self.state.array[...] = new
+                data[2], data[3] = behind(state, words)
                 touch(self.state)
             else:
-                assign(self.state, wrap(new))
+                assign(self.state, wrap(Advance(words).perform(state)))
         return state
 
 

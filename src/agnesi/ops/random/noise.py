@@ -129,6 +129,11 @@ class Noise(Op):
     def perform(self, state: np.ndarray) -> np.ndarray:
         per, n = numbers_per_block(self.dtype), int(self.size)
         each, left = divmod(n, per)
+        few = each < ahead.MOST_BLOCKS
+        if few:
+            made = ahead.blocks((self.kind, self.dtype.char), state, each + bool(left), self._made)
+            if not left:
+                return made.flatten()
         native = each >= _CHUNK_BLOCKS and config.compile and LENT.compiles()
         whole = LENT.run(self, (state,), _WORD_MULTIPLY_ADDS * n) if native else None
         if whole is not None:
@@ -136,11 +141,9 @@ class Noise(Op):
         first = int(state[2]) | int(state[3]) << 32
         result = memory.empty((n,), self.dtype)
         regions = result[: per * each].reshape(per, each)
-        if each < ahead.MOST_BLOCKS:
-            made = ahead.blocks((self.kind, self.dtype.char), state, each + bool(left), self._made)
+        if few:
             regions[...] = made[:, :each]
-            if left:
-                result[per * each:] = made[:left, each]
+            result[per * each:] = made[:left, each]
             return result
         step = _CHUNK_BLOCKS if native else CHUNK
         for start in range(0, each + bool(left), step):

@@ -82,6 +82,13 @@ def counted(state: np.ndarray, count: int) -> np.ndarray:
     return np.array([state[0], state[1], count & WORD, count >> 32 & WORD], _UINT32)
 
 
+def behind(state: np.ndarray, words: int) -> tuple[int, int]:
+    """The two words of the count behind a draw of so many words."""
+    _, _, low, high = state.tolist()
+    count = (low | high << 32) + -(-words // 4)
+    return count & WORD, count >> 32 & WORD
+
+
 @record
 class RandomBits(Op):
     """``size`` random uint32 from a state."""
@@ -165,8 +172,8 @@ class Advance(Op):
         return state.shape, state.dtype
 
     def perform(self, state: np.ndarray) -> np.ndarray:
-        blocks = -(-self.size // 4)
-        return counted(state, (int(state[2]) | int(state[3]) << 32) + blocks)
+        size: Any = self.size
+        return np.array([state[0], state[1], *behind(state, size)], _UINT32)
 
     def lower(self, at: Any, state: Any) -> Any:
         blocks = _u32((self.size + 3) // 4)
