@@ -9,6 +9,7 @@ from agnesi.api.draws.choices import categorical
 from agnesi.api.torch.texts import torch
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
+from agnesi.core.public import planned
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
@@ -27,6 +28,7 @@ def _float(x: Tensor, dtype: DTypeLike = None) -> Any:
     return x.dtype if dtype is None else dtypes.as_dtype(dtype)
 
 
+@planned
 @torch("Tensor | Of the shape of ``x``.", "rand, randn_like, random.uniform",
        ">>> ag.rand_like(ag.ones(2, 3)).shape\n(2, 3)",
        "DTypeError | If ``x`` has integers or bools and no dtype is given.",
@@ -38,6 +40,7 @@ def rand_like(x: TensorLike, *, dtype: DTypeLike = None, generator: Generator | 
     return random.unit(x.shape, _float(x, dtype), generator)
 
 
+@planned
 @torch("Tensor | Of the shape of ``x``.", "randn, rand_like, random.normal",
        ">>> ag.randn_like(ag.ones(2, 3)).shape\n(2, 3)",
        "DTypeError | If ``x`` has integers or bools and no dtype is given.",
@@ -49,6 +52,7 @@ def randn_like(x: TensorLike, *, dtype: DTypeLike = None, generator: Generator |
     return random.standard(x.shape, _float(x, dtype), generator)
 
 
+@planned
 @torch("Tensor | Of the shape of ``x``.", "randint, rand_like, random.integers",
        ">>> int(ag.randint_like(ag.ones(9), 2).max()) < 2\nTrue",
        "ValueError | If there is no integer in the range.", x="array_like | Gives shape and dtype.",
@@ -63,6 +67,7 @@ def randint_like(x: TensorLike, low: TensorLike = 0, high: TensorLike | None = N
     return cast(random.randint(low, high, x.shape, generator=generator), _float(x, dtype))
 
 
+@planned
 @torch("Tensor | A vector of ``n`` numbers.",
        "random.permutation, random.shuffle", ">>> ag.randperm(3).sort(dim=0).values\n"
        "tensor([0, 1, 2])", "ValueError | If ``n`` is negative.",
@@ -75,6 +80,7 @@ def randperm(n: int, *, dtype: DTypeLike = "int64", generator: Generator | None 
     return cast(random.permutation(n, generator=generator), dtypes.as_dtype(dtype))
 
 
+@planned
 @torch("Tensor | Of the shape and dtype of ``x``.", "random.bernoulli, binomial, multinomial",
        ">>> ag.bernoulli(ag.tensor([0.0, 1.0]))\ntensor([0., 1.])",
        "ValueError | If a probability is not in [0, 1], in compiled code too.",
@@ -111,6 +117,7 @@ def binomial(count: TensorLike, prob: TensorLike, *, generator: Generator | None
     return cast(counts.binomial(trials, prob, generator=generator), prob.dtype)
 
 
+@planned
 @torch("Tensor | int64, of shape (..., num_samples).",
        "random.categorical, random.multinomial",
        ">>> ag.multinomial(ag.tensor([0.0, 3.0, 0.0]), 1)\ntensor([1])",

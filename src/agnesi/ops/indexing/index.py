@@ -70,6 +70,10 @@ def _selected(x: Tensor, key: Any) -> Tensor:
         return apply(Slice(simple), x)
     if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
         return apply(_index((0,), 0), x, key)
+    if type(key) is Tensor and key.dtype.kind == "b" and key.shape and is_known(key) and (
+            is_known(x) and key.shape == x.shape[:key.ndim]):
+        chosen: Any = key.array
+        return apply(_index(tuple(range(key.ndim)), 0), x, *map(wrap, chosen.nonzero()))
     if (found := new_axes(x, key)) is not None:
         return found
     from agnesi.ops.indexing.masked import part_of, selection
