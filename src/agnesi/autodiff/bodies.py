@@ -90,6 +90,8 @@ class BodyTrace:
     finds_sizes = False
     #: Whether the loop is traced once more where its steps find sizes: they are called then.
     is_tried_again = False
+    #: Whether it is a plan of an eager call, in which draws of random numbers are operations.
+    plans = False
 
     def __init__(self, around: Any) -> None:
         self.around = around

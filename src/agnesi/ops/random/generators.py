@@ -238,7 +238,7 @@ class Generator(Written):
         self._advance(words)
         return drawn
 
-    def _taken(self, words: int) -> np.ndarray:
+    def _taken(self, words: Any) -> np.ndarray:
         """A copy of the state before a draw, which advances it by so many words."""
         data: Any = self.state.array
         with LENT.lock(data), LOCK.lock:  # the numbers are made side by side
@@ -258,7 +258,7 @@ class Draw(Op):
     """A draw from the default generator, whenever a plan is run."""
 
     op: Op
-    words: int
+    words: Size
     name = "draw"
     traits = frozenset(("draws", "raises"))  # it is to happen even if nobody reads it
     differentiable = False
@@ -267,7 +267,7 @@ class Draw(Op):
         return self.op.infer(None)
 
     def work(self) -> int:
-        return self.op.work(None)
+        return self.op.work(None)  # type: ignore[misc]
 
     def perform(self) -> np.ndarray:
         return self.op.perform(_of_all()._taken(self.words))
