@@ -1,4 +1,18 @@
-"""Graphs made better: the rules, and the engine that applies them."""
+"""Graph rewriting: a closed graph becomes an equal one that is cheaper and more stable.
+
+In: a closed graph (``core/graph.py``), and a preset or names of rules. Out: another graph with
+inputs and outputs of the same types, and counts of the rules that fired, for reports.
+
+- ``engine.py`` applies rules, stage by stage; ``library.py`` is the list of their files, in the
+  order of trial; ``rules.py`` has the kinds of rules, ``pattern.py`` the patterns of some.
+- ``algebra/``: rules for values of elements; ``arrays/``: for whole arrays; ``control/``: for loops
+  and branches. ``outlining.py`` finds equal segments of long graphs, before all rules.
+- ``intervals.py`` proves bounds of values; ``checked.py`` checks what users' rules give.
+
+What must hold: where the original is finite, the replacement is equal up to rounding; it gives a
+number for NaN or infinity only where neither can occur, or with ``algebra="real"``
+(``docs/algebra.md``). Effects and checks stay, in their order.
+"""
 
 from __future__ import annotations
 
