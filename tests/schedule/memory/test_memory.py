@@ -424,3 +424,15 @@ def test_constant_parts_of_run_time_sizes_are_counted_once() -> None:
     plan = f.plan()
     assert "n0" in str(plan) and plan.arena_bytes < 1 << 20
     assert "ensure" not in str(f.graph)  # places that an order has are on its axis
+
+
+def test_what_each_thread_writes_is_not_written_over_what_it_reads():
+    x, b = ag.ones((3, 4)) * 0.5, ag.full((7, 1), 1.2)
+
+    def f(x, b):  # of the sum for b[:1] each thread made a product with what another one had left
+        tails = ag.special.chdtr(1 + 4 * ag.sigmoid(x), 0.5 + 1.5 * ag.sigmoid(b[:1]))
+        return tails.sum() + ag.atan(ag.logsumexp(x, axis=0)).sum()
+
+    g = ag.value_and_grad(f, (0, 1))
+    for found, wanted in zip(ag.jit(g)(x, b)[1], g(x, b)[1], strict=True):
+        np.testing.assert_allclose(found, wanted, 1e-4)

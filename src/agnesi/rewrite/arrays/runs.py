@@ -57,7 +57,7 @@ def _joined(node: Node) -> tuple[Node, dict[int, tuple[Run, ...]]] | None:
 def _run(node: Node, axis: int) -> tuple[Node, Run]:
     """The value behind slices and repetition along an axis, and the run of it that is left."""
     first, step, count = 0, 1, node.shape[axis]
-    while node.op is not None:
+    while node.op is not None and node.inputs:  # ranges of numbers have none
         source = node.inputs[0]
         if type(node.op) is Slice and not any(isinstance(e, int) for e in node.op.key):
             cut = [bounds(e, n) for e, n in zip(node.op.key, source.shape, strict=True)]

@@ -260,10 +260,16 @@ def _overwrites(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
 
 def _reads_where_it_writes(kernel: Kernel, source: Buffer, target: Store) -> bool:
     """Return whether elements are read where the same elements of the target are written, and
-    before."""
+    before.
+
+    Threads share out loops that other stores may need alone: each of them would read and write the
+    target.
+    """
     place = target.offset
     written = loaded = False
     for store in kernel.stores():
+        if not store.offset.free <= place.free:
+            return False
         at = reads_of(store.value).get(source)
         if at is not None:
             if at != {place} or store.offset.free != place.free or (written and not loaded) or any(
