@@ -4,6 +4,7 @@ import typing as _typing
 
 from agnesi.api.late import NAMES as _NAMES
 from agnesi.api.late import load as _load
+from agnesi.core import valuedims as _valuedims
 from agnesi.ops.arrays.types import astype as astype
 from agnesi.ops.arrays.types import can_cast as can_cast
 from agnesi.ops.arrays.types import finfo as finfo
@@ -285,3 +286,5 @@ def __getattr__(name: str) -> _typing.Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found = _load(_NAMES[name])
     return found
+
+_valuedims.row_loop = lambda: _load("agnesi.api.control.loops:map")

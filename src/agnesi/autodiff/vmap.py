@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.autodiff.batched import Batch, Done, Example
 from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
+from agnesi.core import valuedims
 from agnesi.core.calls.arguments import missing_key
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
@@ -21,7 +22,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.errors import GradientError, ShapeError, at, call_user
+from agnesi.core.support.errors import ExampleSizeError, GradientError, ShapeError, at, call_user
 from agnesi.core.support.tracing import current_trace, finish, is_tracing
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import as_tensor
@@ -43,7 +44,8 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
     examples.  Tensors that it uses without being given them, and arguments whose axis is None, are
     the same for all examples, and have values that Python may look at.  Loops and branches of the
     library may depend on the example: a loop then runs until all examples are done, a branch runs
-    on both sides.  Results can be differentiated, batched again, and compiled.
+    on both sides.  Results can be differentiated, batched again, and compiled.  Where sizes inside
+    differ between examples, as that of ``unique(x)``, these may be computed one by one.
 
     :param f: A function of tensors, or of nested containers of them.
     :param in_axes: Along which axis of each argument the examples lie; None where it is the same
@@ -85,17 +87,21 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
         along += [0] * (len(leaves) - len(along))
         call = _Call(leaves, along, _told(f, shape), axis_size, randomness)
         args, keywords = shape.build(call.stand_ins)
-        begun = list(call.batch.known)
+        begun, sized = list(call.batch.known), None
         with call.running():
             try:
                 result = call_user(f, args, keywords, "vmap")
+            except ExampleSizeError as error:
+                sized = error
             except KeyError as error:
                 if (told := missing_key(error)) is None:
                     raise
                 raise told from None
-            ends, its_shape = tree.flatten(result)
+            ends, its_shape = tree.flatten(None if sized else result)
             ends = [symbol(t.node) if isinstance(t, Tensor) and t._lazy else t for t in ends]  # type: ignore[arg-type]
         finish(begun, "a function in ag.vmap")
+        if sized is not None:
+            return call.in_turn(f, shape, leaves, out_axes, sized)
         behind = _spread_axes("out_axes", out_axes, result)
         return its_shape.build(call.results(ends, behind, its_shape.paths("the result")))
 
@@ -153,6 +159,9 @@ class _Call:
             whole.append(None if axis is None else self._examples(x, axis, path))
         if self.length is None:
             raise ValueError(at("vmap: no argument has an axis of examples; give axis_size"))
+        self.whole = whole
+        #: Whether the function has drawn numbers or had an effect, which nobody repeats.
+        self.acted = False
         self.since = next_serial()
         self.flowing: dict[Node, bool] = {}
         self.met: dict[Node, tuple[Tensor, Any]] = {}
@@ -252,6 +261,7 @@ class _Call:
 
     def common(self, target: Tensor, value: Tensor) -> Tensor:
         """A value, the same for all examples, that is written into a tensor from outside."""
+        self.acted = True
         node = target.node
         own = target.array is None and node is not None and node.serial > self.since
         if own or current_trace() is not self.trace:
@@ -278,6 +288,7 @@ class _Call:
 
         They have an axis for examples where an operand has one, or always, with ``each``.
         """
+        self.acted = True
         nodes = [graph_node(x) for x in xs]
         with self._paused():
             found = self._found(nodes)
@@ -290,6 +301,7 @@ class _Call:
     def drawing(self, draw: Callable[..., list[Tensor]], xs: Sequence[Tensor]) -> list[Tensor]:
         """Results of ``draw(rows, length, *tensors)`` with an axis for examples, or for a
         ``length`` of None those that are the same for all."""
+        self.acted = True
         nodes = [graph_node(x) for x in xs]
         with self._paused():
             found = self._found(nodes)
@@ -300,12 +312,37 @@ class _Call:
 
     def drawn(self, draw: Callable[[Any], Tensor], size: Any) -> Tensor:
         """Random words for one example."""
+        self.acted = True
         with self._paused():
             ask = draw if self.around is None else functools.partial(self.around.drawn, draw)
             if not self.different:
                 return ask(size)
             words = reshape(ask(self.length * size), (self.length, size))
         return symbolic(Example(self), (words,))
+
+    def in_turn(self, f: Function, shape: tree.Tree, leaves: Sequence[Any], out_axes: Any,
+                error: ExampleSizeError) -> Any:
+        """Results of the function, which finds other sizes in each example, one by one."""
+        if self.acted or not any(x is not None for x in self.whole):
+            raise error
+
+        def one(rows: Sequence[Tensor]) -> Any:
+            mine = iter(rows)
+            args, keywords = shape.build(
+                [x if y is None else next(mine) for x, y in zip(leaves, self.whole, strict=True)])
+            result = call_user(f, args, keywords, "vmap")
+            shapes.append([np.shape(y) for y in tree.flatten(result)[0]])
+            if not all(map(fits, shapes[0], shapes[-1])):
+                raise error
+            return result
+
+        shapes: list[Any] = []
+        found, its_shape = tree.flatten(valuedims.row_loop()(one, tuple(
+            x for x in self.whole if x is not None)))
+        axes = _spread_axes("out_axes", out_axes, its_shape.build(found))
+        return its_shape.build([
+            self._placed(y, True, axis, path)
+            for y, axis, path in zip(found, axes, its_shape.paths("the result"), strict=True)])
 
     # -- results --------------------------------------------------------------------------
     def results(self, ends: Sequence[Any], axes: Sequence[int | None],

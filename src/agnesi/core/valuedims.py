@@ -13,13 +13,16 @@ from typing import Any
 from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.node import Node, answer
 from agnesi.core.support.config import LENT, MODE
-from agnesi.core.support.errors import BodySizeError, TraceError, typed
+from agnesi.core.support.errors import BodySizeError, ExampleSizeError, typed
 from agnesi.core.support.tracing import current_trace, refuse_to_compile
 from agnesi.core.tensor import Tensor, symbol
 
 _IN_A_BODY = (
     "{name} is computed in the body of a loop or branch, where sizes cannot change from step to "
     "step: sum it up there, or compute on all elements, and leave some out by ag.where")
+
+#: What finds ``map``, by which ``vmap`` computes examples one by one; the API sets it.
+row_loop: Callable[[], Callable[..., Any]]
 
 
 class ValueDim(Dim):
@@ -93,7 +96,7 @@ def refuse(x: Any, name: str = "a size") -> None:
     if why is None:
         return
     if MODE.get().examples is not None:
-        raise TraceError(why)
+        raise ExampleSizeError(why)
     if not _is_tried_again():
         refuse_to_compile(*why.split(": ", 1))
     raise BodySizeError(why)

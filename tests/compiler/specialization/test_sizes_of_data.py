@@ -172,7 +172,25 @@ def test_changes_under_masks() -> None:
     np.testing.assert_array_equal(slope, np.where(V > 2, 0, 2 * V))
 
 
+@pytest.mark.parametrize("f", [
+    lambda v: ag.cumsum(v[v > 0]).sum(), lambda v: ag.unique(v).shape[0] * v.sum(),
+    lambda v: ag.sort(v[v > 0])[0]])
+def test_examples_that_find_sizes_of_their_own_are_computed_one_by_one(f: Any) -> None:
+    rows, x, m = ag.tensor([V, -V + 2]), T.vector("x"), T.matrix("m")
+    wanted, slopes = [f(r) for r in rows], [ag.grad(f)(r) for r in rows]
+    compiled = ag.function([x], f(x))
+    np.testing.assert_allclose(ag.vmap(compiled)(rows), wanted, rtol=1e-6)
+    ys = ag.vmap(f)(m)
+    values, found = ag.function([m], [ys, T.grad(ys.sum(), m)])(rows)
+    np.testing.assert_allclose(values, wanted, rtol=1e-6)
+    np.testing.assert_allclose(found, slopes, rtol=1e-6)
+
+
 def test_examples_must_have_one_size() -> None:
+    with pytest.raises(ag.TraceError, match="differs between the examples"):
+        ag.vmap(lambda r: ag.cumsum(r[r > 0]))(ag.tensor([V, V * 0]))
+    with pytest.raises(ag.TraceError, match="differs between the examples"):  # draws once
+        ag.vmap(lambda r: ag.cumsum((r + ag.rand(r.shape))[r > 0]).sum())(ag.tensor([V, -V + 2]))
     with pytest.raises(ag.TraceError, match="a mask selects differs between the examples"):
         ag.vmap(lambda r: r[r > 0])(ag.ones((2, 3)))
     with pytest.raises(ag.TraceError, match="differs between the examples"):

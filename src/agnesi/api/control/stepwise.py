@@ -197,7 +197,7 @@ class Stepwise(Op):
             again = replace(again, length=size_of(steps, "the number of steps"), until=False,
                             counted=False)
             count = []
-        kept = [*applied(again, *count, *rest)[len(carries):]]
+        kept = [*applied(again, *count, *rest)[len(carries):]] if again.outputs else []
         if again.until:
             steps = kept.pop()
             again, count = replace(again, until=False, counted=True), [steps]

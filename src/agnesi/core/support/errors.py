@@ -64,7 +64,12 @@ class BodySizeError(TraceError):
     """The body of a loop or branch asks for a size that only its steps know."""
 
 
-BodySizeError.__name__ = BodySizeError.__qualname__ = TraceError.__name__  # only ours tell it apart
+class ExampleSizeError(TraceError):
+    """A function of one example, in ``vmap``, asks for a size that differs between examples."""
+
+
+for _kind in (BodySizeError, ExampleSizeError):  # only ours tell them apart
+    _kind.__name__ = _kind.__qualname__ = TraceError.__name__
 
 
 class MissingKeyError(KeyError):
