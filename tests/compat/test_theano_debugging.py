@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import numpy as np
 import pytest
 
@@ -161,3 +164,36 @@ def test_a_rule_returns_a_gradient_for_each_input():
     x = T.dvector("x")
     with pytest.raises(ValueError, match=r"Same.grad returned 2 gradients for 1 inputs"):
         theano.grad(Same()(x).sum(), x)
+
+
+def test_a_debugger_stops_where_a_condition_holds(monkeypatch, capsys):
+    from agnesi.compat.theano.tests.breakpoint import PdbBreakpoint
+
+    seen = []
+    monkeypatch.setattr("pdb.set_trace", lambda: seen.append(sys._getframe(1).f_locals["values"]))
+    x, s = T.dvector("x"), theano.shared(0.0)
+    first, second = PdbBreakpoint("here")(T.eq(s, 3), x, s)
+    f = theano.function([x], [first * second, T.grad((first**2).sum(), x)], updates={s: s + 1})
+    for i in range(6):
+        product, slope = f([1.0, 2.0])
+        assert (product.tolist(), slope.tolist()) == ([i, 2 * i], [2, 4])
+    assert [[v.tolist() for v in values] for values in seen] == [[[1, 2], 3]]
+    assert "'here' breakpoint" in capsys.readouterr().out
+    with pytest.raises(TypeError, match="condition must be a scalar"):
+        PdbBreakpoint("here")(x > 0, x)
+
+
+def test_a_graph_as_a_page(tmp_path):
+    from agnesi.compat.theano.d3viz import d3viz
+
+    x = T.dvector("</script>")
+    sums, _ = theano.scan(lambda v, total: total + T.exp(v), sequences=x, outputs_info=T.zeros(()))
+    for k, what in enumerate((sums, [sums, x], theano.function([x], sums))):
+        d3viz(what, tmp_path / f"{k}.html")
+        page = (tmp_path / f"{k}.html").read_text()
+        assert page.count("</script>") == 1
+        assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+        graph = json.loads(page.split("const graph = ")[1].split(", byId")[0])
+        loop = next(n for n in graph["nodes"] if n["nested"])
+        inner = [n for n in graph["nodes"] if n["parent"] == loop["id"]]
+        assert any(n["label"] == "exp" and "test_theano_debugging" in n["where"] for n in inner)

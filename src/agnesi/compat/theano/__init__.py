@@ -41,6 +41,8 @@ from agnesi.compat.theano.gradient import Lop as Lop
 from agnesi.compat.theano.gradient import Rop as Rop
 from agnesi.compat.theano.gradient import grad as grad
 from agnesi.compat.theano.gradient import subgraph_grad as subgraph_grad
+from agnesi.compat.theano.graphs import breakpoints as breakpoint
+from agnesi.compat.theano.graphs import d3viz as d3viz
 from agnesi.compat.theano.graphs import rewriting as rewriting
 from agnesi.compat.theano.graphs import typed_list as typed_list
 from agnesi.compat.theano.loops import foldl as foldl
@@ -78,7 +80,8 @@ for _name, _module in (
         ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof),
         ("typed_list", typed_list), ("tensor.random", _streams), ("tensor.random.basic", _streams),
         ("tensor.random.utils", _streams), ("utils", misc),
-        ("compat", misc), ("compat.python2x", misc), ("compat.six", misc),
+        ("tests", breakpoint), ("tests.breakpoint", breakpoint), ("breakpoint", breakpoint),
+        ("d3viz", d3viz), ("compat", misc), ("compat.python2x", misc), ("compat.six", misc),
         ("compat.six.moves", misc)):
     sys.modules[f"{__name__}.{_name}"] = _module  # type: ignore[assignment]
     _head, _, _tail = f"{__name__}.{_name}".rpartition(".")
