@@ -19,12 +19,6 @@ _NATIVE = ("codegen", "schedule")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "share(n): one in n of a function's cases runs, all with AGNESI_EVERY_CASE=1")
-    config.addinivalue_line(
-        "markers", "long: takes seconds, and quicker tests are of the same; make test-all runs it")
-    config.addinivalue_line(
-        "markers", "native_plans: compiles for the native target, whatever AGNESI_TARGET says")
     tests = Path(__file__).parent
     odd = os.environ.get("PYTEST_XDIST_WORKER", "0")[-1] in "13579"
     if odd and any(config.rootpath / name == tests for name in config.args):
