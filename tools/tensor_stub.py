@@ -44,6 +44,7 @@ class Tensor:
     _grad: Any
     _requires_grad: builtins.bool
     _lazy: builtins.bool
+    _is_number: builtins.bool
     _placed: builtins.bool
     _view: Any
     _element: Any
