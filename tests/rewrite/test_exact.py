@@ -208,3 +208,13 @@ def test_products_of_complex_numbers_with_one_and_signs_are_products():
             known = ~ag.isnan(part(eager))
             np.testing.assert_array_equal(
                 ag.signbit(part(found))[known], ag.signbit(part(eager))[known])
+
+
+def test_ranges_are_joined_to_rows() -> None:
+    def f(*xs: ag.Tensor) -> ag.Tensor:
+        return ag.concat([x.reshape(-1)[:4] for x in (*xs, *xs[::-1])])
+
+    xs = [ag.ones((2, 1, 2)), ag.ones((2, 2)), ag.ones((2, 2))]
+    for found, wanted in zip(ag.jit(ag.jacfwd(f, (0, 1, 2)))(*xs), ag.jacrev(f, (0, 1, 2))(*xs),
+                             strict=True):
+        np.testing.assert_array_equal(found, wanted)

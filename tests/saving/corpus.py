@@ -118,13 +118,3 @@ def graphs() -> Iterator[tuple[str, Declared]]:
                 continue  # it wants values
             if any(y.array is None for y in found[1]):
                 yield f"{name}, {'known' if sizes else 'open'} sizes", found
-
-
-def test_ranges_are_joined_to_rows() -> None:
-    def f(*xs: ag.Tensor) -> ag.Tensor:
-        return ag.concat([x.reshape(-1)[:4] for x in (*xs, *xs[::-1])])
-
-    xs = [ag.ones((2, 1, 2)), ag.ones((2, 2)), ag.ones((2, 2))]
-    for found, wanted in zip(ag.jit(ag.jacfwd(f, (0, 1, 2)))(*xs), ag.jacrev(f, (0, 1, 2))(*xs),
-                             strict=True):
-        np.testing.assert_array_equal(found, wanted)
