@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import symbolic as T
 from tests.compiler.specialization.sizes import agree, rows
 
 
@@ -71,3 +72,18 @@ def test_an_axis_that_may_be_empty_is_rolled():
         a = np.arange(2.0 * n).reshape(n, 2)
         for found, expected in zip(f(a), (np.roll(a, 2, 0), np.roll(a, -1)), strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+def test_bounds_of_either_sign():
+    v = T.dvector("v")
+    for bound in (lambda n: -(n // 3), lambda n: 2 - n, lambda n: -2 * n + 3, lambda n: n - 3):
+        b = bound(v.shape[0])
+        parts = [v[b:], v[:b], v[b::-1]]
+        f = ag.function([v], [*parts, *(y.shape[0] for y in parts), T.grad(v[b:].sum(), v)])
+        for n in (2, 3, 7):
+            x = np.arange(1.0, n + 1)
+            expected = [x[bound(n):], x[:bound(n)], x[bound(n)::-1]]
+            *found, slope = f(x)
+            for y, wanted in zip(found, [*expected, *map(len, expected)], strict=True):
+                np.testing.assert_array_equal(y, wanted)
+            np.testing.assert_array_equal(slope, np.isin(x, expected[0]))

@@ -36,6 +36,14 @@ FULL = (None, None, 1)
 _MIN_ROW = 16
 
 
+def _may_be_negative(size: Any) -> bool:
+    """Whether a size is computed with differences or numbers below 0."""
+    if not isinstance(size, Dim):
+        return isinstance(size, int) and size < 0
+    return size.op == "-" or (size.op in ("+", "*", "//") and any(
+        map(_may_be_negative, size.args)))
+
+
 def _clamped(bound: Any, n: Size, low: int, high: Size) -> Size:
     """A slice bound as a position between ``low`` and ``high``, for unknown sizes."""
     if isinstance(bound, (int, Extent)) and bound < 0:
@@ -44,6 +52,8 @@ def _clamped(bound: Any, n: Size, low: int, high: Size) -> Size:
         return 0
     elif bound == n:
         return high
+    elif _may_be_negative(bound):  # the last factor is 1 where it is
+        bound = bound + n * combine("max", 1 - combine("max", bound + 1, 0), 0)
     least = combine("max", bound, low)
     return high - combine("max", high - least, 0)
 
