@@ -249,11 +249,12 @@ def test_an_empty_state_begins_anew(make: Any) -> None:
     for _ in range(2):
         with ag.no_grad():
             w.copy_(ag.tensor([1.0, 2.0]))
-        optimizer.state = {}
+        optimizer.state.clear()
         for _ in range(3):
             step()
         found.append(w.tolist())
     assert found[0] == found[1]
+    optimizer.state = {}
     with pytest.raises(ValueError, match="load_state_dict"):
         optimizer.state = {w: {}}
 
@@ -267,5 +268,10 @@ def test_state_by_parameter_has_the_optimizers_own_tensors() -> None:
     np.testing.assert_allclose(optimizer.state[b]["exp_avg"].numpy(), [0.1] * 2, rtol=1e-6)
     optimizer.state[b]["exp_avg"].zero_()
     assert optimizer.state_dict()["state"][1]["exp_avg"].tolist() == [0, 0]
-    with pytest.raises(TypeError):
+    optimizer.state[w]["exp_avg"] = 3.0
+    optimizer.state[w]["step"] = 7
+    assert optimizer.state[w]["exp_avg"].tolist() == [3, 3, 3] and optimizer.state[w]["step"] == 7
+    with pytest.raises(TypeError, match="lets all begin anew"):
         optimizer.state[w] = {}  # type: ignore[index]
+    with pytest.raises(KeyError, match="exp_avg_sq"):
+        optimizer.state[w]["momentum"] = 0  # type: ignore[index]

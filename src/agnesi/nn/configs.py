@@ -135,9 +135,9 @@ def to_config(module: Module) -> dict[str, Any]:
     if kind is Sequential:
         return {"type": "Sequential", "layers": [to_config(m) for m in module.children()]}
     if getattr(import_module("agnesi.nn"), kind.__name__, None) is not kind:
-        raise TypeError(at(f"to_config: {kind.__name__} is no layer of agnesi.nn, and only its own "
-                           "code tells what it does; save module.state_dict(), and load it into "
-                           "a new one"))
+        raise TypeError(at(f"only the code of {kind.__name__}, which is no layer of agnesi.nn, "
+                           "tells what it does, and no file keeps that: save "
+                           "module.state_dict(), and load it into a new one"))
     found: dict[str, Any] = {"type": kind.__name__}
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -37,7 +36,7 @@ from agnesi.optim.groups import (
     no_parameter,
 )
 from agnesi.optim.hyper import Hyper
-from agnesi.optim.states import is_worded, load_flat, load_worded, worded
+from agnesi.optim.states import OfAll, is_worded, load_flat, load_worded, worded
 
 #: Steps on a parameter of this many elements are compiled in eager programs at once: one pass over
 #: memory, where NumPy would make several.  Those on smaller ones are after so many steps.
@@ -205,11 +204,10 @@ class Optimizer(Written):
     @property
     def state(self) -> Mapping[Tensor, Mapping[str, Tensor]]:
         """The same by parameter and PyTorch's name, ``optimizer.state[p]["exp_avg"]``: the
-        optimizer's own tensors, whose elements may be changed (``.zero_()``); an empty mapping in
-        its place lets all begin anew."""
-        found = worded(self, copy=False)["state"]
-        return MappingProxyType({p: MappingProxyType(found.get(i, {}))
-                                 for i, p in enumerate(self.parameters)})
+        optimizer's own tensors, whose elements may be changed (``.zero_()``, or by giving one
+        anew); ``optimizer.state.clear()``, or an empty mapping in its place, lets all begin anew.
+        """
+        return OfAll(self)
 
     @state.setter
     def state(self, value: Mapping[Any, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import StateError, at, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
@@ -70,6 +71,43 @@ def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
 
 
 # -- in PyTorch's words -------------------------------------------------------------------------
+class _Entries(dict[Any, Any]):
+    """A dict whose entries stay the same ones."""
+
+    def _refuse(self, *args: Any, **keywords: Any) -> Any:
+        raise TypeError(at("the state of an optimizer keeps its entries: optimizer.state.clear() "
+                           "lets all begin anew, optimizer.state[p][name] = value writes one"))
+
+    __setitem__: Any
+    clear: Any
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+
+class OfParameter(_Entries):
+    """The tensors that are kept for a parameter; giving one anew writes its elements."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self:
+            raise KeyError(at(f"there is no {name!r} in this state of a parameter, which has "
+                              f"{', '.join(self)}"))
+        with no_grad():
+            self[name][...] = value
+
+
+class OfAll(_Entries):
+    """The states of an optimizer's parameters; :meth:`clear` lets all begin anew."""
+
+    def __init__(self, optimizer: Any) -> None:
+        found = worded(optimizer, copy=False)["state"]
+        super().__init__((p, OfParameter(found.get(i, {})))
+                         for i, p in enumerate(optimizer.parameters))
+        self._optimizer = optimizer
+
+    def clear(self) -> None:
+        """Let the optimizer begin anew."""
+        self._optimizer.state = {}
+
+
 def worded(optimizer: Any, copy: bool) -> dict[str, Any]:
     """The state as PyTorch has it: tensors of each parameter by number, and groups of options."""
 

@@ -35,7 +35,8 @@ def taken_apart(value: Any, path: str, tensors: dict[str, Any]) -> Any:
         found = [taken_apart(v, f"{path}.{k}", tensors) for k, v in enumerate(value)]
         return {_TUPLE: found} if isinstance(value, tuple) else found
     raise TypeError(at(f"{path} is {typed(value)}, which a file cannot hold: it takes "
-                       "tensors, arrays, numbers, texts, None, and lists, tuples and dicts"))
+                       "tensors, arrays, numbers, texts, None, and lists, tuples and dicts"
+                       + "; save its state_dict()" * hasattr(value, "state_dict")))
 
 
 def _kept(value: Any, path: str, tensors: dict[str, Any]) -> str | list[str]:

@@ -27,3 +27,10 @@ def test_what_is_assigned_is_the_arrays():
     x.data.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         x.add_(1)
+
+
+def test_a_common_slip_is_passed_over_as_in_pytorch():
+    x = ag.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="requires_grad is meant"):
+        x.require_grad = False
+    assert x.requires_grad and "require_grad" not in dir(x) and not hasattr(x, "require_grad")

@@ -25,7 +25,7 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.support import migration_hints
 from agnesi.core.support.config import LENT
 from agnesi.core.support.docstrings import numpydoc
-from agnesi.core.support.errors import DTypeError, at, typed
+from agnesi.core.support.errors import DTypeError, at, typed, warn
 from agnesi.core.support.tracing import told_of
 from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
@@ -342,6 +342,13 @@ def _delete(x: Tensor, index: Any) -> None:
                        "others"))
 
 
+class _Misspelt(Absent):
+    """A name to which PyTorch's programs give a value by mistake, and go on."""
+
+    def __set__(self, instance: Tensor, value: Any) -> None:
+        warn(f"x.require_grad = {value!r} changes nothing: x.requires_grad is meant", UserWarning)
+
+
 def install() -> None:
     """Bind the table to Tensor."""
     for name, method in table().items():
@@ -354,6 +361,7 @@ def install() -> None:
             setattr(Tensor, name, value.setter(_unset(name)))
     for name in migration_hints.table("Tensor").keys() - set(dir(Tensor)):  # none is loaded by that
         setattr(Tensor, name, Absent(name))
+    Tensor.require_grad = _Misspelt("require_grad")  # type: ignore[attr-defined]
 
 
 install()
