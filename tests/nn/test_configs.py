@@ -178,7 +178,7 @@ def test_what_cannot_be_read_says_so(config, message):
 def test_errors_of_parameters_and_of_code():
     with pytest.raises(TypeError, match=r"Linear: .*units"):
         nn.from_config({"type": "Linear", "in_features": 3, "out_features": 2, "units": 4})
-    with pytest.raises(TypeError, match=r"only its own code.*state_dict"):
+    with pytest.raises(TypeError, match=r"only the code of Own.*state_dict"):
         nn.to_config(type("Own", (nn.Module,), {})())
 
 

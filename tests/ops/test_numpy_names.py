@@ -489,8 +489,8 @@ def test_functions_of_vectors_may_decide_by_values():
     x = np.array([[1, 1, 2], [2, 0, 2]])
     found = ag.apply_along_axis(lambda r: ag.bincount(r).argmax(), 1, ag.tensor(x))
     assert found.tolist() == [1, 2]
-    with pytest.raises(ag.TraceError):
-        ag.jit(lambda x: ag.apply_along_axis(lambda r: ag.bincount(r).argmax(), 1, x))(x)
+    jitted = ag.jit(lambda x: ag.apply_along_axis(lambda r: ag.bincount(r).argmax(), 1, x))
+    assert jitted(x).tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("text", [

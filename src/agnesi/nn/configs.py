@@ -15,6 +15,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import prototxt, yamls
 from agnesi.nn.base.module import Module
 from agnesi.nn.caffe import Net, activation_for
+from agnesi.nn.functions.elementary import Identity
 from agnesi.nn.layers.sequential import Sequential
 
 #: Keys of an entry that are no parameters of its class.
@@ -139,7 +140,8 @@ def to_config(module: Module) -> dict[str, Any]:
                            "tells what it does, and no file keeps that: save "
                            "module.state_dict(), and load it into a new one"))
     found: dict[str, Any] = {"type": kind.__name__}
-    for name, parameter in inspect.signature(kind).parameters.items():
+    takes = {} if kind is Identity else inspect.signature(kind).parameters  # it ignores them
+    for name, parameter in takes.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(at(f"to_config: {kind.__name__} does not tell how it was made"))
         value = _parameter_value(module, name, kind)

@@ -17,10 +17,11 @@ from __future__ import annotations
 #: control       holds graphs that run as programs of their own
 #: segment       holds a graph that is lowered in its place
 #: raises        refuses some values of its operands
+#: draws         takes numbers of the default generator: happens in program order
 #: ============= =====================================================================
 TRAITS = frozenset("""
     cheap heavy commutative movement permutation broadcast gather conversion ordering
-    control segment raises sizes
+    control segment raises sizes draws
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from inspect import Signature
 from operator import index
 from typing import Any, ClassVar
 
@@ -37,8 +36,6 @@ class Identity(Module):
     >>> ag.nn.Identity(3, inplace=True)(ag.ones(2))
     tensor([1., 1.])
     """
-
-    __signature__: ClassVar[Signature] = Signature()  # what a description of the layer holds
 
     def __init__(self, *args: object, **keywords: object) -> None:
         pass
