@@ -19,3 +19,10 @@ def test_waits_are_a_circle_only_at_one_time(monkeypatch, reads, wanted):
     next(looks[0])  # the caller knows of its own
     monkeypatch.setattr(signatures, "waits_for", lambda s, q: next(looks[q]))
     assert signatures.circle(None, 0, 1) == wanted
+
+
+@pytest.mark.parametrize(("first", "line"), [("a", "b"), ("a", 300 * "b"), (300 * "a", "b")])
+def test_texts_have_the_bytes_that_native_code_copies(first, line):
+    text = signatures.shown_text(first, line)
+    assert len(text) == signatures.native.TEXT_BYTES and text.endswith(b"\0")
+    assert text.rstrip(b"\0")[-1:] == b"b"

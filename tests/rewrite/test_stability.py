@@ -176,3 +176,13 @@ def test_sums_with_numbers_that_have_no_series_are_compiled_as_they_stand(c):
     x = ag.tensor(np.array([0.5, -2.0]))
     for f in (lambda x: ag.sin(x) * c / x - ag.cos(x) * c, lambda x: 1 / (x - c) - 1 / ag.sin(x)):
         np.testing.assert_allclose(ag.jit(f)(x).numpy(), f(x).numpy())
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: 1 + ag.tanh(x), lambda x: ag.tanh(x) ** 2 + ag.tanh(x),
+    lambda x: x - ag.nn.functional.softplus(x), lambda x: x - ag.nn.functional.silu(x),
+    lambda x: ag.sigmoid(x) - ag.exp(x), lambda x: ag.tanh(x) - ag.sigmoid(x)])
+def test_sums_of_which_layers_and_losses_are_made_stay_short(f):
+    jitted = ag.jit(f)
+    jitted(ag.ones(3, dtype=ag.float32))
+    assert len(str(jitted.graph).splitlines()) <= 9

@@ -162,7 +162,7 @@ class Group(Explained):
 
     def barrier(self, name: str = "barrier", agreed: int = 0) -> None:
         """Wait until all processes call this; the numbers that they pass must be equal."""
-        text = shown_text(name, location(user_where(3))).ljust(native.TEXT_BYTES, b"\0")
+        text = shown_text(name, location(user_where(3)))
         self.run("barrier", 0, agreed, 0, 1, 0, 0, 0, (), text)
 
     def share(self, data: bytes, root: int = 0) -> bytes:
@@ -177,7 +177,7 @@ class Group(Explained):
         text = shown_text(f"broadcast {x.dtype}", location(user_where(3)))
         found = np.empty_like(x)
         self.run("broadcast", 0, x.dtype.num, root, x.itemsize, x.ctypes.data, found.ctypes.data,
-                 x.nbytes, x.shape, text.ljust(native.TEXT_BYTES, b"\0"))
+                 x.nbytes, x.shape, text)
         return found
 
     def part(self, ranks: Sequence[int]) -> Group | None:

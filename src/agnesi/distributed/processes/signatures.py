@@ -8,11 +8,13 @@ from agnesi.distributed.processes.memory import Segment
 
 def shown_text(first: str, line: str) -> bytes:
     """Return the text that other processes see: an operation, then a line; its end, where it is
-    long.
+    long.  It has as many bytes as native code copies.
     """
-    head, tail = f"{first}\n".encode(), line.encode()
+    half = native.TEXT_BYTES // 2
+    head, tail = f"{first[:half]}\n".encode(), line.encode()
     room = native.TEXT_BYTES - 1 - len(head)
-    return head + (tail if len(tail) <= room else b"..." + tail[3 - room:])
+    text = head + (tail if len(tail) <= room else b"..." + tail[3 - room:])
+    return text.ljust(native.TEXT_BYTES, b"\0")
 
 
 def signature(s: Segment, place: int) -> str:

@@ -50,7 +50,9 @@ _QUOTIENTS = ("divide", "safe_divide", "reciprocal", "multiply", "safe_multiply"
 _STARTS = (*sorted(FUNCTIONS), *_QUOTIENTS, "add", "subtract", "negative", "where")
 #: What a series is in where a value is large: a power of it, or an exponential.
 _POWER, _EXPONENTIAL = 0, 1
-_GROWING = frozenset("exp expm1 sinh cosh tanh sigmoid softplus".split())
+#: Functions beside which a series in an exponential is tried; beside ``exp``, ``sigmoid`` and
+#: ``softplus``, of which layers and losses are made, it takes several times as long as they do.
+_GROWING = frozenset("expm1 sinh cosh tanh".split())
 #: A number, and factors with whether they stand above the line.
 Part = tuple[float, list[tuple[Node, bool]]]
 
@@ -149,9 +151,10 @@ def _names(inside: Iterable[Node]) -> set[str]:
 
 
 def _is_common(part: Part) -> bool:
-    """Return whether a term is a square of tanh, which every layer has in its derivative."""
-    names = [n.op.name for n, _ in part[1] if n.op is not None]
-    return names == ["tanh", "tanh"]
+    """Return whether a term is a tanh or a power of it, as in every layer and its derivative: a
+    series takes several times as long (``complements.py`` has what is as quick)."""
+    return bool(part[1]) and all(
+        above and n.op is not None and n.op.name == "tanh" for n, above in part[1])
 
 
 def _at_end(parts: Sequence[Part], base: Node, kind: int, by: int,
