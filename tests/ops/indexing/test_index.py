@@ -227,3 +227,15 @@ def test_errors_tell_what_is_wrong_and_where():
             call()
         assert words in str(caught.value)
         assert "test_index.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(("rows", "others"), [(None, None), (None, 5), (5, None)])
+def test_elements_along_an_axis_of_open_sizes_broadcast(rows, others):
+    v, w = (ag.symbolic.tensor(kind, (n, 3)) for kind, n in (("float64", rows), ("int64", others)))
+    run = ag.function([v, w], ag.take_along_axis(v, w, 1))
+    for n, m in ((5, 5), (1, 5), (5, 1), (1, 1)):
+        if rows in (None, n) and others in (None, m):
+            x, index = np.arange(3.0 * n).reshape(n, 3), np.arange(3 * m).reshape(m, 3) * 2 % 3
+            np.testing.assert_array_equal(run(x, index), np.take_along_axis(x, index, 1))
+    with pytest.raises(ValueError, match="differ"):
+        ag.take_along_axis(ag.ones((7, 3)), ag.zeros((5, 3), dtype=int), 1)

@@ -180,7 +180,7 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
         if a == axis:
             every.append(index)
             continue
-        n = index.shape[a] if index.shape[a] != 1 and x.shape[a] != 1 else x.shape[a]
+        n = x.shape[a]  # positions broadcast with the index, whichever of the two is 1
         if is_known(x, index) and n <= _MAX_COUNTED:
             every.append(_counted(n, a, x.ndim))
             continue
