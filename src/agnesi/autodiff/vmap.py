@@ -25,6 +25,7 @@ from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import ExampleSizeError, GradientError, ShapeError, at, call_user
 from agnesi.core.support.tracing import current_trace, finish, is_tracing
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -327,7 +328,7 @@ class _Call:
             raise error
 
         def one(rows: Sequence[Tensor]) -> Any:
-            mine = iter(rows)
+            mine = iter([copy(x) for x in rows])  # the function may change its arguments
             args, keywords = shape.build(
                 [x if y is None else next(mine) for x, y in zip(leaves, self.whole, strict=True)])
             result = call_user(f, args, keywords, "vmap")

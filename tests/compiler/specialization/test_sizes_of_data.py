@@ -199,6 +199,8 @@ def test_examples_must_have_one_size() -> None:
     for way in (ag.vmap, lambda f: ag.jit(ag.vmap(f))):
         found = way(lambda r: ag.sort(r[m]))(ag.tensor([V, -V]))
         np.testing.assert_array_equal(found, [np.sort(V[V > 0]), np.sort(-V[V > 0])])
+        found = way(_sum_behind_a_change)(ag.tensor([V, -V]))
+        np.testing.assert_allclose(found, [_sum_behind_a_change(ag.tensor(v)) for v in (V, -V)])
     with (pytest.warns(RuntimeWarning, match="Sum it up there"),
           pytest.raises(ag.ShapeError, match=r"shapes \(1,\) and \(5,\) differ")):  # eagerly, too
         ag.jit(lambda x: ag.scan(lambda c, r: (c, ag.sort(x[x > r])), 0.0, x))(ag.tensor(V))
@@ -238,3 +240,9 @@ def test_steps_of_jitted_loops_find_sizes() -> None:
     with pytest.warns(RuntimeWarning, match="Sum it up there"):  # medians need to know sizes
         found = ag.jit(lambda x: ag.map(lambda r: ag.median(x[x >= r]), x))(ag.tensor(V))
     np.testing.assert_allclose(found, [np.median(V[v <= V]) for v in V])
+
+
+def _sum_behind_a_change(r: Any) -> Any:
+    found = ag.cumsum(r[r > 0])[-1:].sum()
+    r[r == r] += 1
+    return found + r.sum()
