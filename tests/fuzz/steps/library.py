@@ -17,8 +17,10 @@ from agnesi.testing.samples import Case, bounds, cases
 from tests.fuzz.pool import Line, Pool, Value
 from tests.fuzz.program import Input
 
-#: Samples that are no functions of what they are given alone, or not to be told from others.
-NOT_DRAWN = ("strange", "16 bits", "bitcast", "interpolate")
+#: Samples that are no functions of what they are given alone, or not to be told from others; and
+#: densities for slopes, of which SciPy's own end the process at some arguments (nct: x = -1, 1000
+#: degrees of freedom, noncentrality 1000; ncf: noncentrality 0 at or below x = 0).
+NOT_DRAWN = ("strange", "16 bits", "bitcast", "interpolate", "nct_pdf", "ncf_pdf")
 #: The most numbers of a sample.
 NUMBERS = 120
 
