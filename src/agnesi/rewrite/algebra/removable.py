@@ -76,20 +76,20 @@ def cancelled_terms(node: Node) -> Tensor | None:
         near = None if many is None else _near(_total(many), many, base)
         if near is None:
             return None
-        close, found = near
-        for n, above in shared:
-            found = found * symbol(n) if above else found / symbol(n)
-        first, second = map(symbol, node.inputs)
-        # what is not taken is written anew, so that it is not this very sum
-        return where(close, found, apply(node.op, first, where(close, 0, second)))
+        return _replaced(node, near, shared)
     parts, shared = _split(signed)
     far = _far(parts, _bases([n for part in parts for n, _ in part[1]], node), _cancels)
-    if far is None:
-        return None
-    close, found = far
+    return far and _replaced(node, far, shared)
+
+
+def _replaced(node: Node, series: tuple[Tensor, Tensor],
+              shared: Sequence[tuple[Node, bool]]) -> Tensor:
+    """The sum by its series where that is close, times the factors that all terms have."""
+    close, found = series
     for n, above in shared:
         found = found * symbol(n) if above else found / symbol(n)
     first, second = map(symbol, node.inputs)
+    # what is not taken is written anew, so that it is not this very sum
     return where(close, found, apply(node.op, first, where(close, 0, second)))
 
 
