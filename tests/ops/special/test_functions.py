@@ -56,6 +56,16 @@ def test_first_derivatives(name, operands, free):
     check_grads(function, [np.array([operands[i]]) for i in free], order=1)
 
 
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit])
+def test_slopes_where_scipys_densities_end_the_process(run):
+    freedom, shift = ag.tensor([1000.0, 1e-30, -1.0]), ag.tensor([1000.0, -1.0, 0.5])
+    slope = run(ag.grad(lambda x: special.nctdtr(freedom, shift, x).sum()))
+    found = slope(ag.tensor([-1.0, -1.0, 1.0])).numpy()
+    assert found[0] == 0 and np.isnan(found[2])
+    slope = run(ag.grad(lambda x: special.ncfdtr(3.0, 3.0, ag.zeros(2), x).sum()))
+    np.testing.assert_allclose(slope(ag.tensor([0.0, -1.0])), [0.0, np.nan], atol=1e-9)
+
+
 def test_where_the_derivative_is_not_known():
     for name, operands in (("bdtrik", (0.6, 5.0, 0.4)), ("besselpoly", (1.0, 1.0, 0.5))):
         with pytest.raises(ag.GradientError, match=f"{name} has no derivative to its parameters"):

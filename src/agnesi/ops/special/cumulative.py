@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.arith import safe_divide, square
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import safe_divide, sqrt, square
+from agnesi.ops.base.convert import cast
 from agnesi.ops.base.elementwise import Function
-from agnesi.ops.base.select import floor
+from agnesi.ops.base.select import floor, where
 from agnesi.ops.elementwise.explog import exp, log, log1p
 from agnesi.ops.elementwise.formula import fixed, scipy_rows, scipys
 from agnesi.ops.special.incomplete import (
@@ -162,13 +166,21 @@ fdtridfd: Function = _documented(
     "fdtridfd", "Degrees of freedom below, for which :func:`fdtr` at ``x3`` is ``x2``.",
     "[2.0], [0.5], [1.1]", "[1.6080588]", *fixed("fdtridfd", 3))
 _ncf_pdf: Function = scipys("_ncf_pdf", fixed("_ncf_pdf", 4), __name__, own="ncf_pdf")
+
+
+def _noncentral_f(x: Tensor, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """The density, without what ends the process in SciPy's: noncentrality 0 at and below 0."""
+    least = where(x < 0, math.nan, np.finfo(x.dtype).tiny)
+    return _ncf_pdf(where((c == 0) & (x <= 0), least, x), a, b, c)
+
+
 ncfdtr: Function = _documented(
     "ncfdtr", "Noncentral F distribution: degrees of freedom ``x1`` and ``x2``, noncentrality "
     "``x3``.", "[2.0], [3.0], [1.0], [1.0]", "[0.41195467]", *fixed("ncfdtr", 3),
-    lambda g, a, b, c, d: g * _ncf_pdf(d, a, b, c))
+    lambda g, a, b, c, d: g * _noncentral_f(d, a, b, c))
 ncfdtri: Function = _documented(
     "ncfdtri", "Where :func:`ncfdtr` is ``x4``.", "[2.0], [3.0], [1.0], [0.5]", "[1.3711637]",
-    *fixed("ncfdtri", 3), lambda g, a, b, c, y: safe_divide(g, _ncf_pdf(y, a, b, c)))
+    *fixed("ncfdtri", 3), lambda g, a, b, c, y: safe_divide(g, _noncentral_f(y, a, b, c)))
 ncfdtridfd: Function = _documented(
     "ncfdtridfd", "Degrees of freedom below, for which :func:`ncfdtr` at ``x4`` is ``x2``.",
     "[2.0], [0.4], [1.0], [1.0]", "[2.38912]", *fixed("ncfdtridfd", 4), types="dddd->d")
@@ -237,14 +249,33 @@ stdtrit: Function = _documented(
 stdtridf: Function = _documented(
     "stdtridf", "Degrees of freedom for which :func:`stdtr` at ``x2`` is ``x1``.",
     "[0.75], [0.8]", "[2.2310064]", *fixed("stdtridf", 2))
-_nct_pdf: Function = scipys("_nct_pdf", fixed("_nct_pdf", 3), __name__, own="nct_pdf")
+
+
+#: Up to which argument the noncentral t density is a line; differences lose digits there.
+_SMALL_ARGUMENT = 1e-6
+
+
+def _noncentral_t(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """The density of the noncentral t distribution, of ``a`` degrees of freedom, by two values of
+    the distribution (Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995,
+    chapter 31); SciPy's ends the process at some arguments."""
+    kind, (x, a, b) = x.dtype, (cast(v, np.dtype("float64")) for v in (x, a, b))
+    near = abs_(x) < _SMALL_ARGUMENT
+    far = where(near, 1.0, x)
+    found = a / far * (nctdtr(a + 2, b, far * sqrt(1 + 2 / a)) - nctdtr(a, b, far))
+    half = 0.5 * (a + 1)
+    ratio = exp(lgamma(half) - lgamma(0.5 * a))
+    line = exp(-0.5 * square(b)) * (ratio / sqrt(math.pi * a) + b * x / math.sqrt(2 * math.pi))
+    return cast(where(near, line, found), kind)
+
+
 nctdtr: Function = _documented(
     "nctdtr", "Noncentral t distribution: ``x1`` degrees of freedom, noncentrality ``x2``.",
     "[2.0], [1.0], [1.0]", "[0.4557458]",
-    *fixed("nctdtr", 2), lambda g, a, b, c: g * _nct_pdf(c, a, b))
+    *fixed("nctdtr", 2), lambda g, a, b, c: g * _noncentral_t(c, a, b))
 nctdtrit: Function = _documented(
     "nctdtrit", "Where :func:`nctdtr` is ``x3``.", "[2.0], [1.0], [0.5]", "[1.1424179]",
-    *fixed("nctdtrit", 2), lambda g, a, b, y: safe_divide(g, _nct_pdf(y, a, b)))
+    *fixed("nctdtrit", 2), lambda g, a, b, y: safe_divide(g, _noncentral_t(y, a, b)))
 nctdtridf: Function = _documented(
     "nctdtridf", "Degrees of freedom for which :func:`nctdtr` at ``x3`` is ``x1``.",
     "[0.4], [1.0], [1.0]", "[0.7063652]", *fixed("nctdtridf", 3), types="ddd->d")
