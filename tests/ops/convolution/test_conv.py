@@ -396,3 +396,13 @@ def test_transforms_of_integers_are_rounded_and_not_cut():
     found = ag.conv2d(x, w, groups=2, algorithm="fft")
     assert found.dtype == "int64"
     np.testing.assert_array_equal(found.numpy(), ag.conv2d(x, w, groups=2).numpy())
+
+
+@pytest.mark.parametrize("kernel", [(0, 1), (1, 0), (2, 0)])
+def test_kernels_without_elements_give_zeros(kernel):
+    x, w = ag.ones((1, 2, 3, 4)), ag.ones((2, 2, *kernel))
+    convolved = ag.nn.functional.conv2d
+    found = ag.jit(lambda x, w: convolved(x, w, padding=1))(x, w)
+    assert found.shape == convolved(x, w, padding=1).shape and not found.numpy().any()
+    slope = ag.jit(ag.grad(lambda x: convolved(x, w, padding=1).sum()))(x)
+    assert slope.shape == x.shape and not slope.numpy().any()

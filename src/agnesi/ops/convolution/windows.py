@@ -230,7 +230,7 @@ def count(runs: list[Run]) -> int:
 
 def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Place, ...]], Expr]) -> Expr:
     """Combine a term for every combination of positions: written out if few, else in loops."""
-    if count(runs) <= MAX_UNROLLED_ELEMENTS:
+    if 0 < count(runs) <= MAX_UNROLLED_ELEMENTS:
         terms = [term(places) for places in every(runs)]
         result = terms[0]
         for value in terms[1:]:
