@@ -126,8 +126,8 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
         elif is_cut(n) or isinstance(n.op, Identity) or n.op.bodies or (
                 len(steps) >= _MAX_OPERATIONS):
             return None
-        elif n.outputs is None and type(n.op) is not Item and "draws" not in n.op.traits and all(
-                i in fixed for i in n.inputs):
+        elif (n.outputs is None and type(n.op) is not Item and "draws" not in n.op.traits
+              and all(i in fixed for i in n.inputs)):
             fixed[n] = apply(n.op, *[fixed[i] for i in n.inputs])
         else:
             steps.append(n)

@@ -34,7 +34,7 @@ from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.containers.nests import Part, StandIns, together
 from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
-from agnesi.compiler.tracing.effects import Effects, Given, Hidden, refuse_symbols, undone
+from agnesi.compiler.tracing.effects import Arguments, Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.tracing.numbers import Number, note_failure
@@ -189,7 +189,7 @@ class Version:
     def _run(self, symbols: Sequence[Any]) -> Reads:
         """Run the function on symbols; what it does besides is taken down, and undone."""
         reads = self._reads(symbols)
-        given, stand_ins = Given(self.argument_tree, symbols), StandIns(self.hidden.values())
+        given, stand_ins = Arguments(self.argument_tree, symbols), StandIns(self.hidden.values())
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]

@@ -129,7 +129,7 @@ class Hidden:
         self.place.undo(self.place.value)
 
 
-class Given:
+class Arguments:
     """The arguments of a trace: a nest of symbols, and what its containers were at first."""
 
     def __init__(self, tree: Tree, leaves: Sequence[Any]) -> None:
@@ -144,7 +144,7 @@ class Effects:
     :ivar obstacle: What cannot be repeated, for the user; empty where all can.
     """
 
-    def __init__(self, reads: Reads, hidden: Sequence[Hidden], given: Given) -> None:
+    def __init__(self, reads: Reads, hidden: Sequence[Hidden], given: Arguments) -> None:
         places = [*reads.places.values(), *reads.given.values()]
         #: What each call says.
         self.said = reads.said
@@ -413,7 +413,7 @@ def _containers_of(tree: Tree, nest: Any) -> list[Any]:
     return found
 
 
-def _changes(given: Given) -> Iterator[tuple[tuple[int, ...], Any, Tree, Any, Sequence[Any]]]:
+def _changes(given: Arguments) -> Iterator[tuple[tuple[int, ...], Any, Tree, Any, Sequence[Any]]]:
     """Yield what lies in arguments instead of a leaf or container of theirs: the children on the
     way there, the new thing, the structure of both, the old one, and its leaves.
     """
