@@ -141,14 +141,14 @@ def _by_rows(kernel: Nest, least: int) -> list[Any]:
 def _rows(axes: tuple[Axis, ...], taken: set[Axis]) -> tuple[tuple[Axis, ...], list[Affine]]:
     """Loops over rows and along one, and the indices along axes in these; nothing for short rows.
 
-    A single axis is cut in equal parts.
+    A single axis is cut in equal parts of several elements.
     """
     if len(axes) > 1:
         long = axes[-1].extent >= _MIN_ROW_ELEMENTS
         return (axes if long else ()), [a.index for a in axes]
     (axis,) = axes
     count = parts_of(axis.extent, axis.extent)
-    if not count:
+    if not count or count == axis.extent:
         return (), []
     part = fresh_axis(count, taken)
     along = fresh_axis(axis.extent // count, {*taken, part}, axis.slot)
