@@ -50,9 +50,11 @@ EVERYWHERE = tuple(f"ag.nn.functional.{f}" for f in (
         "Weibull(1 + {x} * {x}, 1.5).log_prob(1 + {y} * {y})"))
 #: Of values with axes and elements.
 LINES = (
-    "ag.nn.functional.softmin({x}, {a})", "ag.nn.functional.normalize({x}, {q}, {a})",
+    "ag.nn.functional.softmin({x}, {a})",
+    # of two numbers: those of one are signs, whose slopes are what is left of large terms
+    "ag.nn.functional.normalize(ag.stack([{x}, 1 + {x} * 0.5]), {q}, 0)",
     "ag.nn.functional.layer_norm({x}, ({m},))", "ag.nn.functional.rms_norm({x}, ({m},))",
-    "ag.nn.functional.cosine_similarity({x}, {y}, {a})",
+    "ag.nn.functional.cosine_similarity(ag.stack([{x}, 1 + {x} * 0.5]), ag.stack([{y}, {x}]), 0)",
     "ag.nn.functional.pairwise_distance({x}, {y})",
     "ag.nn.functional.linear({x}, ag.cos(ag.arange(2 * {m}, dtype='{d}')).reshape(2, {m}))",
     "ag.fft.fft({x}, axis={a}).real", "ag.fft.rfft({x}, {n} + {q}, axis={a}).imag",
