@@ -33,6 +33,16 @@ LATE = (
     "agnesi.ops.convolution", "agnesi.ops.elementwise.complexes", "agnesi.ops.indexing.join",
     "agnesi.ops.indexing.masked", "agnesi.ops.indexing.ranges", "agnesi.ops.indexing.spans", "copy",
 )
+IN_THE_ROOT = {
+    ".gitignore", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile",
+    "README.md", "SECURITY.md", "conftest.py", "pyproject.toml",
+}
+#: The kinds of files that a folder of the root holds, and all below it.
+KINDS = {
+    "benchmarks": {".py"}, "docs": {".md", ".svg"}, "examples": {".py"},
+    "src": {".ll", ".py", ".pyi"}, "tests": {".agnesi", ".md", ".py", ".safetensors", ".txt"},
+    "tools": {".py"},
+}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -285,6 +295,20 @@ def test_texts_name_files_that_exist():
             if not any((p / name).exists() for p in (*near, ROOT / "src/agnesi")):
                 missing.append(f"{name_of(path)}: {name}")
     assert missing == []
+
+
+def test_only_files_that_belong_here_are_kept():
+    """Neither scratch files nor results: every folder names the kinds of files that it holds."""
+    if not (ROOT / ".git").exists():  # a release has no list of its files
+        return
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True,
+                            check=True).stdout
+    paths = [Path(name) for name in listed.splitlines()]
+    assert [p.name for p in paths if len(p.parts) == 1 and p.name not in IN_THE_ROOT] == []
+    kept = [p for p in paths if len(p.parts) > 1 and p.parts[0] != ".ci"]
+    assert [str(p) for p in kept if p.parts[0] not in KINDS] == []
+    assert [str(p) for p in kept
+            if p.suffix not in KINDS[p.parts[0]] and p.name != "py.typed"] == []
 
 
 def test_folders_are_small():
