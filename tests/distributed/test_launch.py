@@ -43,7 +43,9 @@ def test_one_that_is_killed_is_started_again_from_what_was_saved(tmp_path):
     assert "starting again (1 of 1)" in run.stderr
     assert run.returncode == 0
     assert "[1] begin at 0 after 0 restarts" in run.stdout
-    assert "[0] begin at 3 after 1 restarts" in run.stdout and "[1] end with 6" in run.stdout
+    assert "[0] begin at 3 after 1 restarts" in run.stdout
+    for rank in range(2):  # groups of one machine need none
+        assert f"[{rank}] end with 6, 0 sockets" in run.stdout
 
 
 def test_a_command_that_names_python_is_run_as_it_is(capfd):

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import agnesi as ag
 from agnesi import distributed as dist
+from agnesi.distributed.halves import add_halves, to_halves
 from tests.distributed import training
 
 UNEVEN = [6, 5, 1, 6]  # of one example, a process gets none
@@ -53,6 +55,25 @@ def test_options(workers, options, atol):
     compiled = "accumulate" in options
     found = workers.run(_options, options, compiled)
     check(found, _options(options, compiled), atol)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1e-35, 1e-9, 1.0, 1e6, 1e35])
+def test_compressed_rows_of_any_size_keep_eleven_bits(size, dtype):
+    rows = size * np.random.default_rng(0).standard_normal((2, 50))
+    rows = rows.astype(dtype)
+    rows[1] *= 1e-3  # each process has a scale of its own
+    both = ag.jit(lambda x: add_halves(ag.stack([to_halves(r) for r in x]), x.dtype))
+    found = both(ag.tensor(rows))
+    np.testing.assert_allclose(found.numpy(), rows.sum(0), atol=2.0 ** -11 * abs(rows[0]).max())
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("value", [0.0, np.inf, -np.inf, np.nan])
+def test_compressed_rows_keep_what_is_no_number(value):
+    row = to_halves(ag.tensor([1.0, value, 3e4]))
+    found = add_halves(row[None], np.dtype("float64"))
+    np.testing.assert_array_equal(found.numpy(), [1, value, 3e4])
 
 
 @pytest.mark.parametrize("compiled", [False, True])

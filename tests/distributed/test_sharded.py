@@ -6,7 +6,11 @@ import pickle
 import signal
 import time
 
+import dask.array
+import dask.bag
+import dask.dataframe
 import numpy as np
+import pandas
 import pytest
 
 import agnesi as ag
@@ -239,35 +243,40 @@ def test_blocks_are_mapped(workers):
         assert [float(f["sum"]) for f in found] == wanted
         assert [f["rows"] for f in found] == [1, 2, 3, 4, 5]
 
-    class Collection:
-        def map_blocks(self, call):
-            return [call(b) for b in blocks]
-
-    assert [float(f["sum"]) for f in dist.map_blocks(compiled, Collection())] == wanted
-
-    class Blocks(Collection):  # as a Dask array
-        ndim = 2
-
-        def map_blocks(self, call, drop_axis=None, new_axis=None):
-            return super().map_blocks(call)
-
-    class Table:  # as a Dask DataFrame
-        values = Blocks()
-        map_partitions = None
-
-    sums = ag.jit(lambda block: block.sum(1))
-    for collection in (Blocks(), Table()):
-        found = dist.map_blocks(sums, collection, drop_axis=1)
-        assert [len(rows) for rows in found] == [1, 2, 3, 4, 5]
-        with pytest.raises(ValueError, match=r"makes float64\[1\] of a block float64\[1, 2\], and "
-                                             r"Dask expects 2 axes: .* by drop_axis="):
-            dist.map_blocks(sums, collection)
-    assert len(dist.map_blocks(lambda x: x[:, None, None], Blocks(), new_axis=[1, 2])) == 5
-    named = Blocks()
-    named.map_blocks = lambda call, **keywords: [call(b, **keywords) for b in blocks]
-    found = dist.map_blocks(lambda x, power: x ** power, named, power=2)  # as Dask hands them on
-    np.testing.assert_array_equal(found[2], blocks[2] ** 2)
     with pytest.raises(TypeError, match="drop_axis are options of collections of Dask or Ray"):
-        dist.map_blocks(sums, blocks, drop_axis=1)
+        dist.map_blocks(compiled, blocks, drop_axis=1)
     with pytest.raises(TypeError, match="blocks must be arrays"):
         dist.map_blocks(compiled, 3)
+
+
+def test_blocks_of_dask_are_mapped_where_dask_runs_them():
+    whole = np.random.default_rng(0).standard_normal((10, 3))
+    array = dask.array.from_array(whole, chunks=(4, 3))
+    doubled = dist.map_blocks(ag.jit(lambda block: block * 2), array)
+    sums = ag.jit(lambda block: block.sum(1))
+    rows = dist.map_blocks(sums, array, drop_axis=1)
+    assert isinstance(doubled, dask.array.Array) and rows.chunks == ((4, 4, 2),)
+    with dask.config.set(scheduler="threads"):
+        np.testing.assert_array_equal(doubled.compute(), whole * 2)
+        np.testing.assert_allclose(rows.compute(), whole.sum(1), rtol=1e-15)
+    with dask.config.set(scheduler="processes", num_workers=1):  # the function is pickled
+        np.testing.assert_allclose(rows.compute(), whole.sum(1), rtol=1e-15)
+    with pytest.raises(ValueError, match=r"makes float64\[1\] of a block float64\[1, 1\], and Dask "
+                                         r"expects 2 axes: .* by drop_axis="):
+        dist.map_blocks(sums, array).compute()
+    framed = dist.map_blocks(lambda x: x[:, None, None], array, new_axis=[1, 2],
+                             chunks=((4, 4, 2), 1, 1, 3))
+    np.testing.assert_array_equal(framed.compute(), whole[:, None, None])
+    powers = dist.map_blocks(lambda x, power: x ** power, array, power=2)
+    np.testing.assert_allclose(powers.compute(), whole ** 2, rtol=1e-15)
+
+
+def test_tables_and_bags_of_dask_are_mapped():
+    whole = np.random.default_rng(0).standard_normal((10, 3))
+    table = dask.dataframe.from_pandas(pandas.DataFrame(whole), npartitions=3)
+    rows = dist.map_blocks(ag.jit(lambda block: block.sum(1)), table, drop_axis=1)
+    np.testing.assert_allclose(rows.compute(), whole.sum(1), rtol=1e-15)
+    bag = dask.bag.from_sequence([*whole], npartitions=2)
+    with dask.config.set(scheduler="threads"):
+        found = dist.map_blocks(ag.jit(lambda row: row.sum()), bag).compute()
+    np.testing.assert_allclose(found, whole.sum(1), rtol=1e-15)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.functions import sum as _sum
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.storage.memory_order import axes_in_memory
 from agnesi.core.support.errors import at, typed
@@ -17,13 +16,13 @@ from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.collectives import all_reduce, broadcast
+from agnesi.distributed.halves import add_halves, to_halves
 from agnesi.distributed.overlap import Pending
 from agnesi.distributed.processes.group import Group
 from agnesi.distributed.processes.world import world
 from agnesi.distributed.shares import Shares, led_in, led_out
 from agnesi.nn.base.module import Module
 from agnesi.nn.layers.norms import _BatchNorm
-from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import permute_dims, reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.sparse.words import dense
@@ -31,7 +30,6 @@ from agnesi.optim.optimizer import Optimizer
 
 #: Bytes of a bucket: smaller gradients go together, larger ones alone and without a copy.
 BUCKET_BYTES = 4 << 20
-_HALF = np.dtype("float16")
 
 
 class DataParallel(Shares):
@@ -121,8 +119,8 @@ class DataParallel(Shares):
         rows = [self._row(p) for p in bucket]
         flat = rows[0] if len(rows) == 1 else concat(rows)
         if self.compress and flat.dtype.kind == "f" and flat.dtype.itemsize > 2:
-            halves = Pending("all_gather", cast(flat, _HALF), self.group, self.overlap)
-            return lambda: _sum(cast(halves.result(), flat.dtype), axis=0)
+            halves = Pending("all_gather", to_halves(flat), self.group, self.overlap)
+            return lambda: add_halves(halves.result(), flat.dtype)
         return Pending("all_reduce", flat, self.group, self.overlap).result
 
     def _axes_of(self, p: Tensor) -> Sequence[int]:
@@ -220,7 +218,8 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
     :param group: Which processes; all by default.
     :param bucket_bytes: Gradients that are smaller go together, so many bytes at most.
     :param compress: Whether gradients travel as float16, which halves what is moved and rounds
-        them; they are added up in float32.
+        them to 11 bits; each bucket has a scale, a power of two, and sums are of the gradients'
+        dtype.
     :param share_batch_norm: Whether layers of batch normalisation use the whole batch's mean and
         variance, instead of those of each process's examples.
     :param overlap: Whether gradients travel while a compiled step computes the others, by a thread
