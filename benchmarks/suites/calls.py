@@ -1,5 +1,5 @@
-"""What one call of a compiled function costs: one operation on 10 float32 values; and what a
-branch of Python's on a computed value adds to a step."""
+"""What one call of a compiled function costs: one operation on 10 float32 values; and what guards,
+and a branch of Python's on a computed value, add to it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks import peers
 from benchmarks.harness import OURS, Case, Contender, Context, Result, time_in_turn
+from benchmarks.suites import _guards
 
 TITLE = "compiled call, one op on 10 float32 values"
 THREADS = (1,)
@@ -20,11 +21,29 @@ COMPILERS = ("jax", "pytensor numba", "pytensor c")
 BRANCH = "a step with one Python branch on its loss"
 WITHOUT = "agnesi without"
 ADDED = 1e-6  # seconds that the branch may cost
+GUARDED = 0.25e-6  # seconds that guards may cost
 
 
 def run(context: Context) -> list[Result]:
     cases = [_case("jit: x + 1", _jit), _case("function: x + 1", _function)]
-    return [*context.measure_all(cases), _branch(context)]
+    guarded = [_guarded(context, *case) for case in _guards.cases().items()]
+    return [*context.measure_all(cases), *guarded, _branch(context)]
+
+
+def _guarded(context: Context, what: str, case: tuple[_guards.Case, _guards.Case]) -> Result:
+    """A function that reads what may change, beside one that does not: the shortest rounds count,
+    for the difference is less than what a busy machine adds."""
+    context.note(f"guards: {what}")
+    (reads, given), (plain, few) = case
+    for _ in range(3):
+        reads(*given), plain(*few)
+    samples = time_in_turn(
+        {OURS: Contender(reads, given), WITHOUT: Contender(plain, few)}, context.quick)
+    least = {who: [min(seconds)] for who, seconds in samples.items()}
+    result = Result.empty(context, f"guards: {what}", limit=least[WITHOUT][0] + GUARDED)
+    for who, seconds in least.items():
+        result.add(who, seconds)
+    return result
 
 
 def _branch(context: Context) -> Result:

@@ -170,6 +170,15 @@ def test_unpickled_dtypes_are_accepted():
         assert g(np.zeros(3, "longlong")) is None and g(np.zeros(3, "long")) is None
 
 
+def test_scalars():
+    """A scalar of NumPy's of the dtype, and nothing else, is read where it is."""
+    spec = EntrySpec((Arg("scalar", "float64"),), (Out("float64", ()),), "single")
+    f = bind(body(2, "  %v = load double, ptr %b0\n  store double %v, ptr %b1"), spec)
+    assert f(np.float64(0.25)) == 0.25
+    for wrong in (0.25, 1, np.array(0.25), np.float32(0.25), np.int64(1), None):
+        assert is_slow(f(wrong)), wrong
+
+
 def test_numbers():
     text = """
   %f = load double, ptr %b0

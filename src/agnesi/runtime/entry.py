@@ -25,8 +25,8 @@ from agnesi.runtime.machine import Code
 from agnesi.runtime.state_locks import lock_list, memory_owner
 from agnesi.runtime.watched import Lying, Watched, c_array, checks
 
-Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
-_KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
+Kind = Literal["array", "scalar", "float", "int", "bool", "identity", "ignore"]
+_KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5, "scalar": 9}
 #: Of arrays that may be numbers: scalars of NumPy's, and beside them a float, or an int.
 _SCALARS, _NUMBERS = 6, {"float64": 7, "int64": 8}
 _RESULTS = {"none": 0, "single": 1, "tuple": 2}
@@ -42,8 +42,9 @@ class Arg:
     """One positional argument.
 
     ``array``: an exact ndarray, or a wrapper that holds one, of this dtype and shape, C-contiguous
-    and aligned.  ``float``: a float, as a double.  ``int``: as an i64.  ``bool``: as an
-    i64 of 0 or 1.  ``identity``: this very ``object``.  ``ignore``: anything.
+    and aligned.  ``scalar``: one of NumPy's of this dtype.  ``float``: a float, as a double.
+    ``int``: as an i64.  ``bool``: as an i64 of 0 or 1.  ``identity``: this very ``object``.
+    ``ignore``: anything.
     The last two have no buffer.  An array that is ``written`` must be writeable.  Where ``numbers``
     are taken, too, an array without axes may be a scalar of NumPy's of its dtype, or a Python
     number that is the same in memory.
@@ -372,7 +373,7 @@ def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
         wanted = [_wanted(n, spec.sizes) for n in a.shape]
         dims = c_array(ctypes.c_int64, wanted, keep)
         flags = _CONTIGUOUS_ALIGNED | (_WRITEABLE if a.written else 0)
-        kind, known = _KINDS[a.kind], a.object
+        kind, known = _KINDS[a.kind], np.dtype(a.dtype).type if a.kind == "scalar" else a.object
         dtype = np.dtype(a.dtype) if a.numbers and a.shape == () and not a.written else None
         if dtype is not None and dtype.isbuiltin == 1:
             kind, known = _NUMBERS.get(a.dtype, _SCALARS), dtype.type

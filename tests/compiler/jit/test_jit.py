@@ -71,6 +71,19 @@ def test_numpy_arrays_and_scalars_are_taken():
     assert type(r) is ag.Tensor and r.dtype == ag.float64 and r.tolist() == [3, 3, 3]
 
 
+@pytest.mark.parametrize("kind", [
+    np.float64, np.float32, np.float16, ag.bfloat16.type, np.int64, np.int8, np.longlong, np.uint64,
+    np.bool_, np.complex64, np.complex128])
+def test_numbers_of_numpys_are_taken_without_python(kind):
+    f, x = ag.jit(lambda x, k: x + k), ag.ones(3)
+    for value in (1, 0, 1):
+        found, wanted = f(x, kind(value)), x + kind(value)
+        assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
+    assert entered(f, x, kind(1)) == [] or kind is np.longlong
+    given = f(x, np.array(1, kind))  # which is no number: others dtypes may be promoted
+    assert given.dtype == (x + np.array(1, kind)).dtype
+
+
 def test_results_have_memory_of_their_own():
     x, w = ag.ones(3), ag.ones(3)
     f = ag.jit(lambda x: (x, x, x[1:], w))

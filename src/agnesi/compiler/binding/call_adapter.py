@@ -34,6 +34,8 @@ CARRIERS = Carriers()
 
 #: What the native function answers to leaves that it was not made for; also what is not given.
 MISSED = object()
+#: Dicts of so many keys are compared key by key, without a tuple of them.
+_MAX_UNPACKED_KEYS = 8
 #: Static leaves that are known by their value, not only as the same object.
 _BY_VALUE = (int, str)
 
@@ -87,11 +89,7 @@ class _Text:
         if tree.kind in (list, tuple):
             self.require(f"len({value}) == {len(tree.children)}")
         elif tree.kind is dict:
-            plain = all(type(key) is str for key in tree.extra)
-            keys = tree.extra if plain else exact(tree.extra)
-            taken = f"(*{value},)" if plain else f"{self.name(exact)}((*{value},))"
-            self.require(f"{taken} == {self.name(keys)}")
-            value += ".values()"
+            value = self._values(tree.extra, value)
         elif tree.has_fields:
             value = ", ".join(f"{value}.{field}" for field in tree.extra) + ","
         else:
@@ -104,6 +102,20 @@ class _Text:
             self.write(f"[{', '.join(children)}] = {value}")
         return [leaf for c, name in zip(tree.children, children, strict=True)
                 for leaf in self.leaves(c, name)]
+
+    def _values(self, keys: tuple[Any, ...], value: str) -> str:
+        """The values of a dict, which must have these keys in this order."""
+        plain = all(type(key) is str for key in keys)
+        if not plain or not 0 < len(keys) <= _MAX_UNPACKED_KEYS:
+            taken = f"(*{value},)" if plain else f"{self.name(exact)}((*{value},))"
+            self.require(f"{taken} == {self.name(keys if plain else exact(keys))}")
+            return f"{value}.values()"
+        wanted, found = [self.name(key) for key in keys], [self.name() for _ in keys]
+        self.require(f"len({value}) == {len(keys)}")
+        self.write(f"[{', '.join(found)}] = {value}")
+        self.require(" and ".join(f"({f} is {w} or {f} == {w})"
+                                  for f, w in zip(found, wanted, strict=True)))
+        return "".join(f"{value}[{w}], " for w in wanted)
 
     def known(self, leaf: str, value: Any) -> None:
         """A leaf is this static value."""

@@ -435,8 +435,12 @@ def _shaped(array: np.ndarray, shape: Any) -> np.ndarray:
     return array if sizes == array.shape else array.reshape(sizes)
 
 
+#: The dtypes of Python's numbers.
+_NUMBERS = {"float": "float64", "int": "int64", "bool": "bool"}
+
+
 def _array(value: Any, spec: Any) -> np.ndarray:
     """An argument as the interpreter wants it."""
     if spec.kind != "array":
-        return np.asarray(value, {"float": "float64", "int": "int64", "bool": "bool"}[spec.kind])
+        return np.asarray(value, spec.dtype or _NUMBERS[spec.kind])
     return value.array if isinstance(value, Tensor) else value

@@ -194,8 +194,6 @@ class Version:
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
         reads.varying = [h.place for h in hidden]
-        #: Whether there are numbers of NumPy's, which native code takes for arrays.
-        self.fixed = any(symbols[i]._is_number for i in self.arrays)
         drawn, known = states(), settings()
         try:
             with taking(reads):
@@ -360,7 +358,7 @@ class Version:
         """The callable that the user's calls can go to, or None where Python has to prepare them.
         """
         deep = max(self.argument_tree.depth, self.tree.depth) > _MAX_NESTED_CONTAINERS
-        indirect = deep or self.records or self.effects.arguments or self.renewed or self.fixed
+        indirect = deep or self.records or self.effects.arguments or self.renewed
         native = None if indirect else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 

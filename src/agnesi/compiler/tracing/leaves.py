@@ -73,7 +73,9 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
     """Return the description of an argument for native code."""
     from agnesi.runtime.entry import Arg
 
-    if isinstance(value, (Tensor, np.ndarray, np.generic, Handed)):
+    if isinstance(value, np.generic):
+        return Arg("scalar", value.dtype.name)
+    if isinstance(value, (Tensor, np.ndarray, Handed)):
         return Arg("array", value.dtype.name, shape)
     if type(value) is float:
         return Arg("float")
@@ -102,9 +104,12 @@ def memory_of(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """An argument as the native entry takes it: contiguous, aligned, native byte order."""
+    """An argument as the native entry takes it: arrays contiguous, aligned, native byte order."""
     if type(value) in (float, int):
         return value
+    if isinstance(value, np.generic):  # of one type where a dtype has two, such as longlong
+        kind = np.dtype(value.dtype.name).type
+        return value if type(value) is kind else kind(value)
     array = np.asarray(memory_of(value))
     if array.flags.carray and array.dtype.isnative:
         return array

@@ -433,7 +433,8 @@ entry:
                                          i64 5, label %yes
                                          i64 6, label %array.kind
                                          i64 7, label %array.kind
-                                         i64 8, label %array.kind ]
+                                         i64 8, label %array.kind
+                                         i64 9, label %typed ]
 array.kind:
   %array = call ptr @array_of(ptr %context, ptr %object)
   %none = icmp eq ptr %array, null
@@ -459,8 +460,10 @@ inside:
   ret i1 true
 python:
   %number.kind = sub i64 %kind, 6
-  %none.such = icmp eq i64 %number.kind, 0
-  br i1 %none.such, label %no, label %convert
+  %any.number = icmp ult i64 %number.kind, 3
+  %some = icmp ne i64 %number.kind, 0
+  %convertible = and i1 %some, %any.number
+  br i1 %convertible, label %convert, label %no
 convert:
   store ptr %scalar, ptr %buf
   %converted = call i1 @number(i64 %number.kind, ptr %object, ptr %scalar)

@@ -23,7 +23,7 @@ from agnesi.runtime import entry
 from agnesi.runtime.machine import Code
 from agnesi.runtime.watched import Lying
 
-_IN_BUFFERS = ("array", "float", "int", "bool")
+_IN_BUFFERS = ("array", "scalar", "float", "int", "bool")
 #: How native code reads tensors and makes new ones.
 _WRAPPER = entry.Wrapper(
     Tensor, "array", required={"_requires_grad": False},
