@@ -1,9 +1,10 @@
 """Code generation: kernels become LLVM IR as text.
 
-In: a ``Program`` of kernels with memory, and the processor's description. Out: one module of IR
-text (``program.py``): a function per kernel, and a body that calls them in order. ``emit_program``
-is the only entry. IR is written as text (``llvm/builder.py``), not through llvmlite's builder:
-nothing of LLVM is needed to emit, and equal kernels are equal text.
+In: kernels with memory, the target, and how loop nests are mapped to it
+(``core/ir/mapping.py``). Out: one module of IR text (``program.py``): a function per kernel, and a
+body that calls them in order. ``emit_program`` is the only entry. IR is written as text
+(``llvm/builder.py``), not through llvmlite's builder: nothing of LLVM is needed to emit, and equal
+kernels are equal text.
 
 - ``llvm/``: what every emitter is written with. Index arithmetic is folded while it is written
   (``llvm/folding.py``, ``llvm/sizes.py``), addresses a constant apart share a base
@@ -12,13 +13,13 @@ nothing of LLVM is needed to emit, and equal kernels are equal text.
   in common but for sizes is outlined into functions that they call (``llvm/outlining.py``), such as
   Winograd's transforms. Workspace beyond 16 kB is a block of the thread's, not on the stack
   (``llvm/scratch.py``, ``runtime/native/scratch.ll``).
-- ``loops/``: loop nests. ``loops/loop_order.py`` chooses the loops and the axis of the lanes;
-  short innermost loops are unrolled (``loops/unroll.py``), stores that fill a contiguous stretch
-  together are shuffled into registers (``loops/slp_stores.py``), large operands whose stride along
-  the lanes is not 1 are transposed block by block (``loops/blocked_transpose.py``). An axis of
-  dynamic size takes full vectors and a masked one (``loops/tail_masking.py``), with masks computed
-  at the start of the function; values that are soon read again are stored in pieces instead
-  (``llvm/partial_store.py``). Scalars of sizes alone are computed in every kernel that needs them.
+- ``loops/``: loop nests, whose loops, lanes and blocks ``schedule/mapping`` has chosen; emitters
+  only emit. Stores that fill a contiguous stretch together are shuffled into registers
+  (``loops/slp_stores.py``), large operands whose stride along the lanes is not 1 are transposed
+  block by block (``loops/blocked_transpose.py``). An axis of dynamic size takes full vectors and a
+  masked one (``loops/tail_masking.py``), with masks computed at the start of the function; values
+  that are soon read again are stored in pieces instead (``llvm/partial_store.py``). Scalars of
+  sizes alone are computed in every kernel that needs them.
 - ``kernels/``: products, convolutions, sparse products, calls of functions.
 - ``library/``: functions of ours that compiled code calls by name.
 - ``arithmetic/``, ``vmath/``: scalar operations and vector mathematics. Expensive functions of a

@@ -7,42 +7,22 @@ from collections.abc import Callable, Sequence
 from agnesi.codegen.interrupts import poll, turns_between
 from agnesi.codegen.launch import Base, Runner, Step, address
 from agnesi.codegen.llvm.builder import Builder, Value, i64
-from agnesi.codegen.loops.collapse import cost
-from agnesi.codegen.loops.full_unroll import written_out
-from agnesi.codegen.loops.nest import emit_nest, prepare
+from agnesi.codegen.loops.nest import emit_nest
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import least
-from agnesi.core.ir.kernels import Block, Branch, Buffer, Carry, Kernel, Loop, Nest, Source
-from agnesi.core.target import Target
+from agnesi.core.ir.kernels import Block, Branch, Buffer, Carry, Loop, Source
+from agnesi.core.ir.mapping import NestPlan
 
 #: Bytes of a carry that is kept in registers (or on the stack) from iteration to iteration.
 _MAX_CARRY_BYTES = 256
 #: Bytes of a block's temporary memory that fit the stack.
 _MAX_STACK_BYTES = 4096
-#: Instructions of a kernel that is inlined into a loop, at most.
-_MAX_INLINE_INSTRUCTIONS = 400
-#: Instructions of all kernels of a loop that are inlined.
-_MAX_LOOP_INSTRUCTIONS = 2000
 _ENDLESS_ITERATIONS = 1 << 62
 
 Outer = Callable[[Buffer], Value]
 
 
-def inlined(kernel: Loop | Branch, target: Target) -> dict[int, Nest]:
-    """Kernels, by id, that are written into the code of the loop instead of being called."""
-    found: dict[int, Nest] = {}
-    left = _MAX_LOOP_INSTRUCTIONS
-    for inner in (k for block in kernel.blocks() for k in block.kernels):
-        if not isinstance(inner, Nest):
-            continue
-        price = cost([s.value for s in written_out(inner).body])
-        if price <= min(left, _MAX_INLINE_INSTRUCTIONS) and not prepare(inner, target).parallel:
-            left -= price
-            found[id(inner)] = inner
-    return found
-
-
-def emit_control(b: Builder, kernel: Loop | Branch, steps: Sequence[Sequence[Step | None]],
+def emit_control(b: Builder, kernel: Loop | Branch, steps: Sequence[Sequence[Step | NestPlan]],
                  outer: Outer, run: Runner) -> None:
     """Emit a loop or branch; ``outer`` gives the addresses of the buffers around it."""
     emit = _Emitter(b, run, outer)
@@ -60,19 +40,14 @@ class _Emitter:
         self.run = run
         self.outer = outer
 
-    def block(self, block: Block, steps: Sequence[Step | None], base: Base) -> None:
+    def block(self, block: Block, steps: Sequence[Step | NestPlan], base: Base) -> None:
         """Write a block's kernels."""
-        for kernel, step in zip(block.kernels, steps, strict=True):
-            if step is not None:
+        for step in steps:
+            if isinstance(step, Step):
                 self.run(step, base)
             else:
-                self._inline(kernel, base)
-
-    def _inline(self, kernel: Kernel, base: Base) -> None:
-        assert isinstance(kernel, Nest)
-        shape = prepare(written_out(kernel), self.b.module.target)
-        emit_nest(self.b, shape, lambda buffer: address(self.b, buffer, base), i64(0),
-                  self.b.size(shape.units))
+                emit_nest(self.b, step, lambda buffer: address(self.b, buffer, base), i64(0),
+                          self.b.size(step.units))
 
     def at(self, source: Source, dtype_bytes: int, turn: Value | None = None) -> Value:
         """The address behind a source, at an iteration of the loop."""
@@ -103,7 +78,7 @@ class _Emitter:
         return self.b.icmp("ne", self.b.load("i8", place), Value("0", "i8"))
 
 
-def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | None]]) -> None:
+def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | NestPlan]]) -> None:
     b = emit.b
     yes, no, after = b.label("then"), b.label("otherwise"), b.label("after")
     scratch = emit.outer(branch.scratch)
@@ -132,7 +107,8 @@ class _Loop:
     wrote them: in a row of a result, or in one of two buffers (double buffering).
     """
 
-    def __init__(self, emit: _Emitter, loop: Loop, steps: Sequence[Sequence[Step | None]]) -> None:
+    def __init__(self, emit: _Emitter, loop: Loop, steps: Sequence[Sequence[Step | NestPlan]]
+                 ) -> None:
         self.emit = emit
         self.b = emit.b
         self.loop = loop

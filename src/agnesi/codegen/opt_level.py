@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agnesi.codegen.loops.collapse import total_work
+from agnesi.core.ir.collapse import total_work
 from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Convolution, Foreign, Kernel, Loop, Nest, Product, nested, walk
+from agnesi.core.ir.mapping import NestPlan
 
 #: Iterations of a loop of which nobody knows how many there are.
 _UNKNOWN_ITERATIONS = 100
@@ -104,12 +105,12 @@ class Effort:
         self._left -= cost
         return True
 
-    def repeats(self, shape: Any) -> bool:
+    def repeats(self, plan: NestPlan) -> bool:
         """Return whether a nest that takes no time has many costly functions of few kinds.
 
         To write one out takes LLVM about a millisecond; calls take a third longer to run.
         """
-        if guess(shape.work) * self._turns > _NO_WORK:
+        if guess(plan.work) * self._turns > _NO_WORK:
             return False
-        costly = [(v.op, v.dtype) for v in walk([s.value for s in shape.stores]) if is_heavy(v.op)]
+        costly = [(v.op, v.dtype) for v in walk([s.value for s in plan.stores]) if is_heavy(v.op)]
         return len(costly) - len({*costly}) >= _MIN_REPEATED

@@ -10,7 +10,7 @@ from agnesi.codegen.kernel_key import structure
 from agnesi.codegen.launch import Runner, Step, spot
 from agnesi.codegen.leaving import emit_leaving, left_by
 from agnesi.codegen.llvm.builder import HOT, LIGHT, Builder, Module, Value, i64
-from agnesi.codegen.loops.nest import emit_nest, prepare
+from agnesi.codegen.loops.nest import emit_nest
 from agnesi.codegen.opt_level import Effort
 from agnesi.codegen.position_independent import anchored, moved, moves_of
 from agnesi.core.ir.dims import Size, combine
@@ -34,6 +34,7 @@ from agnesi.core.ir.kernels import (
     Sparse,
     nested,
 )
+from agnesi.core.ir.mapping import Mapping
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import record, replace
 from agnesi.core.target import Target
@@ -61,19 +62,21 @@ class Varying:
     arena_bytes: Size
 
 
-def emit_program(kernels: Sequence[Kernel], target: Target, policy: CompilePolicy = FAST_RUN, *,
-                 threads: int = 1, varying: Varying | None = None,
+def emit_program(kernels: Sequence[Kernel], target: Target, mapping: Mapping,
+                 policy: CompilePolicy = FAST_RUN, *, threads: int = 1,
+                 varying: Varying | None = None,
                  written: Written = lambda function, outside: None,
                  groups: Sequence[Any] = ()) -> tuple[str, list[Step]]:
     """The module's text, and how each kernel is run.
 
-    The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.  So many
+    The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.  ``mapping``
+    says how loop nests run.  So many
     ``threads`` of ours share products that a library evaluates (``core.ir.calls.gemm.Library``).
     ``written`` is
     told the function of each kernel as soon as there is one, and how to ask for the lines
     outside of functions then.  Kernels of one of the ``groups`` run at the same time.
     """
-    module = Module(target, policy)
+    module = Module(target, policy, mapping)
     program = _Program(kernels, module, threads, varying.names if varying else (), written)
     steps = [program.step(kernel) for kernel in kernels]
     _body(program, program.together(kernels, steps, groups), varying.slot if varying else 0)
@@ -225,11 +228,11 @@ class _Program:
             emit_sparse(b, rows, pointer, begin, end)
         else:
             assert isinstance(kernel, Nest)
-            shape = prepare(kernel, target)
-            units, parallel, spare = shape.units, shape.parallel, shape.spare
-            b.calls_functions |= self._effort.repeats(shape)
-            looks = emit_nest(b, shape, pointer, begin, end, left=left)
-            if self._effort.little(shape.work):
+            plan = self.module.mapping.nest(kernel)
+            units, parallel, spare = plan.units, plan.parallel, plan.spare
+            b.calls_functions |= self._effort.repeats(plan)
+            looks = emit_nest(b, plan, pointer, begin, end, left=left)
+            if self._effort.little(plan.work):
                 b.attributes = LIGHT
         b.ret()
         name = self._added(b)
@@ -280,20 +283,20 @@ class _Program:
         return plan_convolution(kernel, self.module.target, self.module.policy, self.threads)
 
     def _control(self, kernel: Loop | Branch) -> Step:
-        from agnesi.codegen.control import emit_control, inlined
+        from agnesi.codegen.control import emit_control
 
-        inside = inlined(kernel, self.module.target)
+        inside = self.module.mapping.inlined(kernel)
         with self._effort.inside(kernel):
-            steps = [[None if id(k) in inside else self.step(k) for k in block.kernels]
+            steps = [[inside[id(k)] if id(k) in inside else self.step(k) for k in block.kernels]
                      for block in kernel.blocks()]
-            light = all(self._effort.little(prepare(k, self.module.target).work)
-                        for k in inside.values())
+            light = all(self._effort.little(plan.work) for plan in inside.values())
         b = Builder(self.module, self.module.fresh("k"), _CONTROL, "i32",
                     attributes=LIGHT if light else "nounwind")
         places, rt = b.parameters
         buffers = _places(kernel)
         b.give_sizes(places, len(buffers), self.sizes)
-        run = Runner(b, rt, [s for inner in steps for s in inner if s is not None], self.sizes)
+        called = [s for inner in steps for s in inner if isinstance(s, Step)]
+        run = Runner(b, rt, called, self.sizes)
         emit_control(b, kernel, steps, _given(b, places, buffers), run)
         b.ret(Value("0", "i32"))
         return Step(self._added(b), 1, False, buffers, control=True)

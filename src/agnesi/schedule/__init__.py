@@ -19,6 +19,9 @@ branches are programs of their own, which go through the same list.
 3. ``transforms/``: programs of kernels become faster ones.
 4. ``memory/``: the order of kernels, updates in place, the arena.
 
+Code generators are then given ``mapping/``, which decides for each loop nest how its loops run on
+the target: in which order, on how many lanes, in which units of work.
+
 What must hold after every pass, and is checked after each in all tests (``verify.py``, with
 ``config.verify``):
 

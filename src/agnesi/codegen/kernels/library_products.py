@@ -10,13 +10,14 @@ from agnesi.codegen.arithmetic.delinearize import divide, places
 from agnesi.codegen.launch import spot
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64
 from agnesi.codegen.loops.evaluate import Scope, memory_type
-from agnesi.codegen.loops.nest import Shape, emit_nest
+from agnesi.codegen.loops.nest import emit_nest
 from agnesi.core.ir.calls.gemm import Summed, summed
 from agnesi.core.ir.dims import Size, is_static
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.foreign import HOLD, RELEASE, external
 from agnesi.core.ir.kernels import Buffer, Matrix, Product, Store, axes_in
 from agnesi.core.ir.loops import Axis, Substitution, fresh_axes, load
+from agnesi.core.ir.mapping import NestPlan
 from agnesi.core.support.record import record
 
 #: Bytes of the sums of one call that wait for their epilogue: they stay in the cache.
@@ -43,13 +44,13 @@ class Lines:
     :ivar most: Lines of a call.
     :ivar first: Counts the lines of the matrix up to the first of a call.
     :ivar sums: Where they wait.
-    :ivar shape: The epilogue for the lines of a call.
+    :ivar plan: The epilogue for the lines of a call.
     """
 
     most: int
     first: Axis
     sums: Buffer
-    shape: Shape
+    plan: NestPlan
 
 
 @record
@@ -184,8 +185,8 @@ def _by_lines(product: Product, strides: Lying) -> tuple[Lines, tuple[bool, Size
     total = load(sums, key.dtype, sums.place([turn.index, along.index]))
     change = Substitution({line: first.index + turn.index}, {key: total})
     body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in product.body]
-    shape = Shape((turn, along), body, along, most, 0, frozenset())
-    return Lines(most, first, sums, shape), (across, along.extent)
+    plan = NestPlan((turn, along), body, along, most, 0, frozenset())
+    return Lines(most, first, sums, plan), (across, along.extent)
 
 
 def _lines(strides: Sequence[int], sizes: Sequence[Size]) -> tuple[bool, Size] | None:
@@ -266,7 +267,7 @@ def _emit_lines(b: Builder, call: Call, lines: Lines, given: list[Value],
         first, second = operands[0], _line(b, call, operands[1], loop.index)
         _gemm(b, call, given, (alpha, first), second, (beta, sums))
         around = dict(zip(call.product.axes, [*turns, loop.index], strict=False))
-        emit_nest(b, lines.shape, lambda x: sums if x is lines.sums else pointer(x), i64(0), here,
+        emit_nest(b, lines.plan, lambda x: sums if x is lines.sums else pointer(x), i64(0), here,
                   {**around, lines.first: loop.index})
 
 

@@ -18,8 +18,8 @@ from agnesi.codegen.kernels.gemm import (
 from agnesi.codegen.kernels.tilesearch import LINE_BYTES
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
-from agnesi.codegen.loops.collapse import cost
 from agnesi.codegen.loops.evaluate import Scope, memory_type, streams
+from agnesi.core.ir.collapse import cost
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Buffer, Matrix, Product, walk

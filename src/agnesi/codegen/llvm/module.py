@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.codegen.llvm.literals import literal
 from agnesi.codegen.llvm.values import Value
 from agnesi.core.ir.dims import Size
+from agnesi.core.ir.mapping import Mapping
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.target import Target
 
@@ -15,12 +16,18 @@ from agnesi.core.target import Target
 class Module:
     """The text of one LLVM module: functions, declarations, read-only tables.
 
-    Emitters ask ``target`` what there is, and ``policy`` what the compilation takes its time for.
+    Emitters ask ``target`` what there is, ``policy`` what the compilation takes its time for, and
+    ``mapping``, which modules with loop nests have, how loops run.
     """
 
-    def __init__(self, target: Target, policy: CompilePolicy = FAST_RUN) -> None:
+    mapping: Mapping
+
+    def __init__(self, target: Target, policy: CompilePolicy = FAST_RUN,
+                 mapping: Mapping | None = None) -> None:
         self.target = target
         self.policy = policy
+        if mapping is not None:
+            self.mapping = mapping
         self._functions: dict[str, str] = {}
         self._declarations: dict[str, str] = {}
         self._globals: dict[str, str] = {}

@@ -15,65 +15,27 @@ import numpy as np
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import apart
 from agnesi.codegen.llvm.register_tiles import transposed
-from agnesi.codegen.loops.evaluate import _ITEM, ROW, Scope, memory_type
+from agnesi.codegen.loops.evaluate import ROW, Scope, memory_type
 from agnesi.codegen.loops.slp_stores import store_all
-from agnesi.codegen.loops.strided_loads import LONGEST_STEP
-from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import guess, is_some
-from agnesi.core.ir.kernels import Buffer, Store, axes_in, walk
-from agnesi.core.ir.loops import Affine, Axis, Expr, fresh_axes, load
+from agnesi.core.ir.kernels import Buffer, axes_in
+from agnesi.core.ir.loops import ITEM_BYTES, Affine, Axis, Expr, fresh_axes, load
+from agnesi.core.ir.mapping import BLOCK_ELEMENTS, reads_across
 
-#: Elements of a block along the lanes.
-BLOCK_ELEMENTS = 64
 #: Elements of a block across the lanes, at most.
 _MAX_ACROSS_ELEMENTS = 64
-#: Blocks of a nest, at most.
-_MAX_BLOCKS = 4
-#: Iterations of both loops, at least.
-_MIN_ITERATIONS = 4
-#: Elements of the nest, at least.
-_MIN_ELEMENTS = 1 << 15
 #: Rows of the squares that are transposed in registers.
 _SQUARE_ROWS = 8
 #: Bytes of one of them, at most, where a row has more.
 _MAX_SQUARE_ROW_BYTES = 16
-#: What is computed for more than one element, or takes more than one.
-_OTHERS = ("reduce", "steps", "complex", "real", "imag")
-
-
-def crossed(axes: Sequence[Axis], stores: Sequence[Store]) -> tuple[Axis, Axis] | None:
-    """The axes of a nest for the lanes and across them, if it reads across what it writes."""
-    values = [*walk([s.value for s in stores])]
-    if any(v.op in _OTHERS for v in values) or any(
-        s.offset.atoms or s.offset.free != {*axes} for s in stores
-    ) or guess(product([a.extent for a in axes])) < _MIN_ELEMENTS:
-        return None
-    long = [a for a in axes if guess(a.extent) >= _MIN_ITERATIONS]
-    along = next((a for a in long if all(s.offset.terms[a] == 1 for s in stores)), None)
-    if along is None:
-        return None
-    found = {a: len(_reads(values, along, a)) for a in long if a is not along}
-    across = max(found, key=lambda a: found[a], default=None)
-    return (along, across) if across is not None and 0 < found[across] <= _MAX_BLOCKS else None
-
-
-def _reads(values: Sequence[Expr], along: Axis, across: Axis) -> list[Expr]:
-    """Return the loads whose contiguous axis is not that of the lanes."""
-    return [v for v in values if v.op == "load" and _is_across(v.param[1], along, across)]
-
-
-def _is_across(at: Affine, along: Axis, across: Axis) -> bool:
-    step = at.terms.get(along, 0)
-    far = not isinstance(step, int) or abs(step) > LONGEST_STEP
-    return far and at.terms.get(across) == 1 and not at.atoms
 
 
 def emit_transposed(nest: Any, scope: Scope, begin: Value, end: Value) -> None:
     """Emit work units [begin, end) of a nest with an axis across the lanes."""
-    shape, b = nest.shape, nest.b
-    span = (i64(0), b.size(shape.across.extent))
-    rest = [a for a in shape.outer if a is not shape.across]
-    if shape.outer[0] is shape.across:
+    plan, b = nest.plan, nest.b
+    span = (i64(0), b.size(plan.across.extent))
+    rest = [a for a in plan.outer if a is not plan.across]
+    if plan.outer[0] is plan.across:
         _level(nest, scope, rest, None, (begin, end))
     else:
         _level(nest, scope, rest, (begin, end), span)
@@ -86,7 +48,7 @@ def _level(nest: Any, scope: Scope, rest: Sequence[Axis], span: tuple[Value, Val
         _blocks(nest, scope, across)
         return
     inner = scope.inside({})
-    scope.hoist(_values(nest), {*rest, nest.shape.across, nest.shape.along}, inner)
+    scope.hoist(_values(nest), {*rest, nest.plan.across, nest.plan.along}, inner)
     start, stop = span or (i64(0), nest.b.size(rest[0].extent))
     some = span is None and is_some(rest[0].extent)
     with nest.b.loop(start, stop, 1, nonempty=some) as loop:
@@ -100,55 +62,55 @@ def _values(nest: Any) -> list[Expr]:
 
 def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
     """The blocks of both loops."""
-    b, shape = nest.b, nest.shape
+    b, plan = nest.b, nest.plan
     first_across, first_along = fresh_axes((1, 1), axes_in(nest.stores))  # where a block begins
-    places = Affine(0, {shape.across: BLOCK_ELEMENTS, shape.along: 1, first_across: -BLOCK_ELEMENTS,
+    places = Affine(0, {plan.across: BLOCK_ELEMENTS, plan.along: 1, first_across: -BLOCK_ELEMENTS,
                         first_along: -1})
-    reads, kept = _reads([*walk(_values(nest))], shape.along, shape.across), {}
+    reads, kept = reads_across(_values(nest), plan.along, plan.across), {}
     wide = _wide(reads, b.module.target.costs.near_bytes)
     for v in reads:
         room = Buffer((wide * BLOCK_ELEMENTS,), np.dtype(v.param[0].dtype), ROW)
         nest.rows[room] = b.alloca(memory_type(v.dtype), wide * BLOCK_ELEMENTS)
         kept[v] = load(room, v.dtype, places)
     inner = scope.inside({})
-    scope.hoist(_values(nest), {shape.across, shape.along}, inner)
-    length = b.size(shape.along.extent)
+    scope.hoist(_values(nest), {plan.across, plan.along}, inner)
+    length = b.size(plan.along.extent)
     with b.loop(*across, wide) as outer, b.loop(
-        i64(0), b.size((shape.along.extent + (BLOCK_ELEMENTS - 1)) // BLOCK_ELEMENTS),
-        nonempty=is_some(shape.along.extent)
+        i64(0), b.size((plan.along.extent + (BLOCK_ELEMENTS - 1)) // BLOCK_ELEMENTS),
+        nonempty=is_some(plan.along.extent)
     ) as turn:
         inner.axes[first_across], first = outer.index, b.mul(turn.index, i64(BLOCK_ELEMENTS))
         inner.axes[first_along] = first
         stop = b.intrinsic("smin", b.add(outer.index, i64(wide)), across[1])
         rows = b.intrinsic("smin", b.sub(length, first), i64(BLOCK_ELEMENTS))
         for v in reads:
-            _turn(nest, inner.inside({shape.across: outer.index, shape.along: first}, lanes=1), v,
+            _turn(nest, inner.inside({plan.across: outer.index, plan.along: first}, lanes=1), v,
                   kept[v].param[0], rows, b.sub(stop, outer.index))
         inner.kept = kept
         with b.loop(outer.index, stop, 1, nonempty=True) as row:
-            line = inner.inside({shape.across: row.index})
+            line = inner.inside({plan.across: row.index})
             span = turn.index, b.add(turn.index, i64(1))
-            nest._lane_loop(line, shape.along, _values(nest), span,
+            nest._lane_loop(line, plan.along, _values(nest), span,
                             lambda lanes, _: store_all(lanes, nest.stores), [])
         inner.kept = {}
 
 
 def _wide(reads: Sequence[Expr], near_bytes: int) -> int:
     """Elements of blocks across the lanes, so that all of them are in the first-level cache."""
-    fitting = near_bytes // (BLOCK_ELEMENTS * sum([_ITEM[v.dtype] for v in reads]))
+    fitting = near_bytes // (BLOCK_ELEMENTS * sum([ITEM_BYTES[v.dtype] for v in reads]))
     return min(_MAX_ACROSS_ELEMENTS, 1 << fitting.bit_length() - 1)
 
 
 def _turn(nest: Any, scope: Scope, read: Expr, room: Buffer, rows: Value, columns: Value) -> None:
     """Call what fills a block with so many rows of what is read, as its columns."""
     b, (buffer, at) = nest.b, read.param
-    shape, size = nest.shape, _ITEM[read.dtype]
-    shortest = min(max(_SQUARE_ROWS, _MAX_SQUARE_ROW_BYTES // size), guess(shape.along.extent),
-                   guess(shape.across.extent))
+    plan, size = nest.plan, ITEM_BYTES[read.dtype]
+    shortest = min(max(_SQUARE_ROWS, _MAX_SQUARE_ROW_BYTES // size), guess(plan.along.extent),
+                   guess(plan.across.extent))
     own = 1 << (shortest.bit_length() - 1)
     bits = f"i{8 * size}"
     apart(b, "turned", (bits, own), lambda b, *given: _transpose_block(b, bits, own, *given),
-          scope.address(read.dtype, buffer, at), b.size(at.terms[shape.along]), nest.rows[room],
+          scope.address(read.dtype, buffer, at), b.size(at.terms[plan.along]), nest.rows[room],
           rows, columns)
 
 

@@ -12,16 +12,14 @@ from typing import Any, NamedTuple
 from agnesi.codegen.arithmetic.complex_pairs import PARTS
 from agnesi.codegen.llvm.builder import Value, const, i64, lanes, vector
 from agnesi.codegen.loops.strided_loads import (
-    LONGEST_STEP,
-    Period,
     Row,
     load_repeated,
     load_steps,
-    period_of,
 )
 from agnesi.core.ir import loops
 from agnesi.core.ir.kernels import Buffer, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution
+from agnesi.core.ir.mapping import LONGEST_STEP, Period, period_of
 
 #: The operation of a load of elements that lie inside of an axis; the others are zeros.
 BORDERED = "bordered load"

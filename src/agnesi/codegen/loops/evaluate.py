@@ -19,17 +19,16 @@ from agnesi.codegen.loops.bordered_loads import BORDERED, bordered, load_bordere
 from agnesi.codegen.loops.lane_runs import load_run
 from agnesi.codegen.loops.short_index import compared, short_index
 from agnesi.codegen.loops.strided_loads import (
-    LONGEST_STEP,
     load_repeated,
     load_steps,
     pattern,
-    period_of,
     rows_at,
 )
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import guess, is_some
 from agnesi.core.ir.kernels import Buffer, bound_in, walk
-from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
+from agnesi.core.ir.loops import ITEM_BYTES, Affine, Axis, Expr, Substitution, fresh_axis
+from agnesi.core.ir.mapping import LONGEST_STEP, period_of
 from agnesi.core.target import Target
 
 #: Bytes from one iteration of a sum to the next from which the processor does not prefetch.
@@ -39,9 +38,6 @@ _PREFETCH_ITERATIONS = 4
 #: The role of rows of a nest's own, which have room for the lanes behind their end.
 ROW = "row"
 _MEMORY = {"bool": "i8"}
-_ITEM = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2,
-         "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8,
-         "float64": 8, "complex64": 8, "complex128": 16}
 IDENTITY: dict[str, Callable[[str], Any]] = {
     "add": lambda d: -0.0 if "float" in d else 0,
     "multiply": lambda d: 1,
@@ -285,7 +281,7 @@ class Scope:
 
     def _load(self, value: Expr) -> Value:
         type_, dtype = memory_type(value.dtype), value.dtype
-        align = _ITEM[dtype]
+        align = ITEM_BYTES[dtype]
         buffer, at = value.param[:2]
         if value.op == BORDERED:
             raw = load_bordered(self, value.param, type_, align)
@@ -314,8 +310,8 @@ class Scope:
             if not isinstance(step, int) or not 1 <= abs(step) <= LONGEST_STEP:
                 return None
             address = self.address(dtype, buffer, at)
-            row = rows_at(self.b, type_, address, _ITEM[dtype])
-            return load_steps(self.b, type_, row, self.lanes, step, active, _ITEM[dtype])
+            row = rows_at(self.b, type_, address, ITEM_BYTES[dtype])
+            return load_steps(self.b, type_, row, self.lanes, step, active, ITEM_BYTES[dtype])
         moving = [a for a in at.atoms if self.varies(a)]
         if len(moving) != 1 or moving[0].op != "floor_divide" or at.terms[moving[0]] != 1:
             return None
@@ -325,7 +321,7 @@ class Scope:
         rest = Affine(at.const, {a: c for a, c in at.terms.items() if a is not moving[0]})
         first = self.b.op("sdiv", self.place(period.start), i64(period.length))
         address = self.b.gep(type_, self.address(dtype, buffer, rest), first)
-        row = rows_at(self.b, type_, address, _ITEM[dtype])
+        row = rows_at(self.b, type_, address, ITEM_BYTES[dtype])
         return load_repeated(self.b, row, self.lanes, period, active)
 
     def pointers(self, type_: str, buffer: Buffer, at: Affine) -> Value:
@@ -339,7 +335,7 @@ class Scope:
     def _gather(self, type_: str, dtype: str, buffer: Buffer, at: Affine) -> Value:
         wide = vector(type_, self.lanes)
         mask = self.mask or const(vector("i1", self.lanes), True)
-        return self.b.gather(wide, self.pointers(type_, buffer, at), mask, _ITEM[dtype])
+        return self.b.gather(wide, self.pointers(type_, buffer, at), mask, ITEM_BYTES[dtype])
 
     def store(self, buffer: Buffer, at: Affine, value: Expr) -> None:
         """Write an expression's value."""
@@ -354,29 +350,29 @@ class Scope:
             result = self.b.cast("zext", result, vector(type_, width(result.type)))
         if varies and self.step(at) != 1:
             mask = self.mask or const(vector("i1", self.lanes), True)
-            self.b.scatter(result, self.pointers(type_, buffer, at), mask, _ITEM[dtype])
+            self.b.scatter(result, self.pointers(type_, buffer, at), mask, ITEM_BYTES[dtype])
             return
         address = self.address(dtype, buffer, at)
         if varies and self.mask is not None and buffer.role != ROW:
             count = self.left or self.active
             if count is None or self.pointer(buffer).ref not in self.loaded:
-                self.b.masked_store(result, address, self.mask, _ITEM[dtype])
+                self.b.masked_store(result, address, self.mask, ITEM_BYTES[dtype])
             else:  # loads right behind a masked store wait until it is done
-                store_first(self.b, result, address, count, _ITEM[dtype])
+                store_first(self.b, result, address, count, ITEM_BYTES[dtype])
         elif varies and self.streams(buffer, at):
             self.b.stream(result, address)
         else:
-            self.b.store(result, address, _ITEM[dtype])
+            self.b.store(result, address, ITEM_BYTES[dtype])
 
     def streams(self, buffer: Buffer, at: Affine) -> bool:
         """Return whether a store should go past the caches: a big result, every vector aligned."""
-        bytes_ = self.lanes * _ITEM[buffer.dtype.name]
+        bytes_ = self.lanes * ITEM_BYTES[buffer.dtype.name]
         return (
             streams(buffer, self.b.module.target) and not self.rereads
             and bytes_ % 64 == 0
-            and all(isinstance(c, int) and c * _ITEM[buffer.dtype.name] % 64 == 0
+            and all(isinstance(c, int) and c * ITEM_BYTES[buffer.dtype.name] % 64 == 0
                     for a, c in at.terms.items() if a is not self.along)
-            and at.const * _ITEM[buffer.dtype.name] % 64 == 0
+            and at.const * ITEM_BYTES[buffer.dtype.name] % 64 == 0
         )
 
     # -- reductions -----------------------------------------------------------------------
@@ -433,7 +429,7 @@ class Scope:
             if value.op != "load" or not self.varies(value):
                 continue
             buffer, at = value.param
-            size, step = _ITEM[value.dtype], at.terms.get(axis, 0)
+            size, step = ITEM_BYTES[value.dtype], at.terms.get(axis, 0)
             if (
                 not isinstance(step, int)
                 or abs(step) * size < _MIN_STRIDE_BYTES

@@ -3,103 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.loops import list_scheduling
-from agnesi.codegen.loops.blocked_transpose import BLOCK_ELEMENTS, emit_transposed
-from agnesi.codegen.loops.collapse import cost, total_work
-from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, PRODUCTS, ROW, Scope
+from agnesi.codegen.loops.blocked_transpose import emit_transposed
+from agnesi.codegen.loops.evaluate import IDENTITY, PRODUCTS, ROW, Scope
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 from agnesi.codegen.loops.lane_runs import in_lane_runs
-from agnesi.codegen.loops.loop_order import loops_of
 from agnesi.codegen.loops.slp_stores import store_all
-from agnesi.codegen.loops.strided_loads import lanes_with_periods
 from agnesi.codegen.loops.tail_masking import one_register, open_turns
 from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import Extent, guess, is_some, most
-from agnesi.core.ir.kernels import Buffer, Nest, Store, reductions, walk
+from agnesi.core.ir.kernels import Buffer, Store, reductions, walk
 from agnesi.core.ir.lanes import reduced_along
-from agnesi.core.ir.loops import Affine, Axis, Expr, load
-from agnesi.core.support.record import struct
-from agnesi.core.target import Costs, Target
+from agnesi.core.ir.loops import ITEM_BYTES, Affine, Axis, Expr, load
+from agnesi.core.ir.mapping import NestPlan
 
-#: Elements along the lanes in a unit of work.
-_UNIT_ELEMENTS = 2048
-#: The same where loops around the lanes are run for each.
-_OUTER_UNIT_ELEMENTS = 64
-#: The same where each element is a sum.
-_SUM_UNIT_ELEMENTS = 128
-#: Instructions from which a loop's body is written once, with a mask for the last iteration.
-_MIN_MASKED_INSTRUCTIONS = 300
 #: Points of loops in sequence between two looks for signals, and how many looks are worth while.
 _LOOK_POINTS, _MIN_LOOKS = 1 << 17, 8
 
 
-@struct
-class Shape:
-    """A nest made ready: its loops, the lane axis, and how work is shared out.
-
-    A unit of work is an iteration of the first loop, or ``block`` elements along the lanes where
-    there is no other loop, or none whose iterations can be shared out.  Those of the axes
-    ``ordered`` run in sequence; ``across`` is the axis that is cut into blocks beside the lanes
-    where operands lie transposed.
-    """
-
-    axes: tuple[Axis, ...]
-    stores: list[Store]
-    along: Axis | None
-    units: Any
-    work: Any
-    ordered: frozenset[Axis]
-    block: int = _UNIT_ELEMENTS
-    across: Axis | None = None
-    costs: Costs = Costs()
-
-    @property
-    def outer(self) -> list[Axis]:
-        """The loops around the lanes."""
-        return [a for a in self.axes if a is not self.along]
-
-    @property
-    def parallel(self) -> bool:
-        """Whether the nest is worth several threads."""
-        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare >= 0)
-
-    @property
-    def spare(self) -> Any:
-        """By how much it is worth several threads."""
-        return self.work - self.costs.nest_operations
-
-
-def prepare(nest: Nest, target: Target) -> Shape:
-    """Choose the loops of a nest."""
-    costs = target.costs
-    axes, stores, ordered, along, across = loops_of(nest)
-    outer = [a for a in axes if a is not along]
-    work = total_work(stores)
-    if ordered and guess(work) >= costs.nest_operations:
-        outer.sort(key=lambda a: a in ordered)
-    sums = any(s.value.reduces for s in stores)
-    block = _OUTER_UNIT_ELEMENTS if outer else _SUM_UNIT_ELEMENTS if sums else _UNIT_ELEMENTS
-    if sums and not outer and along is not None and guess(along.extent) <= 2 * _SUM_UNIT_ELEMENTS:
-        block //= 2
-    if outer and outer[0] not in ordered:
-        units = outer[0].extent
-    elif along is not None and (not outer or guess(work) >= costs.nest_operations):
-        units = (along.extent + (block - 1)) // block
-    else:
-        units = 1
-    loops = (*outer, along) if along is not None else tuple(outer)
-    block = BLOCK_ELEMENTS if across else block
-    return Shape(loops, stores, along, units, work, ordered, block, across, costs)
-
-
-def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], begin: Value,
+def emit_nest(b: Builder, plan: NestPlan, pointer: Callable[[Buffer], Value], begin: Value,
               end: Value, around: Mapping[Axis, Value] | None = None,
               left: Callable[[], Value] | None = None) -> bool:
     """Emit work units [begin, end) of a nest into the current function; whether it may be left.
@@ -107,19 +35,19 @@ def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], begi
     ``around`` has the indices of loops that are there already; ``left`` writes a look for signals,
     whether the function is to return, for long loops that are not shared out.
     """
-    nest = _Nest(b, shape, left)
+    nest = _Nest(b, plan, left)
     root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), around or {})
-    root.rereads = bool(shape.ordered)
-    values = nest._values(shape.stores)
+    root.rereads = bool(plan.ordered)
+    values = nest._values(plan.stores)
     root.loaded = frozenset(pointer(v.param[0]).ref for v in walk(values) if v.op == "load")
     nest.run(root, begin, end)
     return nest.note is not None or nest.looks
 
 
 class _Nest:
-    def __init__(self, b: Builder, shape: Shape, left: Callable[[], Value] | None = None) -> None:
+    def __init__(self, b: Builder, plan: NestPlan, left: Callable[[], Value] | None = None) -> None:
         self.b = b
-        self.shape = shape
+        self.plan = plan
         #: Where a look at signals that ends the nest leaves a note.
         self.look = left
         #: Whether a loop along the lanes looks, too, and between how many points.
@@ -127,8 +55,8 @@ class _Nest:
         self.note = b.alloca("i8", 1) if self._is_watched() else None
         if self.note:
             b.store(const("i8", 0), self.note)
-        self.target = b.module.target
-        self.stores = shape.stores
+        self.target, self.mapping = b.module.target, b.module.mapping
+        self.stores = plan.stores
         self.rows: dict[Buffer, Value] = {}
         #: The blocks along the lanes that are run, where they are what is shared out.
         self.share: tuple[Value, Value] | None = None
@@ -136,16 +64,16 @@ class _Nest:
         self.done: set[int] = set()
 
     def run(self, root: Scope, begin: Value, end: Value) -> None:
-        outer = self.shape.outer
-        if any(a.extent == 0 for a in self.shape.axes):
+        outer = self.plan.outer
+        if any(a.extent == 0 for a in self.plan.axes):
             return
-        if self.shape.across is not None and self.b.module.policy.transposed_blocks:
+        if self.plan.across is not None:
             emit_transposed(self, root, begin, end)
             return
-        if outer and outer[0] not in self.shape.ordered:
+        if outer and outer[0] not in self.plan.ordered:
             self._level(root, outer, (begin, end))
             return
-        self.share = (begin, end) if not outer or guess(self.shape.units) > 1 else None
+        self.share = (begin, end) if not outer or guess(self.plan.units) > 1 else None
         if outer:
             self._level(root, outer, None)
         else:
@@ -158,7 +86,7 @@ class _Nest:
             self._innermost(scope)
             return
         axis, *rest = outer
-        inside = {*outer, *([self.shape.along] if self.shape.along else [])}
+        inside = {*outer, *([self.plan.along] if self.plan.along else [])}
         inner = scope.inside({})
         self._before(scope, inside, inner)
         nonempty = span is None and is_some(axis.extent)
@@ -182,18 +110,18 @@ class _Nest:
     # -- signals --------------------------------------------------------------------------
     def _turns_between(self, axis: Axis) -> int:
         """Return how many iterations of a sequential loop run between two polls for signals."""
-        inner = self.shape.axes[self.shape.axes.index(axis) + 1:]
+        inner = self.plan.axes[self.plan.axes.index(axis) + 1:]
         return max(1, self.points // max(1, guess(product([a.extent for a in inner]))))
 
     def _is_long(self, axis: Axis) -> bool:
         """Return whether a loop in sequence looks for signals."""
-        return (self.look is not None and axis in self.shape.ordered
+        return (self.look is not None and axis in self.plan.ordered
                 and (isinstance(axis.extent, Extent)
                      or axis.extent > _MIN_LOOKS * self._turns_between(axis)))
 
     def _is_watched(self) -> bool:
-        outer = self.shape.outer
-        shared = outer[:1] if outer and outer[0] not in self.shape.ordered else []
+        outer = self.plan.outer
+        shared = outer[:1] if outer and outer[0] not in self.plan.ordered else []
         return any(self._is_long(a) for a in outer if a not in shared)
 
     def _look(self) -> Value:
@@ -230,10 +158,10 @@ class _Nest:
         scope.store(s.buffer, s.offset, s.value)
 
     def _innermost(self, scope: Scope) -> None:
-        along = self.shape.along
+        along = self.plan.along
         if along is None:
             inner = scope.inside({})
-            if not self.shape.axes:
+            if not self.plan.axes:
                 list_scheduling.compute(scope, self._values(self.stores))
             self._before(scope, set(), inner)
             return
@@ -259,37 +187,6 @@ class _Nest:
         return [s for i, s in enumerate(self.stores) if i not in self.done]
 
     # -- lanes ----------------------------------------------------------------------------
-    def lanes_for(self, values: Sequence[Expr], axis: Axis, carries: bool = False) -> int:
-        """Lanes of a loop: several registers wide for cheap bodies, to hide latencies.
-
-        Twice as wide for reductions, whose iterations may be far apart in memory.  One register, or
-        two, if the policy has no wide iterations.  Over a dynamic length, few enough for several
-        iterations, as the remainder is computed at the same width under a mask.
-        """
-        native = self._native(values)
-        if not self.target.has_vectors:
-            return native
-        price = cost(values)
-        sums = any(axis in v.free for v in reductions(values))
-        wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
-        if not self.b.module.policy.wide_iterations:
-            wide = min(wide, 2 * native if sums else native)
-        length = guess(axis.extent)
-        enough = 2 * length
-        if isinstance(axis.extent, Extent):
-            enough = length // (2 if sums else 8 if carries and price > 12 else 4) + 1
-        while wide > native and wide >= enough:
-            wide //= 2
-        return wide
-
-    def _native(self, values: Sequence[Expr]) -> int:
-        """Lanes that fill one register."""
-        unseen = ("index", "const", "size")
-        below = [*walk(list(values))]
-        sizes = [_ITEM[v.dtype] for v in below if v.op not in unseen]
-        floats = [_ITEM[v.dtype] for v in below if "float" in v.dtype]
-        return self.target.lanes(max(*(floats or sizes or [4]), 4))
-
     def _lane_loop(self, scope: Scope, axis: Axis, values: Sequence[Expr],
                    span: tuple[Value, Value] | None,
                    body: Callable[[Scope, list[Value]], list[Value]],
@@ -299,29 +196,29 @@ class _Nest:
         ``body(scope, carried)`` returns the carried vectors after its iteration; they have the
         lanes of ``scope``.  With ``span``, only blocks [begin, end) are run.
         """
-        b, wide = self.b, self.lanes_for(values, axis, bool(carried))
-        while span is not None and self.shape.block % wide:
+        b, wide = self.b, self.mapping.lanes(values, axis, bool(carried))
+        while span is not None and self.plan.block % wide:
             wide //= 2
         if isinstance(axis.extent, Extent):
             return open_turns(self, scope, axis, values, span, wide, body, carried, group)
         if not carried:
-            whole = lanes_with_periods(wide, self._native(values), values, axis)
-            wide = whole if span is None or self.shape.block % whole == 0 else wide
+            whole = self.mapping.periodic_lanes(wide, values, axis)
+            wide = whole if span is None or self.plan.block % whole == 0 else wide
             if span is None and in_lane_runs(scope, axis, values, wide, body):
                 return []
-        assert span is None or self.shape.block % wide == 0, "threads would begin within a turn"
+        assert span is None or self.plan.block % wide == 0, "threads would begin within a turn"
         main = axis.extent // wide * wide
         tail = axis.extent - main
-        if main and tail and self._is_written_once(values, axis):
+        if main and tail and self.mapping.masks_all(values, axis):
             start, end = i64(0), i64(axis.extent)
             if span is not None:
-                start = b.op("mul", span[0], i64(self.shape.block))
-                end = b.intrinsic("smin", b.op("mul", span[1], i64(self.shape.block)), end)
+                start = b.op("mul", span[0], i64(self.plan.block))
+                end = b.intrinsic("smin", b.op("mul", span[1], i64(self.plan.block)), end)
             return self._masked(scope, axis, values, (start, end), wide, body, carried)
         last = None
         if span is not None:
-            first = self.b.op("mul", span[0], i64(self.shape.block))
-            beyond = self.b.op("mul", span[1], i64(self.shape.block))
+            first = self.b.op("mul", span[0], i64(self.plan.block))
+            beyond = self.b.op("mul", span[1], i64(self.plan.block))
             last = self.b.icmp("sge", beyond, i64(axis.extent))
             stop = self.b.select(self.b.icmp("slt", beyond, i64(main)), beyond, i64(main))
         if main:
@@ -340,23 +237,6 @@ class _Nest:
             else:
                 carried = self._tail(scope, axis, values, main, tail, wide, body, carried)
         return carried
-
-    def _is_written_once(self, values: Sequence[Expr], axis: Axis) -> bool:
-        """Return whether one masked loop serves all iterations: where the body is long, or the
-        policy says so.
-
-        A body that is written once compiles in half the time; masks cost next to nothing where
-        registers for them exist.
-        """
-        module = self.b.module
-        if not module.target.has("avx512vl"):
-            return False
-        if cost(values) >= _MIN_MASKED_INSTRUCTIONS:
-            return True
-        return module.policy.masked_loops and all(
-            v.param[1].terms.get(axis, 0) in (0, 1) and not v.args
-            for v in walk(list(values)) if v.op == "load"
-        )
 
     def _masked(self, scope: Scope, axis: Axis, values: Sequence[Expr], span: tuple[Value, Value],
                 wide: int, body: Callable[[Scope, list[Value]], list[Value]],
@@ -408,7 +288,7 @@ class _Nest:
         early = self._early(scope, group, axis)
         rows = self._rows(scope, group, axis) if len(bound) == 1 else []
         stores = [Store(row, Affine(0, {axis: 1}), value) for value, row in rows] + early
-        wide = self.lanes_for(bodies, axis, carries=True)
+        wide = self.mapping.lanes(bodies, axis, carries=True)
         if isinstance(axis.extent, Extent):
             wide = one_register(self, bodies, wide)
         starts = [const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype))
@@ -464,9 +344,9 @@ class _Nest:
         They share a load with it, and no later computation reads a buffer that they may overwrite
         (one of their size).
         """
-        shape = self.shape
-        if axis is not shape.along or len(group[0].param[1]) > 1 or shape.ordered or (
-            self.share is not None and shape.parallel
+        plan = self.plan
+        if axis is not plan.along or len(group[0].param[1]) > 1 or plan.ordered or (
+            self.share is not None and plan.parallel
         ):
             return []
         loaded = {v for v in walk([r.args[0] for r in group]) if _is_load_along(v, axis)}
@@ -483,8 +363,8 @@ class _Nest:
             found = safe
         early = [self.stores[i] for i in found]
         bodies = [r.args[0] for r in group]
-        wide = self.lanes_for(bodies, axis, carries=True)
-        if self.lanes_for([*bodies, *self._values(early)], axis, carries=True) != wide:
+        wide = self.mapping.lanes(bodies, axis, carries=True)
+        if self.mapping.lanes([*bodies, *self._values(early)], axis, carries=True) != wide:
             return []  # sums are the same whatever is stored beside them
         self.done.update(found)
         return early
@@ -507,7 +387,7 @@ class _Nest:
         rows = []
         for value in mine:
             longest = most(axis.extent)
-            if longest is None or longest * _ITEM[value.dtype] > self.target.costs.row_bytes:
+            if longest is None or longest * ITEM_BYTES[value.dtype] > self.target.costs.row_bytes:
                 continue
             if value in later and is_heavy(value.op) and not scope.has(value):
                 row = Buffer((axis.extent,), np.dtype(value.dtype), ROW)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64, lanes, vector, width
-from agnesi.codegen.loops.evaluate import _ITEM, Scope, memory_type
+from agnesi.codegen.loops.evaluate import Scope, memory_type
 from agnesi.codegen.loops.strided_loads import REGISTER_BYTES
 from agnesi.core.ir.kernels import Store, buffers_of, walk
-
-#: Stores that are written together, at most.
-MAX_STORES = 8
+from agnesi.core.ir.loops import ITEM_BYTES
+from agnesi.core.ir.mapping import MAX_JOINED_STORES
 
 
 def store_all(scope: Scope, stores: Sequence[Store]) -> list[Value]:
@@ -34,7 +33,7 @@ def _groups(scope: Scope, stores: Sequence[Store]) -> Iterator[Sequence[Store]]:
     i = 0
     while i < len(stores):
         step = scope.step(stores[i].offset) if scope.varies(stores[i].offset) else None
-        count = step if isinstance(step, int) and 1 < step <= MAX_STORES else 1
+        count = step if isinstance(step, int) and 1 < step <= MAX_JOINED_STORES else 1
         group = stores[i : i + count]
         if count > 1 and not _is_filled(group, count):
             group = group[:1]
@@ -57,7 +56,7 @@ def _is_filled(group: Sequence[Store], count: int) -> bool:
 def _store_together(scope: Scope, group: Sequence[Store]) -> None:
     """Evaluate the values of stores side by side, and write them register by register."""
     b, buffer = scope.b, group[0].buffer
-    dtype, size = buffer.dtype.name, _ITEM[buffer.dtype.name]
+    dtype, size = buffer.dtype.name, ITEM_BYTES[buffer.dtype.name]
     type_ = memory_type(dtype)
     group = sorted(group, key=lambda s: s.offset.const)
     values = [scope.wide(s.value) for s in group]

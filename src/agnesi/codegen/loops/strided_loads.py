@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, lanes, vector, width
-from agnesi.core.ir.kernels import walk
-from agnesi.core.ir.loops import Affine, Axis, Expr
+from agnesi.core.ir.loops import Expr
+from agnesi.core.ir.mapping import Period
 
-#: Longest step between lanes, and longest period, that shuffles are used for.
-LONGEST_STEP = 6
 #: Bytes of the registers that are read and written.
 REGISTER_BYTES = 64
 
@@ -19,42 +15,6 @@ REGISTER_BYTES = 64
 #: ``row(start, count, active)`` reads elements side by side, of which the first ``active`` are
 #: wanted.
 Row = Callable[[int, int, int], Value]
-
-
-class Period(NamedTuple):
-    """A quotient by ``length`` or its remainder, which is ``phase`` at the first lane."""
-
-    start: Affine
-    length: int
-    phase: int
-
-
-def period_of(value: Expr, along: Axis | None, unit: int) -> Period | None:
-    """Return how a quotient or remainder runs along the lanes; None where it has no period.
-
-    ``unit`` divides the index of the first lane.
-    """
-    if value.op not in ("floor_divide", "remainder"):
-        return None
-    by, (start,) = value.args[1], value.args[:1]
-    if by.op != "const" or start.op != "index" or not isinstance(by.param, int):
-        return None
-    at, length = start.param, by.param
-    if not 1 < length <= LONGEST_STEP or at.atoms or at.terms.get(along, 0) != 1:
-        return None
-    rest = [c for a, c in at.terms.items() if a is not along]
-    if at.const < 0 or any(not isinstance(c, int) or c % length for c in (unit, *rest)):
-        return None
-    return Period(at, length, at.const % length)
-
-
-def lanes_with_periods(wide: int, native: int, values: Iterable[Expr], along: Axis) -> int:
-    """A number of lanes that holds whole periods, near ``wide``."""
-    lengths = {p.length for v in walk(list(values)) if (p := period_of(v, along, 0)) is not None}
-    if not lengths or wide % math.lcm(*lengths) == 0:
-        return wide
-    whole = math.lcm(native, *lengths)
-    return whole if whole <= LONGEST_STEP * native else wide
 
 
 def load_steps(b: Builder, type_: str, row: Row, count: int, step: int, active: int,

@@ -44,7 +44,7 @@ def open_turns(nest: Any, scope: Scope, axis: Axis, values: Sequence[Expr],
 
 def one_register(nest: Any, values: Sequence[Expr], wide: int) -> int:
     """Lanes of the narrow iterations of a loop whose widest have so many."""
-    return max(2, min(wide, nest._native(values))) if wide > 1 else 1
+    return max(2, min(wide, nest.mapping.native_lanes(values))) if wide > 1 else 1
 
 
 class _Iterations:
@@ -62,11 +62,11 @@ class _Iterations:
         self.start, self.beyond = i64(0), self.size
         if span is not None:
             self.start, self.beyond = (
-                self.b.op("mul", edge, i64(nest.shape.block)) for edge in span)
+                self.b.op("mul", edge, i64(nest.plan.block)) for edge in span)
         self.last = self.b.icmp("sge", self.beyond, self.size)
         #: How to look for signals in a long loop that is all of a kernel.
         self.look, self.points = None, nest.points
-        if span is None and not nest.shape.outer and guess(axis.extent) >= self.points:
+        if span is None and not nest.plan.outer and guess(axis.extent) >= self.points:
             self.look = nest.look
             nest.looks = nest.look is not None
         #: Whether iterations of one register make up the axis, whatever its length is.

@@ -22,6 +22,12 @@ BOOL_RESULTS = frozenset((
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
     "logical_not isnan isinf isfinite signbit").split())
 
+#: Bytes of an element in memory.
+ITEM_BYTES = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2,
+    "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8, "complex64": 8,
+    "complex128": 16,
+}
 #: Arithmetic on booleans, of which there are no numbers of one bit.
 _LOGICAL = {"add": "logical_or", "multiply": "logical_and",
             "maximum": "logical_or", "minimum": "logical_and"}

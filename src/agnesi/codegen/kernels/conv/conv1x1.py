@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.codegen.kernels.conv.dense import Dense, View, merged_stride, stores_with_sum
 from agnesi.codegen.kernels.conv.weightplan import in_place, streams
 from agnesi.codegen.kernels.machine import Machine
-from agnesi.codegen.loops.collapse import collapse
+from agnesi.core.ir.collapse import collapse
 from agnesi.core.ir.kernels import Buffer, Convolution, Matrix, Product, Store
 from agnesi.core.ir.loops import Affine, Axis, load
 

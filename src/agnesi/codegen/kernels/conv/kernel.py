@@ -23,8 +23,8 @@ from agnesi.codegen.kernels.machine import Machine, machine_for
 from agnesi.codegen.kernels.product import LONG_EPILOGUE_INSTRUCTIONS, emit_product, plan_product
 from agnesi.codegen.kernels.tilesearch import MAX_WORKSPACE_BYTES
 from agnesi.codegen.llvm.builder import Builder, Value, i64
-from agnesi.codegen.loops.collapse import cost
 from agnesi.codegen.loops.evaluate import Addresses, memory_type
+from agnesi.core.ir.collapse import cost
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.kernels import Convolution, Product

@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.compiler.compilation.pipeline import Call
 from agnesi.compiler.devices.cpu.bound import Bound
+from agnesi.core.support.policy import CompilePolicy
 from agnesi.core.support.record import replace
 from agnesi.core.target import Target
 from agnesi.runtime import machine, pool
@@ -25,14 +26,16 @@ class Cpu:
         """The target, with all that code depends on."""
         return str(self.target)
 
-    def emit(self, kernels: Sequence[Any], *, ahead: machine.Ahead,
+    def emit(self, kernels: Sequence[Any], *, policy: CompilePolicy, ahead: machine.Ahead,
              **keywords: Any) -> tuple[str, list[Any]]:
         """Emit one module: a function for each kind of kernel, and the body that runs them in
         order.
         """
         from agnesi.codegen.program import emit_program
+        from agnesi.schedule.mapping.nests import LoopMapping
 
-        return emit_program(kernels, self.target, written=ahead.add, **keywords)
+        mapping = LoopMapping(self.target, policy)
+        return emit_program(kernels, self.target, mapping, policy, written=ahead.add, **keywords)
 
     def begin(self, optimize: int) -> machine.Ahead:
         """Threads that compile functions while others are written."""

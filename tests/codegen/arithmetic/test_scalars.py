@@ -12,7 +12,7 @@ from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Module, Value
 from agnesi.core.ir.loops import BOOL_RESULTS
 from agnesi.core.target import Target
-from tests.codegen.scalar_kernels import Case, Compiled, compile_cases, feature_sets
+from tests.codegen.arithmetic.scalar_kernels import Case, Compiled, compile_cases, feature_sets
 from tests.share import share
 
 DTYPES = ["bool", "float16", "float32", "float64"]

@@ -17,6 +17,7 @@ from agnesi.core.target import Target
 from agnesi.ops.convolution.conv import Conv, ConvGradW, ConvGradX, Windows
 from agnesi.runtime import machine, support
 from agnesi.schedule.lowering.split_filter_gradients import split_filter_gradients
+from agnesi.schedule.mapping.nests import LoopMapping
 
 Epilogue = Callable[[Expr, tuple[Affine, ...]], Expr]
 
@@ -94,7 +95,8 @@ class Runnable:
             buffer.slot = len(self.arrays)
             self.arrays.append(np.full(buffer.shape, np.nan, buffer.dtype))
         where = where or host()
-        self.text, self.steps = emit_program(self.kernels, where, policy)
+        mapping = LoopMapping(where, policy)
+        self.text, self.steps = emit_program(self.kernels, where, mapping, policy)
         self.code = machine.load(self.text, optimize=policy.opt_level)
         kind_ = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self._body = kind_(self.code.address("body"))

@@ -11,7 +11,14 @@ from agnesi.codegen.kernels.conv import plan_convolution
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan
 from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.runtime import threads
-from tests.codegen.conv_kernels import Runnable, conv_sizes, host, ordered, reference, shapes
+from tests.codegen.kernels.conv_kernels import (
+    Runnable,
+    conv_sizes,
+    host,
+    ordered,
+    reference,
+    shapes,
+)
 
 _L2 = 1 << 15
 _LAST = (0, 2, 3, 1), (0, 2, 3, 1), (2, 3, 1, 0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from agnesi.codegen.loops.blocked_transpose import crossed
-from agnesi.codegen.loops.collapse import collapse
-from agnesi.codegen.loops.unroll import unrolled
+from agnesi.core.ir.collapse import collapse
 from agnesi.core.ir.kernels import Nest, Store
 from agnesi.core.ir.lanes import lane_axis
 from agnesi.core.ir.loops import Axis
+from agnesi.schedule.mapping.transposition import crossed
+from agnesi.schedule.mapping.unroll import unrolled
 
 Loops = tuple[tuple[Axis, ...], list[Store], frozenset[Axis], Axis | None, Axis | None]
 

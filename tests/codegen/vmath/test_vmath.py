@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from agnesi.codegen.vmath import brief
-from tests.codegen.scalar_kernels import WIDTH, Case, Compiled, compile_cases, feature_sets
+from tests.codegen.arithmetic.scalar_kernels import (
+    WIDTH,
+    Case,
+    Compiled,
+    compile_cases,
+    feature_sets,
+)
 
 FEATURES = feature_sets()
 COUNT = 700

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.codegen.loops.collapse import cost
-from agnesi.codegen.loops.slp_stores import MAX_STORES
+from agnesi.core.ir.collapse import cost
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Store, walk
 from agnesi.core.ir.loops import Affine, Axis, Substitution
+from agnesi.core.ir.mapping import MAX_JOINED_STORES
 
 #: Instructions of what is unrolled, at most.
 _MAX_UNROLLED_INSTRUCTIONS = 150
@@ -25,7 +25,7 @@ def unrolled(axes: tuple[Axis, ...], stores: list[Store]
              ) -> tuple[tuple[Axis, ...], list[Store], Axis | None]:
     """The loops and stores without the innermost loop, and the one for the lanes, if any."""
     short = next((a for a in reversed(axes) if stores[0].offset.terms.get(a) == 1), None)
-    if short is None or not isinstance(short.extent, int) or short.extent > MAX_STORES:
+    if short is None or not isinstance(short.extent, int) or short.extent > MAX_JOINED_STORES:
         return axes, stores, None
     long = next((a for a in axes if stores[0].offset.terms.get(a) == short.extent), None)
     if long is None or guess(long.extent) < _MIN_LANE_ITERATIONS or not _gains(stores, short, long):

@@ -1,0 +1,54 @@
+"""How loop nests are mapped to lanes, units of work and blocks, as code generators are told."""
+
+import numpy as np
+
+from agnesi.core.ir.kernels import Buffer, Nest, Store
+from agnesi.core.ir.loops import Affine, Axis, call, load
+from agnesi.core.ir.mapping import BLOCK_ELEMENTS
+from agnesi.core.support.policy import FAST_COMPILE
+from agnesi.core.target import Target
+from agnesi.schedule.mapping.nests import LoopMapping
+
+
+def doubled(*shape: int, turned: bool = False, offset: int = 0) -> Nest:
+    """The nest of ``x + x``, or of ``x.T + x.T`` stored in rows."""
+    axes = tuple(Axis(i, n) for i, n in enumerate(shape))
+    target = Buffer(shape, np.dtype("float32"), "output")
+    source = Buffer(shape[::-1] if turned else shape, np.dtype("float32"), "input")
+    source.offset = offset
+    places = [Affine(0, {a: 1}) for a in axes]
+    read = load(source, "float32", source.place(places[::-1] if turned else places))
+    return Nest([], axes, [Store(target, target.place(places), call("add", read, read))])
+
+
+def test_axes_that_follow_each_other_in_memory_run_as_one():
+    plan = LoopMapping(Target(512)).nest(doubled(64, 1024))
+    assert [a.extent for a in plan.axes] == [64 * 1024]
+    assert plan.along is plan.axes[-1]
+    assert plan.units * plan.block == 64 * 1024
+
+
+def test_what_is_read_across_is_cut_into_blocks_unless_the_policy_wants_little_code():
+    nest = doubled(256, 512, turned=True)
+    plan = LoopMapping(Target(512)).nest(nest)
+    assert plan.across is not None
+    assert plan.across is not plan.along
+    assert plan.block == BLOCK_ELEMENTS
+    assert LoopMapping(Target(512), FAST_COMPILE).nest(nest).across is None
+
+
+def test_plans_do_not_depend_on_addresses():
+    mapping = LoopMapping(Target(256))
+    one, other = (mapping.nest(doubled(8, 100, offset=at)) for at in (0, 4096))
+    assert (one.axes, one.along, one.units, one.work) == (
+        other.axes, other.along, other.units, other.work)
+
+
+def test_lanes_are_those_of_the_target():
+    nest = doubled(4096)
+    (axis,), (store,) = nest.axes, nest.body
+    for bits in (0, 128, 256, 512):
+        mapping = LoopMapping(Target(bits))
+        native = mapping.native_lanes([store.value])
+        assert native == max(1, bits // 32)
+        assert mapping.lanes([store.value], axis) == (4 * native if bits else 1)
