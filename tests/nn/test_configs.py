@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.nn import yamls
+from agnesi.nn.configs import yamls
 
 LENET = """
 name: "LeNet"  # after LeCun et al.

@@ -12,9 +12,9 @@ from typing import Any
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
-from agnesi.nn import prototxt, yamls
 from agnesi.nn.base.module import Module
-from agnesi.nn.caffe import Net, activation_for
+from agnesi.nn.configs import prototxt, yamls
+from agnesi.nn.configs.caffe import Net, activation_for
 from agnesi.nn.functions.elementary import Identity
 from agnesi.nn.layers.sequential import Sequential
 

@@ -1,0 +1,8 @@
+"""Networks as descriptions: data of plain Python, YAML and Caffe's prototxt, read and written.
+
+In: dicts, JSON, YAML or prototxt, as text or files. Out: modules, and the dicts of modules.
+"""
+
+from agnesi.nn.configs.descriptions import again as again
+from agnesi.nn.configs.descriptions import from_config as from_config
+from agnesi.nn.configs.descriptions import to_config as to_config
