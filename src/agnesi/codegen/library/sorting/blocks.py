@@ -5,30 +5,14 @@ A block that is not full is filled with copies of the last row, which is then wr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.library.sorting.small import there
 from agnesi.codegen.library.sorting.squeezed import Squeezed, placed, squeezed
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
+from agnesi.codegen.llvm.register_tiles import transposed
 from agnesi.core.ir.calls.sorting import GROUP_VECTORS
 
 _YES = Value("true", "i1")
-
-
-def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
-    """As many vectors as there are lanes, with rows and lanes exchanged."""
-    rows, n = list(rows), len(rows)
-    step = 1
-    while step < n:
-        near = [k if not k & step else n + k - step for k in range(n)]
-        far = [k + step if not k & step else n + k for k in range(n)]
-        for i in range(n):
-            if not i & step:
-                low, high = rows[i], rows[i + step]
-                rows[i], rows[i + step] = b.shuffle(low, high, near), b.shuffle(low, high, far)
-        step *= 2
-    return rows
 
 
 class Blocks:
