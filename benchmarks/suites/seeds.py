@@ -6,47 +6,40 @@ Where a claim compares two ways of one library, the slower way stands in the pee
 
 from __future__ import annotations
 
-import ctypes
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import peers
 from benchmarks.harness import OURS, Case, Contender, Context, Result
+from benchmarks.suites import _seeds_memory, _seeds_programs
 
 TITLE = "claims of the seeds"
-THREADS = (1,)
-#: Side of the image, and the most iterations, of the Mandelbrot set.
-SIDE, ITERATIONS = 512, 256
-_C = """
-void mandelbrot(const double *x, const double *y, double *out, long n, long most) {
-    for (long i = 0; i < n; i++) {
-        double a = 0, b = 0; long k = 0;
-        while (k < most && a * a + b * b <= 4) {
-            double next = a * a - b * b + x[i]; b = 2 * a * b + y[i]; a = next; k++;
-        }
-        out[i] = k;
-    }
-}
-"""
-
-
+THREADS = (1, 2)
 def run(context: Context) -> list[Result]:
-    return context.measure_all(_cases(context.quick))
+    cases = _cases(context.quick) if context.threads == 1 else _with_threads(context.threads)
+    return context.measure_all(cases)
+
+
+def _with_threads(threads: int) -> Iterator[Case]:
+    """The claims that speak of more threads than one."""
+    for size in (100, 1000):
+        yield _product(size, threads)
 
 
 def _cases(quick: bool) -> Iterator[Case]:
     for size in (1_000, 10_000_000) if quick else (1_000, 10_000_000, 100_000_000):
         yield _formula(size)
-    yield _mandelbrot()
+    yield from _seeds_memory.cases(quick)
+    yield from _seeds_programs.cases(quick)
     for size in (100, 1000):
         yield _widths(size)
     for size in (100, 1000):
+        yield _product(size, 1)
         yield _layer(size)
+    for side in (32, 96) if quick else (32, 96, 256):
+        yield _convolution(side)
     yield _sigmoid()
     yield _multiply_add()
     for classes in (100, 10_000) if quick else (100, 10_000, 1_000_000):
@@ -83,87 +76,6 @@ def _formula(size: int) -> Case:
 
 
 # -------------------------------------------------------------------------------- Torch7, 2011
-def _points() -> tuple[np.ndarray, np.ndarray]:
-    y, x = np.meshgrid(np.linspace(-1.5, 1.5, SIDE), np.linspace(-2, 1, SIDE))
-    return np.ascontiguousarray(x), np.ascontiguousarray(y)
-
-
-def _mandelbrot() -> Case:
-    """H14: a loop of numbers at each point, which ends where the point escapes."""
-    x, y = _points()
-
-    def agnesi() -> Contender:
-        ag = peers.agnesi()
-
-        def point(x: Any, y: Any) -> Any:
-            def step(state: Any) -> Any:
-                a, b, k = state
-                return a * a - b * b + x, 2 * a * b + y, k + 1
-
-            start = (x * 0, y * 0, x * 0)
-            return ag.while_loop(
-                lambda s: (s[2] < ITERATIONS) & (s[0] * s[0] + s[1] * s[1] <= 4), step, start)[2]
-
-        return Contender(ag.jit(ag.vmap(ag.vmap(point))), (ag.tensor(x), ag.tensor(y)))
-
-    def jax() -> Contender:
-        j = peers.jax()
-
-        def point(x: Any, y: Any) -> Any:
-            def step(state: Any) -> Any:
-                a, b, k = state
-                return a * a - b * b + x, 2 * a * b + y, k + 1.0
-
-            return j.lax.while_loop(
-                lambda s: (s[2] < ITERATIONS) & (s[0] * s[0] + s[1] * s[1] <= 4), step,
-                (x * 0, y * 0, x * 0))[2]
-
-        return Contender(peers.jax_waiting(j.vmap(j.vmap(point))), peers.jax_arrays(x, y))
-
-    return Case(
-        f"H14 Mandelbrot, {SIDE}x{SIDE}, up to {ITERATIONS} iterations", lambda: _in_c(x, y),
-        {OURS: agnesi, "C -O3": lambda: Contender(_in_c, (x, y)), "jax": jax,
-         "numpy": lambda: Contender(_in_numpy, (x, y))},
-        dtype="float64", goal=1.0,
-    )
-
-
-def _in_numpy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    a, b, k = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
-    for _ in range(ITERATIONS):
-        open_ = a * a + b * b <= 4
-        if not open_.any():
-            break
-        a, b = (np.where(open_, a * a - b * b + x, a), np.where(open_, 2 * a * b + y, b))
-        k += open_
-    return k
-
-
-def _in_c(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    out = np.empty_like(x)
-    pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (x, y, out)]
-    _library().mandelbrot(*pointers, ctypes.c_long(x.size), ctypes.c_long(ITERATIONS))
-    return out
-
-
-_LOADED: list[ctypes.CDLL] = []
-
-
-def _library() -> ctypes.CDLL:
-    """The loop in C, by the system's compiler."""
-    if not _LOADED:
-        with tempfile.TemporaryDirectory() as folder:
-            source, shared = Path(folder, "m.c"), Path(folder, "m.so")
-            source.write_text(_C)
-            command = ["cc", "-O3", "-march=native", "-shared", "-fPIC", source, "-o", shared]
-            try:
-                subprocess.run(command, check=True, capture_output=True)
-            except FileNotFoundError:
-                raise ImportError("there is no C compiler") from None
-            _LOADED.append(ctypes.CDLL(str(shared)))
-    return _LOADED[0]
-
-
 def _widths(size: int) -> Case:
     """H15: products in single precision take half the time of those in double."""
     a, b = np.random.default_rng(0).normal(size=(2, size, size))
@@ -197,6 +109,54 @@ def _layer(size: int) -> Case:
         f"H16 Linear beside its product, {size}x{size}", lambda: x @ x.T,
         {OURS: lambda: layer(True), "the product alone": lambda: layer(False)},
         flops=2 * size**3, goal=0.97, rtol=1e-3, atol=1e-2,
+    )
+
+
+def _product(size: int, threads: int) -> Case:
+    """H16: a product by so many threads, beside NumPy's and PyTorch's libraries."""
+    a, b = np.random.default_rng(0).normal(size=(2, size, size)).astype("float32")
+
+    def torch() -> Contender:
+        t = peers.torch()
+        return Contender(t.matmul, (t.from_numpy(a), t.from_numpy(b)))
+
+    return Case(
+        f"H16 {size}x{size} times {size}x{size} by {threads} thread{'s' * (threads > 1)}",
+        lambda: a @ b,
+        {OURS: lambda: _compiled(lambda a, b: a @ b, a, b),
+         "numpy": lambda: Contender(np.matmul, (a, b)), "torch": torch},
+        flops=2 * size**3, goal=0.95, rtol=1e-3, atol=1e-3,
+    )
+
+
+def _convolution(side: int) -> Case:
+    """H17: a convolution by vectors beside one lane (the scalar target) and unfolded patches."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(8, 6, side, side)).astype("float32")
+    w = rng.normal(size=(16, 6, 7, 7)).astype("float32")
+    rest = side - 6
+
+    def convolved(**settings: str) -> Contender:
+        ag = peers.agnesi()
+        made = _compiled(lambda x, w: ag.nn.functional.conv2d(x, w), x, w)
+
+        def call(*arrays: Any) -> Any:
+            with ag.config(**settings):
+                return made.fn(*arrays)
+
+        return Contender(call, made.args)
+
+    def expected() -> np.ndarray:
+        windows = np.lib.stride_tricks.sliding_window_view(x, (7, 7), (2, 3))
+        return np.einsum("bchwij,ocij->bohw", windows, w, optimize=True)
+
+    return Case(
+        f"H17 6 to 16 maps of {side}x{side} by 7x7: vectors beside one lane, and unfolded",
+        expected,
+        {OURS: convolved, "one lane": lambda: convolved(target="scalar"),
+         "unfolded": lambda: convolved(conv_algorithm="unfold")},
+        flops=2 * 8 * 6 * 16 * 49 * rest * rest, goal=1.5, rtol=1e-3, atol=1e-3,
+        rivals=("one lane",),
     )
 
 
