@@ -105,6 +105,22 @@ def test_small_kernels_of_a_segment_are_joined(monkeypatch):
         np.testing.assert_allclose(s.numpy(), e)
 
 
+def test_segments_are_not_tried_for_joint_kernels(monkeypatch):
+    """Thousands of them that read one value are many pairs, which would all be refused."""
+    states, tried = [values(5, seed=i) for i in range(64)], []
+    merge = clustering.Clustering.merge
+    monkeypatch.setattr(clustering.Clustering, "merge", lambda self, users: tried.extend(
+        users) or merge(self, users))
+
+    @ag.jit
+    def step(x):
+        for s in states:
+            s.sub_(0.25 * s * x)
+
+    step(values(5))
+    assert len(segments(step)) > 3 and not any(c.foreign for c in tried)
+
+
 def test_what_rules_and_passes_treat_as_a_whole_stays_outside():
     def f(x, w):
         y = x

@@ -31,7 +31,9 @@ def fuse_siblings(program: Program) -> Program:
     """
     plan = program.plan
     if plan is not None:
-        before = [c for c in plan.clusters if c.merged is None]
+        # what ``merge`` always refuses is not tried: steps of many parameters are segments
+        before = [c for c in plan.clusters
+                  if c.merged is None and not c.foreign and c.product is None]
 
         def unite(group: list[Cluster], least: int) -> None:
             _unite(group, lambda n: id(n) in plan.root, plan.merge, least)
