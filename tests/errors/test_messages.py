@@ -149,7 +149,7 @@ CASES = [
     (lambda m: ag.sort(m("float32", 3, 4), axis=2), IndexError,
      "sort(float32[3, 4]): axis 2 is out of range for 2 dimensions"),
     (lambda m: ag.topk(m("float32", 3), 5), ag.ShapeError,
-     "topk(float32[3], 5): k = 5 of 3 elements on axis 0"),
+     "topk(float32[3], 5): k = 5 of 3 elements on axis 0; give k of at most 3"),
     (lambda m: ag.softmax(m("float32", 3), axis=1), IndexError,
      "softmax(float32[3]): axis 1 is out of range for 1 dimensions"),
     (lambda m: ag.cross_entropy(m("float32", 3, 4), m("int64", 2)), ag.ShapeError,
@@ -429,3 +429,37 @@ def test_memory_for_sizes_that_vary():
         ag.limit_memory(None)
     assert error is MemoryError
     assert text.startswith("twice_the_tangent: no memory is left for 2.4 MB, its result float32[2")
+
+
+class Methods:
+    activation = ag.relu
+    loss = staticmethod(ag.nn.functional.mse_loss)
+
+
+@pytest.mark.parametrize("run", [lambda f, x: f(x), lambda f, x: ag.jit(f)(x)])
+def test_functions_in_the_body_of_a_class_say_that_they_are_methods(run):
+    x, o = ag.ones(2), Methods()
+    assert o.loss(x, x) == 0
+    with pytest.raises(ag.DTypeError, match=r"activation = staticmethod\(relu\)"):
+        run(lambda x: o.activation(x), x)
+
+
+def test_states_of_optimizers_say_where_a_name_is():
+    w = ag.tensor([1.0], requires_grad=True)
+    adam = ag.optim.Adam([w])
+    (w * w).sum().backward()
+    adam.step()
+    with pytest.raises(KeyError, match=r"'exp_avg' is kept for each parameter: state\[p\]\['exp_"):
+        adam.state["exp_avg"]
+    with pytest.raises(KeyError, match=r"no 'momentum' .* which has .*'exp_avg'"):
+        adam.state[w]["momentum"]
+    with pytest.raises(KeyError, match="Adam does not have this parameter"):
+        adam.state[ag.ones(1)]
+
+
+def test_backward_runs_again_and_gradients_add_up():
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward()
+    loss.backward()
+    assert w.grad.tolist() == [4, 8]

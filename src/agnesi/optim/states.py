@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.support.errors import StateError, at, typed
+from agnesi.core.support.errors import MissingKeyError, StateError, at, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.loading import differing, snapshot, write_all
@@ -86,10 +86,14 @@ class _Entries(dict[Any, Any]):
 class OfParameter(_Entries):
     """The tensors that are kept for a parameter; giving one anew writes its elements."""
 
+    def __missing__(self, name: str) -> Any:
+        has = ", ".join(map(repr, self)) or "nothing before the first step"
+        raise MissingKeyError(at(f"there is no {name!r} in this state of a parameter, which has "
+                                 f"{has}"))
+
     def __setitem__(self, name: str, value: Any) -> None:
         if name not in self:
-            raise KeyError(at(f"there is no {name!r} in this state of a parameter, which has "
-                              f"{', '.join(self)}"))
+            self.__missing__(name)
         with no_grad():
             self[name][...] = value
 
@@ -102,6 +106,14 @@ class OfAll(_Entries):
         super().__init__((p, OfParameter(found.get(i, {})))
                          for i, p in enumerate(optimizer.parameters))
         self._optimizer = optimizer
+
+    def __missing__(self, key: Any) -> Any:
+        asked = f"no parameter {key!r}"
+        if isinstance(key, str):
+            asked = f"{key!r} is kept for each parameter: state[p][{key!r}]"
+        elif isinstance(key, Tensor):
+            asked = f"{type(self._optimizer).__name__} does not have this parameter"
+        raise MissingKeyError(at(f"optimizer.state: {asked}"))
 
     def clear(self) -> None:
         """Let the optimizer begin anew."""

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 def attribute_of(x: Any, name: str, default: Any = None) -> Any:
@@ -29,3 +32,15 @@ def has(x: Any, name: str) -> bool:
         return hasattr(x, name)
     except Exception:
         return False
+
+
+def as_method(x: Any) -> str:
+    """That a function of ours in the body of the user's class is a method of its objects, as the
+    end of a message; nothing where there is none."""
+    own = f"{_PACKAGE}."
+    for base in type(x).__mro__:
+        for name, value in vars(base).items() if not f"{base.__module__}.".startswith(own) else ():
+            if isinstance(value, FunctionType) and f"{value.__module__}.".startswith(own):
+                return (f"; functions in a class get its objects first: write "
+                        f"{name} = staticmethod({value.__name__}) there")
+    return ""

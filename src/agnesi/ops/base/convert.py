@@ -21,7 +21,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, warn
-from agnesi.core.support.foreign import has
+from agnesi.core.support.foreign import as_method, has
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known, is_tracing
@@ -293,7 +293,7 @@ def _way_out(x: Any, array: np.ndarray) -> str:
     if isinstance(x, (set, frozenset)):
         return "; give a list, sorted(x)"
     if not array.shape:
-        return ""
+        return as_method(x)
     if kind in "US":
         return "; np.unique(labels, return_inverse=True)[1] numbers labels"
     if kind in "mM":

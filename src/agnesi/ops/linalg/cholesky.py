@@ -40,7 +40,8 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.small import SmallCholesky, many_small
 from agnesi.ops.linalg.triangular import SolveTriangular
 
-NOT_POSITIVE = "Matrix is not positive definite"
+NOT_POSITIVE = ("Matrix is not positive definite; a small multiple of the identity may make it so, "
+                "and ag.linalg.eigh takes any symmetric matrix")
 _LOWER = SolveTriangular(True)
 #: Of a factor that was found.
 _FOUND = SolveTriangular(True, sure=True)

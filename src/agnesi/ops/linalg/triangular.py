@@ -37,7 +37,8 @@ from agnesi.ops.linalg.base import (
 )
 from agnesi.ops.linalg.small import SmallTriangle, many_small
 
-SINGULAR = "Singular matrix"
+SINGULAR = ("Singular matrix; ag.linalg.lstsq and ag.linalg.pinv take such, and a small multiple "
+            "of the identity makes it regular")
 
 
 class Solution(MatrixOp):

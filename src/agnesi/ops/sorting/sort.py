@@ -210,7 +210,8 @@ class TopIndices(Op):
     def infer(self, x: Any) -> Any:
         n = x.shape[self.axis]
         if isinstance(n, int) and not 0 <= self.k <= n:
-            raise ShapeError(f"k = {self.k} of {n} elements on axis {self.axis}")
+            raise ShapeError(f"k = {self.k} of {n} elements on axis {self.axis}; give k of at most "
+                             f"{n}")
         return (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1:]), dtypes.int64
 
     def foreign(self, x: Any) -> Call | None:

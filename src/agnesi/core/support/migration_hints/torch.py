@@ -151,7 +151,8 @@ masked nested : `ag.where(mask, x, 0)`; lists of tensors
 overrides return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`
 profiler : `ag.jit(f).explain()`
 quasirandom : `ag.random.uniform`; scipy.stats.qmc has quasi-random numbers
-_assert : an assertion of Python's, or `ag.ensure(x, condition)` where values of tensors decide
+_assert _assert_async : an assertion of Python's, or `ag.ensure(x, condition)` where values of
+    tensors decide
 _utils : `ag.nn.utils.parameters_to_vector`, `ag.nn.utils.vector_to_parameters`
 signal : `ag.convolve`, `ag.correlate`, `ag.stft`; windows are `ag.hamming`,
     `ag.hanning`, `ag.blackman`, `ag.kaiser`, `ag.bartlett`
