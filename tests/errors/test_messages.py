@@ -116,7 +116,8 @@ CASES = [
      "number -x or 1 - x"),
     (lambda m: m("int64", 3) << 1.5, ag.DTypeError,
      "bitwise_left_shift(int64[3], 1.5): bitwise_left_shift takes int8, int16, int32, "
-     "int64, uint8, uint16, uint32, uint64, not int64[3] and 1.5"),
+     "int64, uint8, uint16, uint32, uint64, not int64[3] and 1.5; x.astype('int64') has bits, "
+     "x * 2.0**n shifts floats"),
     (lambda m: ag.add([None], m("float32", 3)), ag.DTypeError,
      "add([None], float32[3]): cannot make a tensor from [None]: its elements have dtype "
      "object; tensors hold bool, integer, float and complex numbers"),

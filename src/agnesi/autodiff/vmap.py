@@ -188,7 +188,8 @@ class _Call:
             self.length = n
         elif not fits((n,), (self.length,)):
             raise ShapeError(
-                at(f"vmap: {path} has {n} examples on axis {axis}, others have {self.length}")
+                at(f"vmap: {path} has {n} examples on axis {axis}, others have {self.length}; "
+                   f"it is {typed(t)}: give None in in_axes for what is the same for all")
             )
         t = moveaxis(t, axis, 0) if axis else t
         if n != self.length:  # they turn out to be equal, or this refuses

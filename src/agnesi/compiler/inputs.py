@@ -171,7 +171,8 @@ class Inputs:
             array = array.astype(dtype)
         if array.ndim != ndim:
             raise RankError(at(
-                f"{what} is {ndim}-dimensional; an array of shape {array.shape} does not fit"))
+                f"{what} is {ndim}-dimensional; an array of {array.dtype} and shape "
+                f"{array.shape} does not fit"))
         found: np.ndarray = array
         return found
 

@@ -270,3 +270,18 @@ def test_what_is_told_is_right() -> None:
 def test_names_of_other_modules_are_told_before_what_else_stands_for_them(name, there):
     with pytest.raises(AttributeError, match=rf"use `ag\.{there}\.{name}`"):
         eval(f"ag.{name}", {"ag": ag})
+
+
+@pytest.mark.parametrize(("ask", "told"), [
+    (lambda: ag.onehot, "`ag.nn.functional.one_hot`"), (lambda: nn.onehot, "functional.one_hot`"),
+    (lambda: ag.DataLOADER, "`ag.data.DataLoader`"), (lambda: ag.Sgd, "`ag.optim.SGD`"),
+    (lambda: ag.crossentropy, "`cross_entropy`"),
+])
+def test_names_spelt_otherwise_in_another_module(ask: Any, told: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(told)):
+        ask()
+
+
+def test_names_that_only_look_alike_are_no_guess() -> None:
+    for name in ("steplr_", "castx", "loaderdata"):
+        assert "did you mean" not in migration_hints.elsewhere("module 'agnesi'", name)

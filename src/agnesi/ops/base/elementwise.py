@@ -397,6 +397,8 @@ def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 _OF_CONDITIONS = {
     **dict.fromkeys(("bitwise_and", "bitwise_or"),
                     "; conditions need parentheses: (a > 0) & (b > 0)"),
+    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"),
+                    "; x.astype('int64') has bits, x * 2.0**n shifts floats"),
     "bitwise_invert": "; of a condition it is ~(x > 0), of a number -x or 1 - x",
 }
 

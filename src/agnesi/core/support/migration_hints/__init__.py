@@ -222,8 +222,11 @@ def elsewhere(owner: str, name: str) -> str:
     for room in () if own else _ROOMS:
         if room != here and name in _names(room):
             return f"; use `{'.'.join(filter(None, ('ag', room, name)))}`"
-    plain = {n.lower().replace("_", ""): n for n in _names(here)}
-    found = plain.get(name.lower().replace("_", ""))
+    plain = {_spelt(n): n for n in _names(here)}
+    found = plain.get(_spelt(name))
+    if not found and not own:
+        found = next((f"ag.{room}.{n}" for room in _ROOMS if room not in ("", here)
+                      for n in _names(room) if _spelt(n) == _spelt(name) and n[0] == name[0]), "")
     if not found and len(name) > 5:
         turned = [n for n in plain.values() if sorted(n) == sorted(name)]
         found = nearest(name, turned, 0.8) or nearest(name, plain.values(), 0.87)
@@ -234,3 +237,8 @@ def _names(room: str) -> Collection[str]:
     """The public names of a module of ours."""
     ours = sys.modules[__name__.partition(".")[0]]
     return dir(functools.reduce(getattr, room.split("."), ours) if room else ours)
+
+
+def _spelt(name: str) -> str:
+    """A name but for its case and underscores."""
+    return name.lower().replace("_", "")
