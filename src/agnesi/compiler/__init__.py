@@ -31,3 +31,24 @@ The package is not called ``jit`` because ``agnesi.jit`` is the function.
 
 What must hold: a compiled function has the results, effects and errors of the Python function.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from agnesi.core.support.errors import no_attribute as _no_attribute
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        # Modules of the package are no names of others' and are imported without a look at these.
+        if name in _OF_OTHERS:
+            raise _no_attribute("module 'agnesi.compiler'", name)
+        raise AttributeError(f"module 'agnesi.compiler' has no attribute {name!r}", name=name)
+
+
+#: Names of PyTorch's module ``compiler``, which say what to use.
+_OF_OTHERS = frozenset((
+    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
+    "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
+    "substitute_in_graph"))

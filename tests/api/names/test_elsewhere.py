@@ -32,7 +32,7 @@ OWNERS: dict[str, Any] = {
     "module 'agnesi.optim.lr_scheduler'": optim.lr_scheduler,
     "module 'agnesi.symbolic'": symbolic,
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
-        "amp", "autograd", "cuda", "cuda.amp", "data", "distributed", "distributions",
+        "amp", "autograd", "compiler", "cuda", "cuda.amp", "data", "distributed", "distributions",
         "distributions.constraints", "fft", "func", "image", "linalg",
         "metrics", "nn.init", "nn.parallel", "nn.utils", "saving", "sklearn", "sparse", "special",
         "testing", "training", "tree",

@@ -46,7 +46,7 @@ _TEXTS = {
     "Central": "distributed.CENTRAL", "ShardedBatches": "distributed.BATCHES",
     "Workers": "distributed.WORKERS",
     "module 'agnesi.cuda'": "modules.CUDA", "module 'agnesi.amp'": "modules.AMP",
-    "module 'agnesi.cuda.amp'": "modules.AMP",
+    "module 'agnesi.cuda.amp'": "modules.AMP", "module 'agnesi.compiler'": "modules.COMPILER",
     "module 'agnesi.distributions.constraints'": "modules.CONSTRAINTS",
     "module 'agnesi.compat.chainer'": "compat.CHAINER",
     "module 'agnesi.compat.chainer.functions'": "compat.CHAINER_FUNCTIONS",

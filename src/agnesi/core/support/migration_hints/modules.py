@@ -216,6 +216,17 @@ custom_fwd custom_bwd : nothing: there are no regions of fewer bits, so `ag.auto
 is_autocast_available amp_definitely_not_available : `ag.cuda.is_available()`
 """
 
+COMPILER = """
+compile : `ag.jit(f)`
+is_compiling is_dynamo_compiling is_exporting : nothing: `ag.jit` runs the same code, print and
+    `if` included, so it need not know
+disable : the function outside of `ag.jit`, or `with ag.config(compile=False)` around its calls
+reset : `ag.jit(f)` once more, which has no versions yet
+allow_in_graph substitute_in_graph assume_constant_result : `ag.jit(f)`, which takes any function
+    of Python's, or `ag.Op` for code of your own
+list_backends set_stance cudagraph_mark_step_begin : `ag.jit(f).explain()`; there is one backend
+"""
+
 CONSTRAINTS = """
 dependent dependent_property is_dependent : `ag.distributions.constraints.real` or another one: a
     plain property gives what depends on the parameters
