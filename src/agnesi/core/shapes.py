@@ -29,7 +29,7 @@ def broadcast(*shapes: Shape) -> Shape:
     if shapes.count(first) == len(shapes):
         return first
     if shapes.count(()) == len(shapes) - 1:  # of an array and numbers
-        return tuple(max(shapes, key=len))
+        return tuple(next(s for s in shapes if s != ()))
     ndim = max(map(len, shapes))
     padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
     columns = enumerate(zip(*padded, strict=True))
