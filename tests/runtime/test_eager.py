@@ -10,6 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi.core import dispatch
 from agnesi.core.support.config import LENT
+from agnesi.ops.base import elementwise
 from agnesi.runtime import eager
 
 W = ag.tensor(np.ones((3, 4), "float32"), requires_grad=True)
@@ -31,9 +32,18 @@ CASES = {
     "three": lambda: ag.where(X > 0, W, X),
     "product": lambda: W @ X.T,
     "flags": lambda: W > V,
+    "scalar": lambda: ag.exp(W[0, 0]),
+    "float zero": lambda: W * -0.0,
+    "whole zero": lambda: W - 0,
+    "other dtype": lambda: W * ag.tensor(np.ones(4)),
+    "promoted": lambda: ag.tensor([1, 2]) * 0.5,
+    "rounded": lambda: ag.ones(2).half() * 0.5,
+    "large": lambda: ag.ones(100, 1000) * 2,
+    "spread": lambda: W + ag.ones(2, 1, 4),
     "integers": lambda: ag.tensor([1, 2]) + 1,
 }
 NATIVE = eager.builtin("finished")
+MAPPED = eager.builtin("mapped")
 
 
 def changed():
@@ -45,10 +55,10 @@ def changed():
 
 @pytest.fixture
 def native():
-    before = LENT.finished
-    LENT.finished = NATIVE
+    before = LENT.finished, LENT.mapped
+    LENT.finished, LENT.mapped = NATIVE, MAPPED
     yield NATIVE
-    LENT.finished = before
+    LENT.finished, LENT.mapped = before
 
 
 def told(t):
@@ -66,9 +76,9 @@ def told(t):
 @pytest.mark.parametrize("name", CASES)
 def test_records_are_those_of_python(name, native):
     run = CASES[name]
-    LENT.finished = dispatch.finished
+    LENT.finished, LENT.mapped = dispatch.finished, elementwise.mapped
     expected = told(run())
-    LENT.finished = native
+    LENT.finished, LENT.mapped = native, MAPPED
     found = told(run())
     if "view" in name:  # counters hold references, and other numbers of changes
         expected[4] = found[4] = None
@@ -119,3 +129,49 @@ def test_threads_record_at_once(native):
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not failed
+
+
+def test_rows_inside_rows_and_their_errors(native):
+    exp, calls = ag.exp(W).node.op, []
+
+    def within(x):  # the silent context is in use
+        calls.append(x)
+        return ag.log(ag.tensor(x) * 2 - 6).array
+
+    row = (exp, within, *elementwise.ready(exp)[2:])
+    for way in (elementwise.mapped, MAPPED):
+        with np.errstate(divide="raise"):
+            assert np.isneginf(way(row, X).numpy()).all()
+            assert np.isneginf((X.sign() - 1).log().numpy()).all()
+    assert len(calls) == 2
+
+    def failing(x):
+        raise ValueError("no")
+
+    assert MAPPED((exp, failing, *row[2:]), X) is NotImplemented
+    for bad in (None, "a", [1.0], 1 << 2000, np.float32(2), ag.ones(3)):
+        assert MAPPED(elementwise.ready(elementwise.TABLE["multiply"]), X, bad) is NotImplemented
+    with pytest.raises(ag.ShapeError, match=r"multiply\(float32\[3, 4\], float32\[3\]\)"):
+        X * ag.ones(3)
+    with pytest.raises(KeyboardInterrupt):
+        MAPPED((exp, _interrupted, *row[2:]), X)
+    assert (X * 2).tolist() == [[6.0] * 4] * 3
+
+
+def _interrupted(x):
+    raise KeyboardInterrupt
+
+
+def test_plans_call_c_functions_without_warnings(native):
+    x, zero = ag.tensor([1.0, -1.0]), ag.zeros(2, 2)
+    runs = (lambda: ag.sum(x * np.inf), lambda: ag.matmul(zero / 0, zero), lambda: x[0:1] / 0,
+            lambda: (x * 1e30).astype("int8"), lambda: ag.prod(x * 3e38))
+    before, LENT.replayed = LENT.replayed, eager.builtin("replayed")
+    try:
+        with np.errstate(all="raise"):
+            expected = [run().tolist() for run in runs]
+            for _ in range(40):
+                found = [run().tolist() for run in runs]
+    finally:
+        LENT.replayed = before
+    assert str(found) == str(expected)

@@ -157,6 +157,7 @@ def _load() -> None:
     with suppress(Exception):
         native = import_module("agnesi.runtime.eager").builtin
         LENT.finished, LENT.replayed = native("finished"), native("replayed")
+        LENT.mapped = native("mapped")
 
 
 @functools.cache
@@ -214,7 +215,7 @@ def lend() -> None:
     LENT.run, LENT.each, LENT.native = run, each, native
     LENT.compiles, LENT.execute = compiles, _execute
     LENT.sort = _sort
-    LENT.stable, LENT.plan = _stable, _plan
+    LENT.stable, LENT.plan, LENT.hasten = _stable, _plan, _hasten
     LENT.regions, LENT.taped, LENT.recount = _regions, _taped, _recount
     register()
     _lend_library()

@@ -146,6 +146,10 @@ class Op:
     #: ``work(*arrays) -> int``: about how many nanoseconds ``perform`` takes, if it may be many: it
     #: must have no effect then but its result (``core/support/aside.py``).
     work: Callable[..., int] | None = None
+    #: ``c_call(*arrays)``: for arrays of such types and sizes, a C function that does what
+    #: ``perform`` does, and what it takes behind the operands; or None.  It runs without NumPy's
+    #: warnings.
+    c_call: Callable[..., tuple[Callable[..., Any], tuple[Any, ...]] | None] | None = None
     #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may lie
     #: over an operand; False where that does not go.
     fill: Callable[..., bool] | None = None

@@ -17,7 +17,10 @@ from agnesi.core.storage.leaves import node_of
 from agnesi.core.storage.views import View, share
 from agnesi.core.support.config import LENT, MODE, TRACES, Config, Count, Mode, config
 from agnesi.core.support.errors import MET, THEIRS, ours
+from agnesi.core.support.silence import silent_context
 from agnesi.core.tensor import Tensor, register
+from agnesi.ops.base import elementwise
+from agnesi.ops.base.convert import CONSTANTS
 from agnesi.runtime import support
 from agnesi.runtime.entry import slot_offset
 
@@ -27,10 +30,13 @@ _OBJECTS: dict[str, Any] = {
     **{thing.__name__: thing for thing in (
         Tensor, Node, View, plans.Plan, str, list, slice, Exception, register, dispatch.current,
         node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid, plans.by_plan,
-        plans.replayed)},
+        plans.replayed, elementwise.mapped)},
     "THEIRS": THEIRS, "MET": MET, "MODE": MODE, "TRACES": TRACES, "LENT": LENT, "config": config,
-    "Ellipsis": Ellipsis, "NotImplemented": NotImplemented,
+    "CONSTANTS": CONSTANTS, "silent": silent_context(), "Ellipsis": Ellipsis,
+    "NotImplemented": NotImplemented,
 }
+#: Functions of NumPy's, by their places in its table.
+_NUMPYS = {"PyArray_FromAny": 69}
 #: Classes of which it names slots.
 _CLASSES = {kind.__name__: kind for kind in (
     Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans)}
@@ -47,12 +53,14 @@ def _word(name: str, held: list[str]) -> int:
         return id(held[-1])
     if name in _OBJECTS:
         return id(_OBJECTS[name])
+    if name in _NUMPYS:
+        return support.numpy_api()[_NUMPYS[name]] or 0
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 
 def builtin(name: str) -> Callable[..., Any]:
-    """The builtin that stands for ``finished`` of ``core.dispatch`` or ``replayed`` of
-    ``core.public`` (``native/eager.ll``)."""
+    """The builtin that stands for ``finished`` of ``core.dispatch``, ``replayed`` of
+    ``core.calls.plans`` or ``mapped`` of ``ops.base.elementwise`` (``native/eager.ll``)."""
     held: list[str] = []
     words = [_word(word, held) for word in support.words()]
 

@@ -386,7 +386,7 @@ def _api(code: machine.Code) -> list[int]:
         c("Py_IncRef"),
         c("Py_DecRef"),
         id(np.ndarray),
-        _numpy_api()[94],  # PyArray_NewFromDescr
+        numpy_api()[94],  # PyArray_NewFromDescr
         c("PyErr_SetString"),
         id(_handler(code)),
         c("PyType_IsSubtype"),
@@ -423,7 +423,7 @@ def _api(code: machine.Code) -> list[int]:
     ]
 
 
-def _numpy_api() -> Any:
+def numpy_api() -> Any:
     """NumPy's table of C functions."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

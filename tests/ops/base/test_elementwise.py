@@ -12,7 +12,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.support.silence import _run_silently, silently
-from agnesi.ops.base.convert import _CONSTANTS
+from agnesi.ops.base.convert import CONSTANTS
 from agnesi.ops.base.elementwise import TABLE, Elementwise, binary
 from agnesi.ops.elementwise import formula
 
@@ -54,7 +54,7 @@ def test_constants_keep_the_sign_of_zero_and_are_few() -> None:
     assert math.copysign(1, (x * 0.0).item()) == 1
     for i in range(3000):
         x * float(i)
-    assert len(_CONSTANTS) <= 1024
+    assert len(CONSTANTS) <= 1024
 
 
 def test_a_constant_can_be_differentiated_beside_twice() -> None:

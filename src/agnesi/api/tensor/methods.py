@@ -154,9 +154,13 @@ _TURNED = {"lt": "__gt__", "gt": "__lt__", "le": "__ge__", "ge": "__le__", "eq":
 def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset()) -> Method:
     """A binary operator that leaves operands of foreign types to them, and those that are no
     numbers to their classes, if these have written the operator."""
-    reflected = _TURNED.get(name, f"__r{name}__")
+    reflected, row = _TURNED.get(name, f"__r{name}__"), getattr(function, "ready", None)
 
     def method(self: Tensor, other: TensorLike, /) -> Any:
+        if row is not None:
+            found: Any = LENT.mapped(row, self, other)
+            if found is not NotImplemented:
+                return found
         kind = type(other)
         if kind in FOREIGN or kind in unequal:
             return NotImplemented
@@ -164,7 +168,7 @@ def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset(
             return function(self, other)
         except DTypeError:
             own = getattr(kind, reflected, None)
-            found: Any = NotImplemented
+            found = NotImplemented
             if isinstance(own, FunctionType) and not isinstance(other, Tensor):
                 found = own(other, self)
             if found is NotImplemented:
@@ -175,7 +179,13 @@ def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset(
 
 
 def _reflected(function: Method) -> Method:
+    row = getattr(function, "ready", None)
+
     def method(self: Tensor, other: TensorLike, /) -> Any:
+        if row is not None:
+            found: Any = LENT.mapped(row, other, self)
+            if found is not NotImplemented:
+                return found
         if type(other) in FOREIGN:
             return NotImplemented
         return function(other, self)

@@ -20,6 +20,8 @@ from agnesi.core.tensor import Tensor
 CALLS_BEFORE_PLAN = 16
 #: Operands, constants and results of a plan that native code runs.
 MOST_VALUES = 64
+#: Arguments of a C function that it calls.
+MOST_ARGUMENTS = 16
 #: Signatures that a function keeps plans for, or counts calls of.
 _MAX_PLANS = 512
 #: Elements of lists among arguments.
@@ -28,12 +30,17 @@ _MAX_LENGTH = 64
 _PLAIN = frozenset((int, float, str, bool, type(None), type(Ellipsis)))
 
 
+#: An operation, the places of what it reads, and its C function with what that takes besides.
+Step = tuple[Any, tuple[int, ...], tuple[Callable[..., Any], tuple[Any, ...]] | None]
+
+
 class Plan:
-    """Operations in order: each reads operands, constants and results before it, by place."""
+    """Operations in order: each reads operands, constants and results before it, by place; behind
+    the places is what native code may call instead (``Op.c_call``), or None."""
 
     __slots__ = ("build", "constants", "ends", "quick", "steps")
 
-    def __init__(self, constants: Iterable[Tensor], steps: Iterable[tuple[Any, tuple[int, ...]]],
+    def __init__(self, constants: Iterable[Tensor], steps: Iterable[Step],
                  ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
         self.constants, self.steps = tuple(constants), tuple(steps)
         #: Places of the results, and what makes one value of several.
@@ -47,7 +54,7 @@ class Plan:
     def values(self, xs: Sequence[Tensor]) -> list[Any]:
         """Return the operands, the constants and what each operation gives."""
         values: list[Any] = [*xs, *self.constants]
-        for op, places in self.steps:
+        for op, places, _ in self.steps:
             if type(op) is Item:
                 values.append(values[places[0]][op.index])
             else:

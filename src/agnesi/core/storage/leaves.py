@@ -39,6 +39,9 @@ class Copy(Op):
     def perform(self, x: np.ndarray) -> np.ndarray:
         return x.copy()
 
+    def c_call(self, x: np.ndarray) -> Any:
+        return np.ndarray.copy, ()
+
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (g,)
 

@@ -45,9 +45,14 @@ class Lent:
     taped: Callable[..., dict[Any, Any] | None] = staticmethod(lambda order, seeds, wrt: None)
     #: The tensor of an eager operation's result: ``finished(array, op, operands)``.
     finished: Callable[..., Any] = staticmethod(lambda data, op, xs: None)
+    #: The result of a row (``ops.base.elementwise.ready``) on eager operands, or NotImplemented:
+    #: ``mapped(row, *operands)``.
+    mapped: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
     #: The result of a public function's call by its plan, or NotImplemented:
     #: ``replayed(plans, args, keywords)``.
     replayed: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
+    #: Have native code loaded that stands for ``finished``, ``mapped`` and ``replayed``.
+    hasten: Callable[[], None] = staticmethod(lambda: None)
     #: The operations that a public function applies to its operands, as a
     #: ``core.calls.plans.Plan``, or None: ``plan(function, args, keywords, operands)``.
     plan: Callable[..., Any] = staticmethod(lambda *call: None)

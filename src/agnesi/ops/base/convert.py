@@ -68,6 +68,10 @@ class Cast(Op):
             x = silently(x.astype, np.int64)
         return silently(x.astype, self.dtype)
 
+    def c_call(self, x: np.ndarray) -> Any:
+        plain = x.dtype.kind not in "cV" and self.dtype != dtypes.uint32
+        return (np.ndarray.astype, (self.dtype,)) if plain else None
+
     def lie(self, x: np.ndarray) -> np.ndarray:
         return as_operands(self, x)
 
@@ -412,7 +416,8 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
     return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
 
 
-_CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
+#: Native code looks into it (``runtime/native/eager.ll``).
+CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
 
 
 def constant(scalar: Any, beside: Any) -> Tensor | None:
@@ -424,17 +429,17 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
         type(scalar) is int and dtype.kind in "iufcV"
     ):
         return None
-    key = (dtype, scalar or str(scalar))  # -0.0 is not 0.0
-    found = _CONSTANTS.get(key)
+    key = (dtype, scalar if scalar or type(scalar) is int else str(scalar))  # -0.0 is not 0.0
+    found = CONSTANTS.get(key)
     if found is None:
         try:
             found = wrap(_array(scalar, dtype))
         except OverflowError:
             return None
         found.node = Node(None, (), (), dtype, value=found.array)
-        if len(_CONSTANTS) >= 1024:
-            _CONSTANTS.clear()
-        _CONSTANTS[key] = found
+        if len(CONSTANTS) >= 1024:
+            CONSTANTS.clear()
+        CONSTANTS[key] = found
     return found
 
 

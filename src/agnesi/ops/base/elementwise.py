@@ -104,6 +104,10 @@ _WIDENED_NANOSECONDS = 20
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
 _PYTHON_FUNCTION_MULTIPLY_ADDS = 256
 
+#: Calls of rows from which native code pays for being loaded.
+_MANY_CALLS = 500
+_calls = 0
+
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
 
@@ -234,6 +238,11 @@ class Elementwise(Op):
         if kind == "V":
             return aside(_WIDENED_NANOSECONDS * xs[-1].size, self._widened, *xs)
         return silently(aside, _WIDENED_NANOSECONDS * xs[-1].size, self.of_complex, *xs)
+
+    def c_call(self, *xs: np.ndarray) -> Any:
+        small = max([x.size for x in xs]) < _MIN_POOLED_ELEMENTS
+        usual = small and xs[-1].dtype.kind in self.direct
+        return (self.function, ()) if usual and isinstance(self.function, np.ufunc) else None
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
         """Of bfloat16 numbers: in float32, rounded once."""
@@ -415,31 +424,63 @@ def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:
     return dtypes.float64 if python and op.name in OF_NUMBERS else dtypes.config.float_dtype
 
 
+def ready(op: Elementwise) -> tuple[Any, ...]:
+    """A row as ``LENT.mapped`` takes it: the operation, its NumPy function, bits of the numbers of
+    the dtypes for which that stands, and up to how many elements it is called as it is."""
+    bits = sum({1 << np.dtype(c).num for c in "?bBhHiIlLqQefdFD" if np.dtype(c).kind in op.direct})
+    return op, op.function, bits, _MIN_POOLED_ELEMENTS
+
+
+def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
+    """A row on eager tensors of one dtype, and Python numbers that take it; else NotImplemented.
+
+    ``LENT.mapped`` is this, or native code for it (``runtime/native/eager.ll``).
+    """
+    global _calls
+    if TRACES.running and MODE.get().trace is not None:
+        return NotImplemented
+    _calls += 1
+    if _calls == _MANY_CALLS:
+        LENT.hasten()
+    if len(xs) == 2:
+        a, b = xs
+        xs = (a if type(a) is Tensor else constant(a, b),
+              b if type(b) is Tensor else constant(b, a))
+    op, compute, *_ = known
+    arrays = [x.array if type(x) is Tensor else None for x in xs]
+    first: Any = arrays[0]
+    if first is None or first.dtype.kind not in op.direct:
+        return NotImplemented
+    small = True
+    for data in arrays:
+        if data is None or data.dtype is not first.dtype:
+            return NotImplemented
+        small = small and data.size < _MIN_POOLED_ELEMENTS
+    try:
+        data = THREAD.run(compute if small else op.in_pool, *arrays)
+    except (ValueError, RuntimeError):
+        return NotImplemented
+    except MemoryError as error:
+        raise explain(error, op.name, xs) from None
+    return LENT.finished(data if type(data) is _ndarray else np.asarray(data), op, xs)
+
+
+LENT.mapped = mapped
+
+
 def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
     """The public function of a row with one operand; the texts make its docstring."""
-    kinds, compute = op.direct, op.function
+    known = ready(op)
 
     def function(input: TensorLike, out: Tensor | None = None, **keywords: Any) -> Tensor:
-        if (
-            out is None and not keywords and type(input) is Tensor
-            and (not TRACES.running or MODE.get().trace is None)
-        ):
-            data = input.array
-            if data is not None and data.dtype.kind in kinds:
-                try:
-                    data = THREAD.run(
-                        compute if data.size < _MIN_POOLED_ELEMENTS else op.in_pool, data
-                    )
-                except RuntimeError:
-                    return call(op, (input,))
-                except MemoryError as error:
-                    raise explain(error, op.name, (input,)) from None
-                return LENT.finished(data if type(data) is _ndarray else np.asarray(data), op,
-                                     (input,))
+        if out is None and not keywords:
+            found: Any = LENT.mapped(known, input)
+            if found is not NotImplemented:
+                return found
         if keywords:
             refuse(op.name, keywords, ("out",))
-        if out is None and (found := node_at_once(op, (input,))) is not None:
-            return found
+        if out is None and (made := node_at_once(op, (input,))) is not None:
+            return made
         return call(op, (input,), out)
 
     return documented(function, op, summary, args, result)
@@ -447,40 +488,21 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Binary:
     """The public function of a row with two operands; the texts make its docstring."""
-    kinds, compute = op.direct, op.function
+    known = ready(op)
 
     def function(input: TensorLike, other: TensorLike = NEEDED, out: Tensor | None = None,
                  **keywords: Any) -> Tensor:
-        a: Any = input
-        b: Any = other
-        if type(b) is not Tensor:
-            b = constant(b, a)
-        elif type(a) is not Tensor:
-            a = constant(a, b)
-        if (
-            out is None and not keywords and a is not None and b is not None
-            and (not TRACES.running or MODE.get().trace is None)
-        ):
-            left, right = a.array, b.array
-            if (
-                left is not None and right is not None
-                and (dtype := left.dtype) is right.dtype and dtype.kind in kinds
-            ):
-                try:
-                    small = left.size < _MIN_POOLED_ELEMENTS and right.size < _MIN_POOLED_ELEMENTS
-                    data = THREAD.run(compute if small else op.in_pool, left, right)
-                except (ValueError, RuntimeError):
-                    return call(op, (input, other))
-                except MemoryError as error:
-                    raise explain(error, op.name, (input, other)) from None
-                return LENT.finished(data if type(data) is _ndarray else np.asarray(data), op,
-                                     (a, b))
+        if out is None and not keywords:
+            found: Any = LENT.mapped(known, input, other)
+            if found is not NotImplemented:
+                return found
         if keywords:
             refuse(op.name, keywords, ("out",))
-        if out is None and (found := node_at_once(op, (input, other))) is not None:
-            return found
+        if out is None and (made := node_at_once(op, (input, other))) is not None:
+            return made
         return call(op, (input, other), out)
 
+    function.ready = known  # type: ignore[attr-defined]
     return with_methods(documented(function, op, summary, args, result))
 
 

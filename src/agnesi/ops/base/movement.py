@@ -56,6 +56,9 @@ class Reshape(LinearOp):
                              f"{self.shape}")
         return found
 
+    def c_call(self, x: np.ndarray) -> Any:
+        return np.ndarray.reshape, (self.shape,)
+
     def undo(self, shape: Shape) -> Op:
         """The operation that leads back to ``shape``: used when the view is changed in place."""
         return Reshape(shape)
@@ -103,6 +106,9 @@ class Permute(LinearOp):
 
     def perform(self, x: np.ndarray) -> np.ndarray:
         return x.transpose(self.axes)
+
+    def c_call(self, x: np.ndarray) -> Any:
+        return np.ndarray.transpose, (self.axes,)
 
     def inverse(self) -> Permute:
         """The permutation that leads back."""

@@ -95,6 +95,14 @@ class Reduce(Op):
         dtype = x.dtype if self.kind in ("add", "multiply") else None
         return silently(self.function, x, self.axes, dtype, None, self.keepdims)
 
+    def c_call(self, x: np.ndarray) -> Any:
+        if not 0 < x.size < MIN_ASIDE_NANOSECONDS or x.dtype in dtypes.HALVES:
+            return None
+        added = self.kind == "add" and x.dtype.kind not in "biu"  # as ``add_up``
+        first = (complex(-0.0, -0.0) if x.dtype.kind == "c" else -0.0,) if added else ()
+        dtype = x.dtype if self.kind in ("add", "multiply") else None
+        return getattr(np, self.kind).reduce, (self.axes, dtype, None, self.keepdims, *first)
+
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
         if x.dtype in dtypes.HALVES or x.size >= MIN_ASIDE_NANOSECONDS or not x.size:
             return False
@@ -238,6 +246,7 @@ _NUMBERS = "?FD" + _REAL
 
 
 # -- sums and products --------------------------------------------------------------------------
+@planned
 @of_few("add", _WIDE, _reducer_for)
 @explain_errors
 def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
@@ -267,6 +276,7 @@ def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdim
     return reduced("add", accumulator(x, dtype), axis, keepdims, out)
 
 
+@planned
 @of_few("multiply", _WIDE, _reducer_for)
 @explain_errors
 def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
@@ -291,6 +301,7 @@ def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdi
     return reduced("multiply", accumulator(x, dtype), axis, keepdims, out)
 
 
+@planned
 @of_few("add", _WIDE, _reducer_for, arith.divide)
 @public
 def mean(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
@@ -454,6 +465,7 @@ def with_order(x: Tensor) -> Tensor:
     return x
 
 
+@planned
 @of_few("maximum", _REAL, _reducer_for)
 @explain_errors
 def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
@@ -484,6 +496,7 @@ def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("maximum", x, axis, keepdims, out)
 
 
+@planned
 @of_few("minimum", _REAL, _reducer_for)
 @explain_errors
 def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
@@ -504,6 +517,7 @@ def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("minimum", x, axis, keepdims, out)
 
 
+@planned
 @of_few("maximum", _REAL, _reducer_for)
 @explain_errors
 def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
@@ -529,6 +543,7 @@ def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return max(x, axis, keepdims=keepdims, initial=initial, where=where, out=out)
 
 
+@planned
 @of_few("minimum", _REAL, _reducer_for)
 @explain_errors
 def amin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
@@ -553,6 +568,7 @@ def extreme_over(kind: str, dtype: np.dtype) -> str:
 
 
 # -- truth --------------------------------------------------------------------------------------
+@planned
 @of_few("logical_and", _NUMBERS, _reducer_for)
 @explain_errors
 def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
@@ -572,6 +588,7 @@ def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return reduced("logical_and", as_tensor(x), axis, keepdims, out)
 
 
+@planned
 @of_few("logical_or", _NUMBERS, _reducer_for)
 @explain_errors
 def any(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,

@@ -77,6 +77,13 @@ class MatMul(Op):
         flat = a.ndim == b.ndim == 2 and (a.size > 1 or b.size > 1)
         return silently(dot2 if flat else np.matmul, a, b)
 
+    def c_call(self, a: np.ndarray, b: np.ndarray) -> Any:
+        if a.dtype in dtypes.HALVES or max(a.size, b.size) >= MIN_LONG_ELEMENTS:
+            return None
+        flat = a.ndim == b.ndim == 2 and (a.size > 1 or b.size > 1)
+        pooled = flat and len(a) * b.shape[1] * a.itemsize >= memory.MIN_POOLED_BYTES
+        return None if pooled else (np.dot if flat else np.matmul, ())
+
     def fill(self, out: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
         if a.dtype in dtypes.HALVES or _work(a, b) >= MIN_ASIDE_NANOSECONDS:
             return False

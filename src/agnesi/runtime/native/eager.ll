@@ -1,6 +1,7 @@
-; Two functions of eager operations.  `finished(data, op, xs)` of core/dispatch.py is the end of one: its
+; Three functions of eager operations.  `finished(data, op, xs)` of core/dispatch.py is the end of one: its
 ; result as a tensor, and the record of it where gradients flow.  What is said there of records holds
 ; here.  `replayed(plans, args, keywords)` of core/calls/plans.py finds the plan of a call, and runs it.
+; `mapped(row, *operands)` of ops/base/elementwise.py is an operation that is a function of NumPy's.
 ;
 ; The self object of such a builtin holds, 16 bytes in (ctypes' b_ptr), the address of a table of words:
 ; addresses of C functions, objects, and offsets of slots, each by a name in braces behind "w:".  The
@@ -1017,12 +1018,53 @@ no:
   ret i1 false
 }
 
+; What the C function of a step gives, without NumPy's warnings: %arguments has room for those behind
+; the first %n, which the function takes besides.  Owned; null with an error set, or with none where
+; the context is in use: by another thread, or by this one further out.
+define internal ptr @call_directly(ptr %table, ptr %direct, ptr %arguments, i64 %n) nounwind {
+entry:
+  %context = call ptr @word_of(ptr %table, i64 {w:silent})
+  %function = call ptr @item(ptr %direct, i64 0)
+  %others = call ptr @item(ptr %direct, i64 1)
+  %count.at = getelementptr i8, ptr %others, i64 16
+  %count = load i64, ptr %count.at
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %take]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %take, label %enter
+take:
+  %other = call ptr @item(ptr %others, i64 %i)
+  %place = add i64 %n, %i
+  %at = getelementptr ptr, ptr %arguments, i64 %place
+  store ptr %other, ptr %at
+  %i1 = add i64 %i, 1
+  br label %test
+enter:
+  %enter.it = call ptr @word_of(ptr %table, i64 {w:PyContext_Enter})
+  %refused = call i32 %enter.it(ptr %context)
+  %busy = icmp ne i32 %refused, 0
+  br i1 %busy, label %clear, label %run
+clear:
+  %forget = call ptr @api_get(i64 12)
+  call void %forget()
+  ret ptr null
+run:
+  %all = add i64 %n, %count
+  %call = call ptr @api_get(i64 22)
+  %data = call ptr %call(ptr %function, ptr %arguments, i64 %all, ptr null)
+  %leave.it = call ptr @word_of(ptr %table, i64 {w:PyContext_Exit})
+  %left = call i32 %leave.it(ptr %context)
+  ret ptr %data
+}
+
 ; The result of an operation on operands with values, which takes no time; owned, or null.
-define internal ptr @run_operation(ptr %table, ptr %op, ptr %xs) nounwind {
+define internal ptr @run_operation(ptr %table, ptr %op, ptr %xs, ptr %direct) nounwind {
 entry:
   %call.args = alloca [17 x ptr]
   %pair = alloca [2 x ptr]
   %ndarray = call ptr @api_get(i64 2)
+  %none = call ptr @api_get(i64 16)
   %n.at = getelementptr i8, ptr %xs, i64 16
   %n = load i64, ptr %n.at
   store ptr %op, ptr %call.args
@@ -1040,12 +1082,28 @@ take:
   store ptr %operand, ptr %operand.at
   br label %test
 run:
+  %indirect = icmp eq ptr %direct, %none
+  br i1 %indirect, label %by.method, label %directly
+directly:
+  %arrays = getelementptr ptr, ptr %call.args, i64 1
+  %found = call ptr @call_directly(ptr %table, ptr %direct, ptr %arrays, i64 %n)
+  %missing = icmp eq ptr %found, null
+  br i1 %missing, label %why, label %drop.test
+why:
+  %occurred = call ptr @api_get(i64 11)
+  %error = call ptr %occurred()
+  %busy = icmp eq ptr %error, null
+  br i1 %busy, label %by.method, label %drop.test
+by.method:
   %method = call ptr @word_of(ptr %table, i64 {w:PyObject_VectorcallMethod})
   %perform = call ptr @word_of(ptr %table, i64 {w:.perform})
-  %data = call ptr %method(ptr %perform, ptr %call.args, i64 %i1, ptr null)
+  %performed = call ptr %method(ptr %perform, ptr %call.args, i64 %i1, ptr null)
   br label %drop.test
 drop.test:
-  %j = phi i64 [1, %run], [%j1, %drop]
+  %data = phi ptr [%found, %directly], [null, %why], [%performed, %by.method]
+  br label %drop.next
+drop.next:
+  %j = phi i64 [1, %drop.test], [%j1, %drop]
   %left = icmp ult i64 %j, %i1
   br i1 %left, label %drop, label %computed
 drop:
@@ -1053,14 +1111,22 @@ drop:
   %held = load ptr, ptr %held.at
   call void @decref(ptr %held)
   %j1 = add i64 %j, 1
-  br label %drop.test
+  br label %drop.next
 computed:
   %bad = icmp eq ptr %data, null
   br i1 %bad, label %no, label %typed
 typed:
   %type = call ptr @field(ptr %data, i64 8)
   %is.array = icmp eq ptr %type, %ndarray
-  br i1 %is.array, label %order, label %convert
+  br i1 %is.array, label %order, label %scalar
+scalar:                                       ; one of NumPy's
+  br i1 %indirect, label %convert, label %array.of
+array.of:
+  %as.array = call ptr @word_of(ptr %table, i64 {w:PyArray_FromAny})
+  %wrapped = call ptr %as.array(ptr %data, ptr null, i32 0, i32 0, i32 0, ptr null)
+  call void @decref(ptr %data)
+  %unwrapped = icmp eq ptr %wrapped, null
+  br i1 %unwrapped, label %no, label %finish
 order:
   %flags.at = getelementptr i8, ptr %data, i64 64
   %flags = load i32, ptr %flags.at
@@ -1078,7 +1144,7 @@ convert:
   %unlaid = icmp eq ptr %other, null
   br i1 %unlaid, label %no, label %finish
 finish:
-  %array = phi ptr [%data, %order], [%other, %convert]
+  %array = phi ptr [%data, %order], [%wrapped, %array.of], [%other, %convert]
   %t = call ptr @finish(ptr %table, ptr %array, ptr %op, ptr %xs)
   call void @decref(ptr %array)
   ret ptr %t
@@ -1135,6 +1201,7 @@ step:
   %pair = call ptr @item(ptr %steps, i64 %k)
   %op = call ptr @item(ptr %pair, i64 0)
   %places = call ptr @item(ptr %pair, i64 1)
+  %direct = call ptr @item(ptr %pair, i64 2)
   %n.at = getelementptr i8, ptr %places, i64 16
   %n = load i64, ptr %n.at
   %xs = call ptr %new.tuple(i64 %n)
@@ -1156,7 +1223,7 @@ take:
   store ptr %read, ptr %xs.at
   br label %fill
 run:
-  %t = call ptr @run_operation(ptr %table, ptr %op, ptr %xs)
+  %t = call ptr @run_operation(ptr %table, ptr %op, ptr %xs, ptr %direct)
   call void @decref(ptr %xs)
   %failed = icmp eq ptr %t, null
   br i1 %failed, label %drop.test, label %made
@@ -1380,6 +1447,280 @@ unknown:
   %nothing = call ptr @word_of(ptr %table, i64 {w:NotImplemented})
   call void @incref(ptr %nothing)
   ret ptr %nothing
+error:
+  ret ptr null
+}
+
+; The elements of an array.
+define internal i64 @elements_of(ptr %array) nounwind {
+entry:
+  %nd.at = getelementptr i8, ptr %array, i64 24
+  %nd32 = load i32, ptr %nd.at
+  %nd = zext i32 %nd32 to i64
+  %dims = call ptr @field(ptr %array, i64 32)
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %axis]
+  %size = phi i64 [1, %entry], [%size1, %axis]
+  %more = icmp ult i64 %i, %nd
+  br i1 %more, label %axis, label %done
+axis:
+  %dim.at = getelementptr i64, ptr %dims, i64 %i
+  %dim = load i64, ptr %dim.at
+  %size1 = mul i64 %size, %dim
+  %i1 = add i64 %i, 1
+  br label %test
+done:
+  ret i64 %size
+}
+
+; The shared tensor of a Python number beside a tensor, as `constant` of ops/base/convert.py knows it;
+; borrowed from its dict, or null, perhaps with an error set.
+define internal ptr @constant_beside(ptr %table, ptr %number, ptr %x) nounwind {
+entry:
+  %ndarray = call ptr @api_get(i64 2)
+  %array = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
+  %array.type = call ptr @field(ptr %array, i64 8)
+  %valued = icmp eq ptr %array.type, %ndarray
+  br i1 %valued, label %look, label %no
+look:
+  %descr = call ptr @field(ptr %array, i64 56)
+  %kind.at = getelementptr i8, ptr %descr, i64 24
+  %kind = load i8, ptr %kind.at
+  %type = call ptr @field(ptr %number, i64 8)
+  %int = call ptr @api_get(i64 8)
+  %float = call ptr @api_get(i64 7)
+  %is.int = icmp eq ptr %type, %int
+  br i1 %is.int, label %whole, label %try.float
+whole:
+  switch i8 %kind, label %no [ i8 102, label %key
+                               i8 99, label %key
+                               i8 105, label %key
+                               i8 117, label %key ]
+try.float:
+  %is.float = icmp eq ptr %type, %float
+  br i1 %is.float, label %fraction, label %no
+fraction:
+  %value.at = getelementptr i8, ptr %number, i64 16
+  %value = load double, ptr %value.at
+  %zero = fcmp oeq double %value, 0.0         ; of which there are two
+  br i1 %zero, label %no, label %floats
+floats:
+  switch i8 %kind, label %no [ i8 102, label %key
+                               i8 99, label %key ]
+key:
+  %new.tuple = call ptr @api_get(i64 17)
+  %pair = call ptr %new.tuple(i64 2)
+  %bad = icmp eq ptr %pair, null
+  br i1 %bad, label %no, label %fill
+fill:
+  %items = getelementptr i8, ptr %pair, i64 {items}
+  %second = getelementptr ptr, ptr %items, i64 1
+  call void @incref(ptr %descr)
+  store ptr %descr, ptr %items
+  call void @incref(ptr %number)
+  store ptr %number, ptr %second
+  %look.up = call ptr @api_get(i64 27)
+  %dict = call ptr @word_of(ptr %table, i64 {w:CONSTANTS})
+  %found = call ptr %look.up(ptr %dict, ptr %pair)
+  call void @decref(ptr %pair)
+  ret ptr %found
+no:
+  ret ptr null
+}
+
+; The array of an operand if a row can be called with it as it is, else null; %known is the row.
+define internal ptr @row_operand(ptr %table, ptr %x, i64 %bits, i64 %limit) nounwind {
+entry:
+  %ndarray = call ptr @api_get(i64 2)
+  %array = call ptr @slot(ptr %table, ptr %x, i64 {w:Tensor.array})
+  %type = call ptr @field(ptr %array, i64 8)
+  %valued = icmp eq ptr %type, %ndarray
+  br i1 %valued, label %look, label %no
+look:
+  %descr = call ptr @field(ptr %array, i64 56)
+  %number = call i64 @number_of_dtype(ptr %descr)
+  %odd = icmp slt i64 %number, 0
+  br i1 %odd, label %no, label %count
+count:
+  %shifted = lshr i64 %bits, %number
+  %bit = and i64 %shifted, 1
+  %taken = icmp ne i64 %bit, 0
+  %size = call i64 @elements_of(ptr %array)
+  %small = icmp ult i64 %size, %limit
+  %fits = and i1 %taken, %small
+  br i1 %fits, label %yes, label %no
+yes:
+  ret ptr %array
+no:
+  ret ptr null
+}
+
+define ptr @mapped(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
+entry:
+  %operands = alloca [2 x ptr]
+  %arrays = alloca [2 x ptr]
+  %table = call ptr @field(ptr %self, i64 16)
+  %tensor = call ptr @word_of(ptr %table, i64 {w:Tensor})
+  %zero = call ptr @word_of(ptr %table, i64 {w:zero})
+  %traces = call ptr @word_of(ptr %table, i64 {w:TRACES})
+  %running = call ptr @slot(ptr %table, ptr %traces, i64 {w:Count.running})
+  %idle = icmp eq ptr %running, %zero
+  %row = load ptr, ptr %args
+  %op = call ptr @item(ptr %row, i64 0)
+  %function = call ptr @item(ptr %row, i64 1)
+  %bits.object = call ptr @item(ptr %row, i64 2)
+  %limit.object = call ptr @item(ptr %row, i64 3)
+  %as.long = call ptr @api_get(i64 10)
+  %bits = call i64 %as.long(ptr %bits.object)
+  %limit = call i64 %as.long(ptr %limit.object)
+  %operands1 = getelementptr ptr, ptr %operands, i64 1
+  %arrays1 = getelementptr ptr, ptr %arrays, i64 1
+  %n = sub i64 %nargs, 1
+  br i1 %idle, label %count, label %slow
+count:
+  %first.at = getelementptr ptr, ptr %args, i64 1
+  %first = load ptr, ptr %first.at
+  %first.type = call ptr @field(ptr %first, i64 8)
+  %first.is = icmp eq ptr %first.type, %tensor
+  switch i64 %n, label %slow [ i64 1, label %one
+                               i64 2, label %two ]
+one:
+  store ptr %first, ptr %operands
+  br i1 %first.is, label %only, label %slow
+only:
+  %array = call ptr @row_operand(ptr %table, ptr %first, i64 %bits, i64 %limit)
+  store ptr %array, ptr %arrays
+  %unfit = icmp eq ptr %array, null
+  br i1 %unfit, label %slow, label %begin
+two:
+  %second.at = getelementptr ptr, ptr %args, i64 2
+  %second = load ptr, ptr %second.at
+  %second.type = call ptr @field(ptr %second, i64 8)
+  %second.is = icmp eq ptr %second.type, %tensor
+  br i1 %first.is, label %left, label %right
+left:
+  br i1 %second.is, label %pair, label %number.right
+number.right:
+  %constant.right = call ptr @constant_beside(ptr %table, ptr %second, ptr %first)
+  br label %pair
+right:
+  br i1 %second.is, label %number.left, label %slow
+number.left:
+  %constant.left = call ptr @constant_beside(ptr %table, ptr %first, ptr %second)
+  br label %pair
+pair:
+  %a = phi ptr [%first, %left], [%first, %number.right], [%constant.left, %number.left]
+  %b = phi ptr [%second, %left], [%constant.right, %number.right], [%second, %number.left]
+  %no.a = icmp eq ptr %a, null
+  %no.b = icmp eq ptr %b, null
+  %no.number = or i1 %no.a, %no.b
+  br i1 %no.number, label %unknown, label %both
+both:
+  store ptr %a, ptr %operands
+  store ptr %b, ptr %operands1
+  %a.array = call ptr @row_operand(ptr %table, ptr %a, i64 %bits, i64 %limit)
+  %b.array = call ptr @row_operand(ptr %table, ptr %b, i64 %bits, i64 %limit)
+  store ptr %a.array, ptr %arrays
+  store ptr %b.array, ptr %arrays1
+  %a.unfit = icmp eq ptr %a.array, null
+  %b.unfit = icmp eq ptr %b.array, null
+  %pair.unfit = or i1 %a.unfit, %b.unfit
+  br i1 %pair.unfit, label %slow, label %types
+types:
+  %a.descr = call ptr @field(ptr %a.array, i64 56)
+  %b.descr = call ptr @field(ptr %b.array, i64 56)
+  %alike = icmp eq ptr %a.descr, %b.descr
+  br i1 %alike, label %begin, label %slow
+begin:
+  %new.tuple = call ptr @api_get(i64 17)
+  %xs = call ptr %new.tuple(i64 %n)
+  %no.xs = icmp eq ptr %xs, null
+  br i1 %no.xs, label %error, label %hold.test
+hold.test:
+  %i = phi i64 [0, %begin], [%i1, %hold]
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %hold, label %enter
+hold:
+  %from = getelementptr ptr, ptr %operands, i64 %i
+  %x = load ptr, ptr %from
+  call void @incref(ptr %x)
+  %items = getelementptr i8, ptr %xs, i64 {items}
+  %to = getelementptr ptr, ptr %items, i64 %i
+  store ptr %x, ptr %to
+  %held.at = getelementptr ptr, ptr %arrays, i64 %i
+  %held = load ptr, ptr %held.at
+  call void @incref(ptr %held)
+  %i1 = add i64 %i, 1
+  br label %hold.test
+enter:
+  %context = call ptr @word_of(ptr %table, i64 {w:silent})
+  %enter.it = call ptr @word_of(ptr %table, i64 {w:PyContext_Enter})
+  %refused = call i32 %enter.it(ptr %context)
+  %busy = icmp ne i32 %refused, 0
+  br i1 %busy, label %drop, label %run
+run:
+  %call = call ptr @api_get(i64 22)
+  %data = call ptr %call(ptr %function, ptr %arrays, i64 %n, ptr null)
+  %leave.it = call ptr @word_of(ptr %table, i64 {w:PyContext_Exit})
+  %left.it = call i32 %leave.it(ptr %context)
+  %failed = icmp eq ptr %data, null
+  br i1 %failed, label %drop, label %typed
+typed:
+  %ndarray = call ptr @api_get(i64 2)
+  %data.type = call ptr @field(ptr %data, i64 8)
+  %is.array = icmp eq ptr %data.type, %ndarray
+  br i1 %is.array, label %finish, label %scalar
+scalar:
+  %as.array = call ptr @word_of(ptr %table, i64 {w:PyArray_FromAny})
+  %wrapped = call ptr %as.array(ptr %data, ptr null, i32 0, i32 0, i32 0, ptr null)
+  call void @decref(ptr %data)
+  %unwrapped = icmp eq ptr %wrapped, null
+  br i1 %unwrapped, label %drop, label %finish
+finish:
+  %result = phi ptr [%data, %typed], [%wrapped, %scalar]
+  %t = call ptr @finish(ptr %table, ptr %result, ptr %op, ptr %xs)
+  call void @decref(ptr %result)
+  br label %drop
+drop:
+  %answer = phi ptr [null, %enter], [null, %run], [null, %scalar], [%t, %finish]
+  %tells = phi i1 [true, %enter], [true, %run], [true, %scalar], [false, %finish]
+  call void @decref(ptr %xs)
+  br label %drop.test
+drop.test:
+  %j = phi i64 [0, %drop], [%j1, %drop.one]
+  %left.over = icmp ult i64 %j, %n
+  br i1 %left.over, label %drop.one, label %dropped
+drop.one:
+  %gone.at = getelementptr ptr, ptr %arrays, i64 %j
+  %gone = load ptr, ptr %gone.at
+  call void @decref(ptr %gone)
+  %j1 = add i64 %j, 1
+  br label %drop.test
+dropped:
+  br i1 %tells, label %failure, label %done
+done:
+  ret ptr %answer
+unknown:                                      ; perhaps an error of the number's hash
+  %occurred = call ptr @api_get(i64 11)
+  %set = call ptr %occurred()
+  %fine = icmp eq ptr %set, null
+  br i1 %fine, label %slow, label %error
+failure:                                      ; Python tells what there is to tell
+  %matches = call ptr @word_of(ptr %table, i64 {w:PyErr_ExceptionMatches})
+  %ordinary = call ptr @word_of(ptr %table, i64 {w:Exception})
+  %is.ordinary = call i32 %matches(ptr %ordinary)
+  %told = icmp ne i32 %is.ordinary, 0
+  br i1 %told, label %forget, label %error
+forget:
+  %clear = call ptr @api_get(i64 12)
+  call void %clear()
+  br label %slow
+slow:
+  %slow.call = call ptr @api_get(i64 22)
+  %handler = call ptr @word_of(ptr %table, i64 {w:mapped})
+  %slow.answer = call ptr %slow.call(ptr %handler, ptr %args, i64 %nargs, ptr null)
+  ret ptr %slow.answer
 error:
   ret ptr null
 }
