@@ -19,8 +19,6 @@ from agnesi.core.support.config import LENT, MODE, TRACES, Config, Count, Mode, 
 from agnesi.core.support.errors import MET, THEIRS, ours
 from agnesi.core.support.silence import silent_context
 from agnesi.core.tensor import Tensor, register
-from agnesi.ops.base import elementwise
-from agnesi.ops.base.convert import CONSTANTS
 from agnesi.runtime import support
 from agnesi.runtime.entry import slot_offset
 
@@ -30,10 +28,10 @@ _OBJECTS: dict[str, Any] = {
     **{thing.__name__: thing for thing in (
         Tensor, Node, View, plans.Plan, str, list, slice, Exception, register, dispatch.current,
         node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid, plans.by_plan,
-        plans.replayed, elementwise.mapped)},
+        plans.replayed)},
     "THEIRS": THEIRS, "MET": MET, "MODE": MODE, "TRACES": TRACES, "LENT": LENT, "config": config,
-    "CONSTANTS": CONSTANTS, "silent": silent_context(), "Ellipsis": Ellipsis,
-    "NotImplemented": NotImplemented,
+    "mapped": LENT.mapped, "CONSTANTS": LENT.constants, "silent": silent_context(),
+    "Ellipsis": Ellipsis, "NotImplemented": NotImplemented,
 }
 #: Functions of NumPy's, by their places in its table.
 _NUMPYS = {"PyArray_FromAny": 69}

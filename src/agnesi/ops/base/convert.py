@@ -418,6 +418,7 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
 
 #: Native code looks into it (``runtime/native/eager.ll``).
 CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
+LENT.constants = CONSTANTS
 
 
 def constant(scalar: Any, beside: Any) -> Tensor | None:
