@@ -7,12 +7,13 @@ from typing import Any
 
 from agnesi.autodiff.bodies import body_trace, is_cut
 from agnesi.autodiff.recording import Identity
-from agnesi.core.calls.plans import MOST_ARGUMENTS, MOST_VALUES, Plan, Step
+from agnesi.core.calls.plans import MOST_ARGUMENTS, MOST_VALUES, Plan, RegionPlan, Step
 from agnesi.core.dispatch import apply, current, laid
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item
 from agnesi.core.storage.leaves import COPY
+from agnesi.core.storage.views import element_place
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE, switched, witnessed
 from agnesi.core.support.silence import silently
@@ -47,6 +48,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         compared = (lambda: function(*args, **keywords)), (lambda: made.values(xs))
         found, values = repeated(*compared) if draws else [attempt() for attempt in compared]
         found = flatten(found)[0]
+        made.element = made.build is None and element_place(found[0]) is not None
         if not _agree(found, flatten(made.result(values))[0], xs):
             return None
         made.quick = len(values) <= MOST_VALUES and all(
@@ -74,7 +76,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
             v if i is None else operands[i] for v, i in zip(plain, places, strict=True)])
         return function(*given, **more)
 
-    return LENT.regions(again)
+    return RegionPlan(LENT.regions(again), any(x._requires_grad for x in xs))
 
 
 def _apart(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -168,6 +170,7 @@ def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -
     return len(found) == len(planned) and all(
         a.array.size <= _MAX_ELEMENTS and a.array.dtype == b.array.dtype
         and a._requires_grad is b._requires_grad and (a._view is None) is (b._view is None)
+        and (element_place(a) is None) is (element_place(b) is None)
         and [a is x for x in xs] == [b is x for x in xs]
         and a.array.shape == b.array.shape and a.array.strides == b.array.strides
         and a.array.tobytes() == b.array.tobytes()

@@ -26,18 +26,18 @@ from agnesi.runtime.entry import slot_offset
 _OBJECTS: dict[str, Any] = {
     "nothing": "", "zero": 0, "one": 1, "dtypes": type(np.dtype),
     **{thing.__name__: thing for thing in (
-        Tensor, Node, View, plans.Plan, str, list, slice, Exception, register, dispatch.current,
-        node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid, plans.by_plan,
-        plans.replayed)},
+        Tensor, Node, View, plans.Plan, plans.RegionPlan, str, list, slice, Exception, register,
+        dispatch.current, node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid,
+        plans.by_plan, plans.replayed)},
     "THEIRS": THEIRS, "MET": MET, "MODE": MODE, "TRACES": TRACES, "LENT": LENT, "config": config,
     "mapped": LENT.mapped, "CONSTANTS": LENT.constants, "silent": silent_context(),
     "Ellipsis": Ellipsis, "NotImplemented": NotImplemented,
 }
 #: Functions of NumPy's, by their places in its table.
-_NUMPYS = {"PyArray_FromAny": 69}
+_NUMPYS = {"PyArray_FromAny": 69, "PyArray_NewCopy": 85}
 #: Classes of which it names slots.
 _CLASSES = {kind.__name__: kind for kind in (
-    Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans)}
+    Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans, plans.RegionPlan)}
 
 
 def _word(name: str, held: list[str]) -> int:

@@ -163,3 +163,53 @@ def test_planned_draws_are_those_of_the_stream() -> None:
     with pytest.raises(ValueError, match=r"p must be in \[0, 1\], not 1\.5"):
         ag.random.bernoulli(ag.tensor([0.2, 1.5]))
     assert not bool((ag.jit(lambda: ag.rand(2, 3))() == ag.rand(2, 3)).all())
+
+
+def test_elements_are_numbers_that_know_their_place() -> None:
+    x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    base = x * 1
+    for _ in range(CALLS_BEFORE_PLAN + 4):
+        family = len(base._version or [0])
+        y = base[1]
+        assert len(base._version or [0]) == family
+    assert y._view is None and y._version is None and y.array.base is None
+    with ag.no_grad():
+        z = ag.tensor([1.0, 2.0, 3.0])
+        number = often(lambda: z[1])
+        z[1].add_(5.0)
+        assert z.tolist() == [1.0, 7.0, 3.0] and number.item() == 2.0
+        kept = number
+        number += 1
+        assert kept.item() == 2.0 and number.item() == 3.0
+    (y * base[2]).backward()
+    assert x.grad.tolist() == [0.0, 3.0, 2.0]
+    assert often(lambda: z[1:2].reshape(()))._view is not None  # no number
+
+
+def test_regions_of_known_types_are_called_directly() -> None:
+    seen = []
+
+    @planned
+    def composed(a: ag.Tensor, b: ag.Tensor) -> ag.Tensor:
+        seen.append(a)
+        return (a * b + a).tanh() - b
+
+    a, b = ag.tensor([0.1, 0.2]), ag.tensor([1.0, 2.0])
+    expected = composed(a, b).tolist()
+    for _ in range(2000):
+        found = composed(a, b)
+    count = len(seen)
+    for _ in range(50):
+        found = composed(a, b)
+    assert len(seen) == count  # the code runs
+    np.testing.assert_allclose(found.tolist(), expected, rtol=1e-6)
+    same = ((b * b + b).tanh() - b).tolist()
+    np.testing.assert_allclose(composed(b, b).tolist(), same, rtol=1e-6)
+    seen.clear()
+    with ag.config(compile=False):
+        composed(a, b)
+    assert len(seen) == 1
+    w = ag.tensor([0.1, 0.2], requires_grad=True)
+    composed(w, b).sum().backward()
+    assert w.grad is not None
+    assert composed(a, ag.ones(1)).shape == (2,)

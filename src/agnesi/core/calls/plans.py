@@ -13,6 +13,7 @@ import numpy as np
 
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import Item
+from agnesi.core.storage.views import taken
 from agnesi.core.support.config import LENT, MODE, TRACES, config
 from agnesi.core.tensor import Tensor
 
@@ -38,7 +39,7 @@ class Plan:
     """Operations in order: each reads operands, constants and results before it, by place; behind
     the places is what native code may call instead (``Op.c_call``), or None."""
 
-    __slots__ = ("build", "constants", "ends", "quick", "steps")
+    __slots__ = ("build", "constants", "element", "ends", "quick", "steps")
 
     def __init__(self, constants: Iterable[Tensor], steps: Iterable[Step],
                  ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
@@ -47,6 +48,8 @@ class Plan:
         self.ends, self.build = tuple(ends), build
         #: Whether every operation has one result and takes no time: native code runs such plans.
         self.quick = False
+        #: Whether the result, a view of one element, is taken out of what it looks into.
+        self.element = False
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
         return self.result(self.values(xs))
@@ -65,8 +68,28 @@ class Plan:
     def result(self, values: list[Any]) -> Any:
         """Return the result among such values."""
         if self.build is None:
-            return values[self.ends[0]]
+            found = values[self.ends[0]]
+            return taken(found) if self.element else found
         return self.build([values[i] for i in self.ends])
+
+
+class RegionPlan:
+    """A call that is a compiled region (``compiler/regions.py``)."""
+
+    __slots__ = ("direct", "records", "regions")
+
+    def __init__(self, regions: Any, records: bool) -> None:
+        self.regions = regions
+        #: Whether an operand requires a gradient.
+        self.records = records
+        #: The compiled function, once native code may call it with distinct operands.
+        self.direct: Callable[..., tuple[Tensor, ...]] | None = None
+
+    def __call__(self, xs: Sequence[Tensor]) -> Any:
+        found = self.regions(tuple(xs), {})
+        if self.direct is None and not self.records:
+            self.direct = self.regions.plain()
+        return found
 
 
 def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: bool = False) -> bool:
@@ -144,6 +167,6 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
     if plan is None or type(plan) is int:
         return NotImplemented
     try:
-        return plan(xs) if type(plan) is Plan else plan(xs, {})
+        return plan(xs)
     except Exception:  # the function tells it in the user's words
         return NotImplemented

@@ -1152,6 +1152,91 @@ no:
   ret ptr null
 }
 
+; A view of one element that is taken out of what it looks into, as `taken` of core/storage/views.py:
+; the reference is taken over and given back; null with an error set.
+define internal ptr @take_element(ptr %table, ptr %t) nounwind {
+entry:
+  %none = call ptr @api_get(i64 16)
+  %view = call ptr @slot(ptr %table, ptr %t, i64 {w:Tensor._view})
+  %plain = icmp eq ptr %view, %none
+  br i1 %plain, label %done, label %copy
+copy:
+  %array = call ptr @slot(ptr %table, ptr %t, i64 {w:Tensor.array})
+  %copy.it = call ptr @word_of(ptr %table, i64 {w:PyArray_NewCopy})
+  %own = call ptr %copy.it(ptr %array, i32 0)
+  %bad = icmp eq ptr %own, null
+  br i1 %bad, label %no, label %leave
+leave:                                        ; it is the last of the family
+  %family = call ptr @slot(ptr %table, ptr %t, i64 {w:Tensor._version})
+  %size.at = getelementptr i8, ptr %family, i64 16
+  %size = load i64, ptr %size.at
+  %last = sub i64 %size, 1
+  %cut = call ptr @word_of(ptr %table, i64 {w:PyList_SetSlice})
+  %error = call i32 %cut(ptr %family, i64 %last, i64 %size, ptr null)
+  call void @put_shared(ptr %table, ptr %t, i64 {w:Tensor._element}, ptr %view)
+  call void @put_shared(ptr %table, ptr %t, i64 {w:Tensor._view}, ptr %none)
+  call void @put_shared(ptr %table, ptr %t, i64 {w:Tensor._version}, ptr %none)
+  call void @put(ptr %table, ptr %t, i64 {w:Tensor.array}, ptr %own)
+  br label %done
+done:
+  ret ptr %t
+no:
+  call void @decref(ptr %t)
+  ret ptr null
+}
+
+; The one result of a compiled region on operands, all different; owned, or null.
+define internal ptr @run_region(ptr %table, ptr %direct, ptr %known) nounwind {
+entry:
+  %n.at = getelementptr %Known, ptr %known, i64 0, i32 1
+  %n = load i64, ptr %n.at
+  %xs = getelementptr %Known, ptr %known, i64 0, i32 3
+  %call = call ptr @api_get(i64 22)
+  call void @incref(ptr %direct)
+  %found = call ptr %call(ptr %direct, ptr %xs, i64 %n, ptr null)
+  call void @decref(ptr %direct)
+  %bad = icmp eq ptr %found, null
+  br i1 %bad, label %no, label %yes
+yes:
+  %t = call ptr @item(ptr %found, i64 0)
+  call void @incref(ptr %t)
+  call void @decref(ptr %found)
+  ret ptr %t
+no:
+  ret ptr null
+}
+
+; Whether the operands of a call are all different.
+define internal i1 @are_distinct(ptr %known) nounwind {
+entry:
+  %n.at = getelementptr %Known, ptr %known, i64 0, i32 1
+  %n = load i64, ptr %n.at
+  br label %outer
+outer:
+  %i = phi i64 [0, %entry], [%i1, %inner]
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %take, label %yes
+take:
+  %x.at = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %i
+  %x = load ptr, ptr %x.at
+  br label %inner
+inner:
+  %j = phi i64 [%i1, %take], [%j1, %compare]
+  %left = icmp ult i64 %j, %n
+  br i1 %left, label %compare, label %outer
+compare:
+  %y.at = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %j
+  %y = load ptr, ptr %y.at
+  %j1 = add i64 %j, 1
+  %same = icmp eq ptr %x, %y
+  br i1 %same, label %no, label %inner
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 ; The result of a plan, of which every operation has one result and takes no time; owned, or null.
 define internal ptr @run_plan(ptr %table, ptr %plan, ptr %known) nounwind {
 entry:
@@ -1240,8 +1325,14 @@ one:
   %end = call ptr @item(ptr %ends, i64 0)
   %end.index = call i64 %as.long(ptr %end)
   %result.at = getelementptr ptr, ptr %values, i64 %end.index
-  %result = load ptr, ptr %result.at
-  call void @incref(ptr %result)
+  %whole = load ptr, ptr %result.at
+  call void @incref(ptr %whole)
+  %true = call ptr @api_get(i64 13)
+  %flag = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.element})
+  %element = icmp eq ptr %flag, %true
+  br i1 %element, label %take.it, label %drop.test
+take.it:
+  %taken = call ptr @take_element(ptr %table, ptr %whole)
   br label %drop.test
 several:
   %ends.at = getelementptr i8, ptr %ends, i64 16
@@ -1271,7 +1362,7 @@ listed.all:
   call void @decref(ptr %listed)
   br label %drop.test
 drop.test:
-  %answer = phi ptr [null, %step], [null, %run], [%result, %one], [null, %several], [%built, %listed.all]
+  %answer = phi ptr [null, %step], [null, %run], [%whole, %one], [%taken, %take.it], [null, %several], [%built, %listed.all]
   br label %drop.next
 drop.next:
   %d = phi i64 [0, %drop.test], [%d1, %drop]
@@ -1319,6 +1410,9 @@ mode:
 begin:
   %mode.is = load ptr, ptr %found.at
   %symbolic = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.symbolic})
+  %watch = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.watch})
+  %examples = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.examples})
+  %fixed = call ptr @slot(ptr %table, ptr %mode.is, i64 {w:Mode.fixed})
   call void @decref(ptr %mode.is)
   %lent = call ptr @word_of(ptr %table, i64 {w:LENT})
   %recounts = call ptr @attribute(ptr %table, ptr %lent, i64 {w:.recounts})
@@ -1376,7 +1470,33 @@ kind:
   %type = call ptr @field(ptr %plan, i64 8)
   %plan.type = call ptr @word_of(ptr %table, i64 {w:Plan})
   %is.plan = icmp eq ptr %type, %plan.type
-  br i1 %is.plan, label %whole, label %by.python
+  br i1 %is.plan, label %whole, label %try.region
+try.region:                                   ; as in `Regions.__call__`
+  %region.type = call ptr @word_of(ptr %table, i64 {w:RegionPlan})
+  %is.region = icmp eq ptr %type, %region.type
+  br i1 %is.region, label %region, label %by.python
+region:
+  %truth = call ptr @api_get(i64 13)
+  %falsehood = call ptr @api_get(i64 14)
+  %direct = call ptr @slot(ptr %table, ptr %plan, i64 {w:RegionPlan.direct})
+  %ready = icmp ne ptr %direct, %none
+  %compiles = call ptr @slot(ptr %table, ptr %config, i64 {w:Config._compiles})
+  %compiling = icmp eq ptr %compiles, %truth
+  %unwatched = icmp eq ptr %watch, %none
+  %single = icmp eq ptr %examples, %none
+  %changing = icmp eq ptr %fixed, %falsehood
+  %distinct = call i1 @are_distinct(ptr %known)
+  %and1 = and i1 %ready, %compiling
+  %and2 = and i1 %unwatched, %single
+  %and3 = and i1 %changing, %distinct
+  %and12 = and i1 %and1, %and2
+  %runs = and i1 %and12, %and3
+  br i1 %runs, label %run.region, label %by.python
+run.region:
+  call void @decref(ptr %key.is)
+  %y = call ptr @run_region(ptr %table, ptr %direct, ptr %known)
+  %unrun.region = icmp eq ptr %y, null
+  br i1 %unrun.region, label %failure, label %done
 whole:
   %true = call ptr @api_get(i64 13)
   %flag = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.quick})
@@ -1390,7 +1510,8 @@ run:
   %unrun = icmp eq ptr %t, null
   br i1 %unrun, label %failure, label %done
 done:
-  ret ptr %t
+  %result = phi ptr [%t, %run], [%y, %run.region]
+  ret ptr %result
 failure:                                      ; of an error, the function tells in the user's words
   %matches = call ptr @word_of(ptr %table, i64 {w:PyErr_ExceptionMatches})
   %ordinary = call ptr @word_of(ptr %table, i64 {w:Exception})
@@ -1413,11 +1534,11 @@ list.fill:
   br i1 %list.left, label %list.put, label %hand.over
 list.put:
   %list.from = getelementptr %Known, ptr %known, i64 0, i32 3, i64 %j
-  %y = load ptr, ptr %list.from
-  call void @incref(ptr %y)
+  %operand = load ptr, ptr %list.from
+  call void @incref(ptr %operand)
   %listed.items = call ptr @field(ptr %listed, i64 24)
   %list.to = getelementptr ptr, ptr %listed.items, i64 %j
-  store ptr %y, ptr %list.to
+  store ptr %operand, ptr %list.to
   br label %list.fill
 hand.over:
   store ptr %plans, ptr %five
