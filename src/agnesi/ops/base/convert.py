@@ -416,9 +416,7 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
     return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
 
 
-#: Native code looks into it (``runtime/native/eager.ll``).
-CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
-LENT.constants = CONSTANTS
+CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = LENT.constants
 
 
 def constant(scalar: Any, beside: Any) -> Tensor | None:
@@ -426,9 +424,7 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
     if type(beside) is not Tensor or beside.array is None:
         return None
     dtype = beside.array.dtype
-    if not (type(scalar) is float and dtype.kind in "fcV") and not (
-        type(scalar) is int and dtype.kind in "iufcV"
-    ):
+    if dtype.kind not in {float: "fcV", int: "iufcV"}.get(type(scalar), ""):
         return None
     key = (dtype, scalar if scalar or type(scalar) is int else str(scalar))  # -0.0 is not 0.0
     found = CONSTANTS.get(key)
