@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import ContextDecorator, nullcontext
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Lent:
     #: The tensor of an eager operation's result: ``finished(array, op, operands)``.
     finished: Callable[..., Any] = staticmethod(lambda data, op, xs: None)
     #: Shared tensors of Python numbers, by dtype and number (``ops.base.convert.constant``).
-    constants: dict[Any, Any] = {}  # native code looks into it
+    constants: ClassVar[dict[Any, Any]] = {}  # native code looks into it
     #: The result of a row (``ops.base.elementwise.ready``) on eager operands, or NotImplemented:
     #: ``mapped(row, *operands)``.
     mapped: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)

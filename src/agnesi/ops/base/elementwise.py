@@ -240,8 +240,7 @@ class Elementwise(Op):
         return silently(aside, _WIDENED_NANOSECONDS * xs[-1].size, self.of_complex, *xs)
 
     def c_call(self, *xs: np.ndarray) -> Any:
-        small = max([x.size for x in xs]) < _MIN_POOLED_ELEMENTS
-        usual = small and xs[-1].dtype.kind in self.direct
+        usual = xs[-1].dtype.kind in self.direct and max([x.size for x in xs]) < _MIN_POOLED_ELEMENTS
         return (self.function, ()) if usual and isinstance(self.function, np.ufunc) else None
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
