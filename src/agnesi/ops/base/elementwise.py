@@ -240,8 +240,8 @@ class Elementwise(Op):
         return silently(aside, _WIDENED_NANOSECONDS * xs[-1].size, self.of_complex, *xs)
 
     def c_call(self, *xs: np.ndarray) -> Any:
-        usual = xs[-1].dtype.kind in self.direct and max([x.size for x in xs]) < _MIN_POOLED_ELEMENTS
-        return (self.function, ()) if usual and isinstance(self.function, np.ufunc) else None
+        few = xs[-1].dtype.kind in self.direct and max([x.size for x in xs]) < _MIN_POOLED_ELEMENTS
+        return (self.function, ()) if few and isinstance(self.function, np.ufunc) else None
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
         """Of bfloat16 numbers: in float32, rounded once."""
