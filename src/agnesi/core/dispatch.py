@@ -57,6 +57,7 @@ from agnesi.core.support.errors import (
     TraceError,
     at,
     ours,
+    oversized,
     user_where,
 )
 from agnesi.core.tensor import Tensor, keep, register, symbol, wrap
@@ -117,7 +118,9 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
 def _why(op: Op, xs: Any, error: Exception) -> Exception:
     """The operation's own complaint about its operands, else NumPy's, with the user's line."""
     try:
-        _checked_types(op, xs)
+        types = _checked_types(op, xs)
+        for shape, dtype in types if op.outputs > 1 else (types,):
+            error = oversized(error, shape, dtype)
     except (ValueError, TypeError, IndexError) as better:
         error = better
     return explain(error, op.name, xs)

@@ -17,7 +17,14 @@ import numpy as np
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import fits
-from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, location, user_where
+from agnesi.core.support.errors import (
+    PACKAGE,
+    DTypeError,
+    ShapeError,
+    location,
+    oversized,
+    user_where,
+)
 from agnesi.core.support.errors import typed as typed
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.migration_hints import with_keyword
@@ -355,6 +362,7 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
     """
     if getattr(error, "located", False):
         return error
+    error = oversized(error)
     if not isinstance(error, EXPLAINED):
         place = location(where if where is not None else user_where(2))
         error.add_note(f"in {called(name, args)}\n  at {place}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,3 +49,51 @@ def test_run_time_sizes_beyond_all_memory_are_named() -> None:
 def test_eager_convolutions_are_refused_alike() -> None:
     with pytest.raises((MemoryError, ValueError)):
         ag.conv1d(ag.ones((1, 1, 5)), ag.ones((1, 1, 2)), padding=2**70)
+
+
+MUCH = 2**40
+
+
+def spread(*shape: int) -> Any:
+    return ag.broadcast_to(ag.ones(1), shape)
+
+
+#: More bytes, elements or places than 64 bits count, of which NumPy has a ValueError.
+BEYOND: dict[str, Callable[[], Any]] = {
+    "zeros": lambda: ag.zeros((MUCH, MUCH)), "ones": lambda: ag.ones((MUCH, MUCH)),
+    "empty": lambda: ag.empty((MUCH, MUCH)), "full": lambda: ag.full((MUCH, MUCH), 2.0),
+    "a size of 64 bits": lambda: ag.zeros(2**64), "eye": lambda: ag.eye(2**33),
+    "arange": lambda: ag.arange(2**62), "linspace": lambda: ag.linspace(0, 1, 2**62),
+    "new_zeros": lambda: ag.ones(3).new_zeros((MUCH, MUCH)), "broadcast_to": lambda: spread(
+        MUCH, MUCH), "tile": lambda: ag.tile(ag.ones(3), (MUCH, MUCH)),
+    "repeat": lambda: ag.repeat(ag.ones(3), 2**62), "pad": lambda: ag.pad(ag.ones(3), 2**61),
+    "add": lambda: spread(MUCH, 1) + spread(MUCH), "outer": lambda: ag.outer(
+        spread(MUCH), spread(MUCH)), "kron": lambda: ag.kron(spread(MUCH), spread(MUCH)),
+    "one_hot": lambda: ag.nn.functional.one_hot(ag.arange(3), 2**62),
+    "fft": lambda: ag.fft.fft(ag.ones(3), 2**62), "diag": lambda: ag.diag(spread(MUCH)),
+    "matmul": lambda: spread(MUCH, 2) @ spread(2, MUCH),
+    "einsum": lambda: ag.einsum("i,j->ij", spread(MUCH), spread(MUCH)),
+    "Linear": lambda: ag.nn.Linear(MUCH, MUCH).weight, "rand": lambda: ag.rand(MUCH, MUCH),
+    "meshgrid": lambda: ag.meshgrid(spread(MUCH), spread(MUCH))[0] + 1.0,
+}
+#: Those of which the functions of several operations do not know the type.
+UNTYPED: dict[str, Callable[[], Any]] = {
+    "hamming": lambda: ag.hamming(2**62), "histogram": lambda: ag.histogram(ag.ones(3), 2**61),
+    "bincount": lambda: ag.bincount(ag.tensor([2**62])), "logspace": lambda: ag.logspace(
+        0, 1, 2**62), "combinations": lambda: ag.combinations(spread(MUCH)),
+    "vander": lambda: ag.vander(ag.ones(3), 2**62), "geomspace": lambda: ag.geomspace(1, 2, 2**62),
+}
+
+
+@pytest.mark.parametrize("run", [lambda f: f(), lambda f: ag.jit(f)()], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", BEYOND)
+def test_more_than_is_counted_is_no_memory(name: str, run: Any) -> None:
+    with pytest.raises(MemoryError, match=r"there is no memory for .* GB, \w+\[.*\]") as caught:
+        run(BEYOND[name])
+    assert "test_oversize.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", UNTYPED)
+def test_functions_of_which_nobody_knows_the_type_say_that_memory_lacks(name: str) -> None:
+    with pytest.raises(MemoryError, match=rf"{name}\(.*there is no memory for"):
+        UNTYPED[name]()

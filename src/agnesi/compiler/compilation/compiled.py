@@ -18,7 +18,6 @@ from agnesi.compiler.compilation.build import build
 from agnesi.compiler.compilation.counters import rows_of
 from agnesi.compiler.compilation.failures import check_elements, failures, oversize, widest
 from agnesi.compiler.compilation.fingerprint import fingerprint
-from agnesi.compiler.compilation.limits import format_bytes
 from agnesi.compiler.compilation.pipeline import Call, Clock, Scheduled, check_writeable
 from agnesi.compiler.compilation.products import library
 from agnesi.core.backend import Backend, Bound
@@ -29,7 +28,7 @@ from agnesi.core.ir.extents import UnknownSizeError
 from agnesi.core.ir.node import Node
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import CHOICES, config
-from agnesi.core.support.errors import OversizeError, at, in_file, warn
+from agnesi.core.support.errors import OversizeError, at, format_bytes, in_file, warn
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.policy import POLICIES, CompilePolicy
 from agnesi.core.support.record import field, replace, struct

@@ -8,14 +8,20 @@ from itertools import islice
 from typing import Any
 
 from agnesi.compiler.compilation.artifact import Recipe
-from agnesi.compiler.compilation.limits import format_bytes
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.foreign import REASONS
 from agnesi.core.ir.kernels import FIRST_FAILURE, Buffer, Check, Foreign
 from agnesi.core.ir.node import Node
 from agnesi.core.op import called, typed
-from agnesi.core.support.errors import OversizeError, Where, at, error_named
+from agnesi.core.support.errors import (
+    OversizeError,
+    Where,
+    at,
+    error_named,
+    format_bytes,
+    no_memory,
+)
 
 #: The error's type, its text, and the node of the user's graph whose line it is told with (or -1).
 Failure = tuple[str, str, int]
@@ -60,7 +66,7 @@ def check_elements(graph: FunctionGraph) -> None:
 
 def oversize(error: OversizeError) -> str:
     """Describe a value that no machine has memory for."""
-    return f"there is no memory for {format_bytes(error.nbytes)}, {_made(error.node)}"
+    return no_memory(error.nbytes, _made(error.node))
 
 
 def _as_written(text: str, where: Where) -> str:

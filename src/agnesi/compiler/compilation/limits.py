@@ -30,11 +30,3 @@ def byte_count(limit: Any, name: str = "memory_limit") -> int | None:
             at(f"{name} must be a number of bytes or text such as '512MB', not {shown(limit)}")
         )
     return int(float(found[1]) * _UNITS[found[2]])
-
-
-def format_bytes(nbytes: int) -> str:
-    """A number of bytes for people."""
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if nbytes >= size:
-            return f"{nbytes / size:.4g} {unit}"
-    return f"{nbytes} bytes"

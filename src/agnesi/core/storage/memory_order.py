@@ -7,6 +7,7 @@ A trace asks the same question on symbols, so eager and compiled code agree on w
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -18,7 +19,11 @@ from agnesi.core.ir.extents import guess
 from agnesi.core.op import Op
 from agnesi.core.shapes import broadcast
 from agnesi.core.support.config import MODE
+from agnesi.core.support.errors import oversized
 from agnesi.core.tensor import Tensor
+
+#: Arrays, stand-ins too, have fewer bytes than this.
+_BYTES = 1 << 63
 
 
 def laid_out(x: Tensor) -> np.ndarray | None:
@@ -30,7 +35,7 @@ def laid_out(x: Tensor) -> np.ndarray | None:
     if x.array is not None:
         return x.array
     view, shape = x._view, tuple(map(guess, x.shape))
-    if not is_static(shape):
+    if not is_static(shape) or math.prod(shape) * x.dtype.itemsize >= _BYTES:
         return None
     if view is None:
         known = _laid().get(id(x))
@@ -94,10 +99,16 @@ def _small(array: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=1024)
 def _lie(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.ndarray | None:
-    """Return the layout of a result for these layouts of the operands; None if it is row-major."""
+    """Return the layout of a result for these layouts of the operands; None if it is row-major,
+    or larger than any memory."""
     arrays = [np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
               for dtype, shape, strides in layouts]
-    found: np.ndarray = op.lie(*arrays)  # type: ignore[misc]
+    try:
+        found: np.ndarray = op.lie(*arrays)  # type: ignore[misc]
+    except ValueError as error:
+        if oversized(error) is error:
+            raise
+        return None
     return None if found.flags.c_contiguous else found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import math
 import opcode
 import re
 import sys
@@ -203,6 +204,36 @@ def plain_where(where: Where) -> Where:
         return None
     file, _, line = location(where).rpartition(":")
     return file, int(line), where[2]
+
+
+def format_bytes(nbytes: int) -> str:
+    """A number of bytes for people."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if nbytes >= size:
+            return f"{nbytes / size:.4g} {unit}"
+    return f"{nbytes} bytes"
+
+
+#: What NumPy says of arrays of more elements or bytes than 64 bits count.
+_OVERSIZE = re.compile("array is too big|iterator is too large|Maximum allowed (dimension|size) ")
+
+
+def oversized(error: Exception, shape: Any = (), dtype: Any = None) -> Exception:
+    """The MemoryError, with the value's type if that is known, for what NumPy refuses by a
+    ValueError because of its size, or by an error without a text; another one as it is."""
+    refused = type(error) is ValueError and _OVERSIZE.match(str(error)) is not None
+    if not refused and (type(error) is not MemoryError or error.args):
+        return error
+    if dtype is None:
+        beyond = ", whose bytes 64 bits do not count" * refused
+        return MemoryError(f"there is no memory for it{beyond}")
+    return MemoryError(no_memory(math.prod(shape) * dtype.itemsize,
+                                 f"{dtype}[{', '.join(map(str, shape))}]"))
+
+
+def no_memory(nbytes: int, what: str) -> str:
+    """Describe a value that no machine has memory for."""
+    return f"there is no memory for {format_bytes(nbytes)}, {what}"
 
 
 def typed(x: Any, levels: int = 4) -> str:

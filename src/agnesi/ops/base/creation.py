@@ -21,7 +21,7 @@ from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE
-from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.errors import DTypeError, oversized
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import current_reads, current_trace, is_tracing
@@ -79,9 +79,12 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
     if type(value) is complex:
         check_real(value, dtype)
     if not is_tracing() and is_static(shape):
-        if value == 0 and "-" not in repr(value):
-            return wrap(np.zeros(shape, dtype))
-        return wrap(aside(math.prod(shape), silently, np.full, shape, value, dtype))
+        try:
+            if value == 0 and "-" not in repr(value):
+                return wrap(np.zeros(shape, dtype))
+            return wrap(aside(math.prod(shape), silently, np.full, shape, value, dtype))
+        except ValueError as error:
+            raise oversized(error, shape, dtype) from None
     return spread_constant(shape, value, dtype)
 
 
@@ -348,7 +351,10 @@ def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = Non
     """
     sizes, kind = checked_sizes(shape), float_dtype(dtype)
     if not is_tracing() and is_static(sizes):
-        return _finished(wrap(np.empty(sizes, kind)), requires_grad)
+        try:
+            return _finished(wrap(np.empty(sizes, kind)), requires_grad)
+        except ValueError as error:
+            raise oversized(error, sizes, kind) from None
     return filled(sizes, 0, kind)
 
 
