@@ -23,7 +23,7 @@ from agnesi.core.support.errors import oversized
 from agnesi.core.tensor import Tensor
 
 #: Arrays, stand-ins too, have fewer bytes than this.
-_BYTES = 1 << 63
+_FIRST_UNCOUNTED_BYTES = 1 << 63
 
 
 def laid_out(x: Tensor) -> np.ndarray | None:
@@ -35,7 +35,7 @@ def laid_out(x: Tensor) -> np.ndarray | None:
     if x.array is not None:
         return x.array
     view, shape = x._view, tuple(map(guess, x.shape))
-    if not is_static(shape) or math.prod(shape) * x.dtype.itemsize >= _BYTES:
+    if not is_static(shape) or math.prod(shape) * x.dtype.itemsize >= _FIRST_UNCOUNTED_BYTES:
         return None
     if view is None:
         known = _laid().get(id(x))
