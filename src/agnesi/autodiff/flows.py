@@ -87,41 +87,6 @@ def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> l
         active |= more
 
 
-class Presence:
-    """Which active carries of a loop have a cotangent in which of its steps.
-
-    :ivar sets: (list of set) Those in the last step, in the one before and so on, and behind the
-        first step; from ``sets[back]`` on they come round again.
-    :ivar valid: (dict) Those that have none in some step, and whether that is in the first few
-        reverse steps only.
-    """
-
-    def __init__(self, body: Body, op: Scan, gs: Sequence[Any], active: Sequence[int]) -> None:
-        rows = [body.outputs[i] for i in range(op.carries, len(gs)) if gs[i] is not None]
-
-        def below(carries: set[int]) -> set[Node]:
-            return set(toposort([*rows, *(body.outputs[i] for i in carries)],
-                                lambda n: n.op is not None and not n.op.differentiable))
-
-        now = {i for i in active if gs[i] is not None}
-        self.sets: list[set[int]] = []
-        while now not in self.sets:
-            self.sets.append(now)
-            read = below(now)
-            now = {i for i in active if body.inputs[op.sequences + i] in read}
-        self.back = self.sets.index(now)
-        always = set.intersection(*self.sets)
-        read, late = below(always), set.intersection(*self.sets[self.back:])
-        self.valid = {i: i in late for i in active
-                      if i not in always and body.outputs[i] not in read}
-
-    def behind(self, steps: int) -> set[int]:
-        """Those that have one behind so many reverse steps."""
-        if steps >= self.back:
-            steps = self.back + (steps - self.back) % (len(self.sets) - self.back)
-        return self.sets[steps]
-
-
 def variables_of(trace: BodyTrace, body: Body, flags: Sequence[bool]) -> list[Tensor]:
     """Variables for a body's inputs, of which those flagged carry gradient."""
     made = [trace.variable(n) for n in body.inputs]

@@ -9,17 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close
-from agnesi.autodiff.branches import either, ends_of
 from agnesi.autodiff.flows import (
-    Presence,
     both,
     listed,
     pushed,
     reached,
-    seeds_of,
     settled,
     variables_of,
 )
+from agnesi.autodiff.presence import Flags, Presence, gated, tell_rows, told_rows
 from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
@@ -54,9 +52,10 @@ def pulled_through(
     active = reached(op.body, flags, op, gs)
     if not active and all(v is None for v in gs):
         return (None,) * len(xs), []
-    present = present or Presence(op.body, op, gs, active)
+    told = told_rows(gs)
+    present = present or Presence(op.body, op, gs, active, told)
     with body_trace() as trace:
-        step = _ReverseStep(trace, op, flags, active, gs, present)
+        step = _ReverseStep(trace, op, flags, active, gs, present, told)
     history, done = step.forward(xs)
     count = done if done is not None else count
     rows = [v if v is None or not op.until else _on_last(v, count) for v in gs[op.carries:]]
@@ -66,14 +65,15 @@ def pulled_through(
     body, captured = step.closed()
     scan = Scan(
         body, op.length, len(step.row_nodes), len(first) + len(step.weights) + len(step.valid),
-        len(step.inputs),
-        reverse=not op.reverse, counted=op.counted or op.until,
+        len(step.inputs) + len(step.shown),
+        reverse=not op.reverse, counted=op.counted or op.until, kept=len(history),
     )
     if not scan.outputs:
         return (None,) * len(xs), []
     found = applied(
         scan, *([count] if scan.counted else []),
-        *(sequences[i] for i in step.read), *history, *(v for v in rows if v is not None),
+        *(sequences[i] for i in step.read), *(v for v in rows if v is not None), *step.there,
+        *history,
         *first, *(zeros_like(constants[k]) for k in step.weights),
         *(as_tensor(gs[i] is not None) if ends is None else ends[i] for i in step.valid),
         *constants, *captured,
@@ -99,10 +99,13 @@ class _ReverseStep:
     :ivar valid: (dict) Whether carries that have no cotangent in some steps have one in this:
         zeros that stand for none must not be multiplied by infinity.
     :ivar follows: (dict) Whether these have one in the step before.
+    :ivar there: (list of Tensor) In which rows some stacked results have a cotangent.
+    :ivar told: (list of Tensor) Whether they have one in this step.
+    :ivar shown: (dict) Whether kept rows that have no cotangent in some steps have one in this.
     """
 
     def __init__(self, trace: BodyTrace, op: Scan, flags: Sequence[bool], active: list[int],
-                 gs: Sequence[Any], present: Presence) -> None:
+                 gs: Sequence[Any], present: Presence, told: Mapping[int, Tensor]) -> None:
         self.trace, self.op, self.active, self.present = trace, op, active, present
         self.variables = variables_of(trace, op.body, flags)
         _, self.rows, self.carries, self.constants = _without_count(op).split(self.variables)
@@ -114,6 +117,10 @@ class _ReverseStep:
             for y, w in zip(self.results, wanted, strict=False)
         ]
         self.valid = {i: trace.variable(as_tensor(False)) for i in present.valid}
+        self.there = list({id(v): v for v in told.values()}.values())
+        self.told = [trace.variable(as_tensor(False)) for _ in self.there]
+        rows = {id(v): valid for v, valid in zip(self.there, self.told, strict=True)}
+        self.partial = self.valid | {i: rows[id(v)] for i, v in told.items()}
         self._pull(flags)
 
     def _pull(self, flags: Sequence[bool]) -> None:
@@ -122,10 +129,14 @@ class _ReverseStep:
         weights = [i for i, f in enumerate(constants) if f]
         targets = [self.rows[i] for i in inputs], [self.constants[i] for i in weights]
         wrt = [*targets[0], *targets[1], *(self.carries[i] for i in self.active)]
-        found = self._found(wrt)
+        found, somewhere = self._found(wrt)
         self.inputs = [i for i in inputs if current(self.rows[i]) in found]
         self.weights = [i for i in weights if current(self.constants[i]) in found]
         self.sums = [self.trace.variable(self.constants[i]) for i in self.weights]
+        ends = {k: current(self.carries[k]) for k in self.valid}
+        self.follows = {k: somewhere.of.get(n, as_tensor(n in found)) for k, n in ends.items()}
+        self.shown = {i: there for i in self.inputs if i >= self.op.sequences - self.op.kept
+                      and (there := somewhere.of.get(current(self.rows[i]))) is not None}
         new = [found.get(current(self.carries[i])) for i in self.active]
         self.outputs: list[Any] = [
             *(zeros_like(self.carries[i]) if v is None else v
@@ -133,7 +144,7 @@ class _ReverseStep:
             *(s + found[current(self.constants[i])]
               for i, s in zip(self.weights, self.sums, strict=True)),
             *self.follows.values(),
-            *(found[current(self.rows[i])] for i in self.inputs),
+            *(found[current(self.rows[i])] for i in self.inputs), *self.shown.values(),
         ]
         self.nodes = [current(v) for v in self.outputs]
         self.saved, read = saved_values(
@@ -142,40 +153,15 @@ class _ReverseStep:
         )
         self.read = [i for i, x in enumerate(self.rows) if current(x) in read]
 
-    def _found(self, wrt: Sequence[Tensor]) -> dict[Node, Tensor]:
-        """Cotangents by node."""
-        nodes = [current(x) for x in wrt]
-        lasting = [None if i in self.valid else g for i, g in enumerate(self.cotangents)]
-        found = backprop(seeds_of(self.results, lasting), nodes)
-        self.follows = {
-            k: as_tensor(current(self.carries[k]) in found) for k in self.valid}
-        for i, valid in self.valid.items():
-            for node, g in zip(nodes, self._by_way_of(i, wrt), strict=True):
-                if g is None:
-                    continue
-                found[node] = found[node] + g if node in found else g
-                for k in self.follows:
-                    if current(self.carries[k]) is node:
-                        self.follows[k] = self.follows[k] | valid
-        return found
-
-    def _by_way_of(self, i: int, wrt: Sequence[Tensor]) -> list[Any]:
-        """Cotangents by way of one result: zeros where it has none itself."""
-        given: Any = self.cotangents[i]
-        valid, nodes = self.valid[i], [current(x) for x in wrt]
-        if self.present.valid[i]:
-            found = backprop(seeds_of([self.results[i]], [given]), nodes)
-            gs = [found.get(n) for n in nodes]
-            return [g if g is None else where(valid, g, as_tensor(0, g.dtype)) for g in gs]
-        with body_trace() as then:
-            g = then.variable(given)
-            nodes = [current(x) for x in wrt]
-            found = backprop(seeds_of([self.op.body(*self.variables)[i]], [g]), nodes)
-            some = ends_of([found.get(n) for n in nodes], wrt)
-        with body_trace() as otherwise:
-            unread = otherwise.variable(given)
-            none = ends_of([None] * len(wrt), wrt)
-        return either([(then, [g], some), (otherwise, [unread], none)], valid, [given])
+    def _found(self, wrt: Sequence[Tensor]) -> tuple[dict[Node, Tensor], Flags]:
+        """Cotangents by node, and those that are not there in some steps."""
+        seeds: dict[Node, Any] = {}
+        flags = Flags()
+        for i, (y, g) in enumerate(zip(self.results, self.cotangents, strict=False)):
+            if g is not None:
+                flags.add(seeds, current(y), g, self.partial.get(i))
+        found = backprop(seeds, [current(x) for x in wrt], flags=flags)
+        return {n: gated(flags.of.get(n), g) for n, g in found.items()}, flags
 
     def forward(self, xs: Sequence[Tensor]) -> tuple[list[Tensor], Tensor | None]:
         """The values that the steps read, and the number of steps done if that is open.
@@ -200,11 +186,11 @@ class _ReverseStep:
 
     @property
     def row_nodes(self) -> list[Any]:
-        """Return the nodes that a reverse step reads of its row: sequences, kept values,
-        cotangents.
+        """Return the nodes that a reverse step reads of its row: sequences, cotangents, whether
+        they are some, kept values.
         """
         given = [v for v in self.cotangents[self.op.carries:] if v is not None]
-        return [*(self.rows[i] for i in self.read), *self.saved, *given]
+        return [*(self.rows[i] for i in self.read), *given, *self.told, *self.saved]
 
     def closed(self) -> tuple[Body, list[Tensor]]:
         """The reverse step's graph."""
@@ -225,10 +211,12 @@ class _ReverseStep:
             *(counted + i for i in self.inputs),
         ]
         found = [*found[:carried], *found[carried + len(self.valid):]]
-        for place, value in zip(places, found, strict=True):
+        for place, value in zip(places, found, strict=False):
             results[place] = value
+        for i, there in zip(self.shown, found[len(places):], strict=True):
+            tell_rows(results[counted + i], there)
         if isinstance(op.length, int) and not (op.until or op.counted):
-            for i in self.valid.keys() - self.present.behind(op.length):
+            for i in set(self.valid) - self.present.behind(op.length):
                 results[first + i] = None  # zeros that rules before might multiply by infinity
         return tuple(results)
 

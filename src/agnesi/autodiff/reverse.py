@@ -114,12 +114,14 @@ def backprop(
     wrt: Sequence[Node] | None = None,
     constants: Collection[Node] = (),
     sparse: bool = False,
+    flags: Any = None,
 ) -> dict[Node, Tensor]:
     """Cotangents by node: of ``wrt``, or of all leaves and retained nodes.
 
     Leaves may get sparse ones (``COO``) if ``sparse``; all others are dense.
 
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
+    ``flags`` (``presence.Flags``) tells which are not there in some steps of a loop.
     """
     if not is_tracing():
         for n, g in seeds.items():
@@ -128,11 +130,12 @@ def backprop(
         else:
             return _backprop(seeds, wrt, constants, sparse, True)
     with no_gc(), switched(line=STATE.line or user_where()):
-        return _backprop(seeds, wrt, constants, sparse, False)
+        return _backprop(seeds, wrt, constants, sparse, False, flags)
 
 
 def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
-              constants: Collection[Node], sparse: bool, eager: bool) -> dict[Node, Tensor]:
+              constants: Collection[Node], sparse: bool, eager: bool,
+              flags: Any = None) -> dict[Node, Tensor]:
     order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
     goals = None if wrt is None else set(wrt)
     if eager:
@@ -142,9 +145,9 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
     better = stable_roots(
         seeds, order, lambda: {*constants, *(goals or ()), *HOOKED.among(order)})
     if better:
-        seeds = _moved(seeds, better)
+        seeds = _moved(seeds, better) if flags is None else flags.moved(seeds, better)
         order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
-    results = swept(order, seeds, goals, constants, sparse, _pullback)
+    results = swept(order, seeds, goals, constants, sparse, _pullback, flags)
     if is_tracing():
         current_trace().derived(
             g.values() if is_sparse(g) else g for g in results.values())
@@ -155,7 +158,7 @@ def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
 
 def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection[Node] | None,
           constants: Collection[Node], sparse: bool,
-          pull: Callable[[Node, Any], Sequence[Any]]) -> dict[Node, Tensor]:
+          pull: Callable[[Node, Any], Sequence[Any]], flags: Any = None) -> dict[Node, Tensor]:
     """Cotangents of goals, or of leaves and retained nodes, where ``pull`` gives those of an
     operation's inputs; ``order`` is what gradients flow through, inputs first."""
     allowed = set(order)
@@ -180,6 +183,8 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
         if type(op) is Item:
             (parent,) = node.inputs
             slots = grads.setdefault(parent, [None] * parent.op.outputs)
+            if flags is not None:
+                g = flags.put(slots, node, g)
             slots[op.index] = g if slots[op.index] is None else slots[op.index] + g
             continue
         if line is not None:  # where a gradient checks indices, errors tell the operation's line
@@ -189,6 +194,9 @@ def swept(order: Sequence[Node], seeds: Mapping[Node, Tensor], goals: Collection
             if part is not None and source in allowed:
                 if type(part) is Unknown:
                     raise part.error
+                if flags is not None:
+                    flags.add(grads, source, part, flags.behind(node, source))
+                    continue
                 before = grads.get(source)
                 grads[source] = part if before is None else before + part
     mode.line = line

@@ -81,6 +81,8 @@ class Scan(Op):
         How many there are of each.
     reverse, until, counted : bool
         See above; ``until`` and ``reverse`` do not come together.
+    kept : int
+        How many of the last sequences are what another scan keeps for this one, its pullback.
     """
 
     body: Body
@@ -91,6 +93,7 @@ class Scan(Op):
     reverse: bool = False
     until: bool = False
     counted: bool = False
+    kept: int = 0
     name = "scan"
     traits = frozenset(("control",))
     bodies = ("body",)
