@@ -10,14 +10,18 @@ from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close
 from agnesi.autodiff.flows import (
+    Flags,
+    Presence,
     both,
+    gated,
     listed,
     pushed,
     reached,
     settled,
+    tell_rows,
+    told_rows,
     variables_of,
 )
-from agnesi.autodiff.presence import Flags, Presence, gated, tell_rows, told_rows
 from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current

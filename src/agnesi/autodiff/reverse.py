@@ -121,7 +121,7 @@ def backprop(
     Leaves may get sparse ones (``COO``) if ``sparse``; all others are dense.
 
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
-    ``flags`` (``presence.Flags``) tells which are not there in some steps of a loop.
+    ``flags`` (``flows.Flags``) tells which are not there in some steps of a loop.
     """
     if not is_tracing():
         for n, g in seeds.items():

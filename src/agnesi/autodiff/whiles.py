@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.autodiff.bodies import body_trace, close, close_all
-from agnesi.autodiff.flows import both, listed, pushed, reached, settled, variables_of
+from agnesi.autodiff.flows import Presence, both, listed, pushed, reached, settled, variables_of
 from agnesi.autodiff.loops import pulled_through
-from agnesi.autodiff.presence import Presence
 from agnesi.core.dispatch import current
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.tensor import Tensor
