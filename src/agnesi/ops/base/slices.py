@@ -48,7 +48,7 @@ def _clamped(bound: Any, n: Size, low: int, high: Size) -> Size:
     """A slice bound as a position between ``low`` and ``high``, for unknown sizes."""
     if isinstance(bound, (int, Extent)) and bound < 0:
         bound = n + bound
-    elif bound == 0 and not isinstance(bound, Dim):
+    elif low == 0 and not isinstance(bound, Dim) and bound == 0:  # backwards: n may be 0
         return 0
     elif bound == n:
         return high

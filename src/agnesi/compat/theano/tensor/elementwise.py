@@ -159,8 +159,8 @@ def tensor_copy(x: Any) -> Variable:
     return wrapped(F.positive(as_tensor_variable(x)._value))
 
 
-def transfer(x: Any, target: str) -> Variable:
-    """The variable itself: all memory is the processor's."""
+def transfer(x: Any, target: str | None = None) -> Variable:
+    """The variable itself: all memory is the processor's; None stands for the default device."""
     return as_tensor_variable(x)
 
 
