@@ -21,6 +21,7 @@ _FILES = {
     "algebra.complements": (_STABLE,),
     "algebra.logarithms": (_STABLE,),
     "algebra.quotients": (_FIRST, _STABLE),
+    "algebra.proportions": (_STABLE,),
     "algebra.fractions": (_STABLE,),
     "algebra.removable": (_STABLE,),
     "algebra.specialize": (_LAST,),

@@ -21,7 +21,8 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import safe_divide, safe_multiply, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where
-from agnesi.rewrite.algebra.quotients import Product, factors, terms
+from agnesi.rewrite.algebra.quotients import Product, factors
+from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import never_zero
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book

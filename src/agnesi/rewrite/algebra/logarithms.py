@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import reciprocal, square
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import reciprocal, safe_multiply, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.elementwise.explog import log, log1p, log10, logaddexp, softplus
@@ -20,6 +21,7 @@ from agnesi.ops.neural.softmax import LogSoftmax, LogSumExp
 from agnesi.ops.special.normal import erfcx, log_ndtr
 from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cosh, log_erfc, log_one_minus_exp, log_softplus
+from agnesi.rewrite.algebra.weighted import log_of_sum, log_of_terms
 from agnesi.rewrite.intervals import at_least, interval, keeps_sign_of_zero
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
@@ -96,7 +98,14 @@ def _chosen(node: Node, depth: int, term: bool) -> Tensor | None:
 
 def _summed(node: Node, depth: int, term: bool) -> Tensor | None:
     inner = log_of(node.inputs[0], depth, True)
-    return None if inner is None else apply(LogSumExp(node.op.axes, node.op.keepdims), inner)
+    if inner is None:
+        return None if term else log_of_sum(node, _factor(depth))
+    return apply(LogSumExp(node.op.axes, node.op.keepdims), inner)
+
+
+def _factor(depth: int) -> Callable[[Node], Tensor | None]:
+    """What gives the logarithm of a factor that is positive."""
+    return lambda n: log_of(n, depth, True)
 
 
 def _added(node: Node, depth: int, term: bool) -> Tensor | None:
@@ -109,10 +118,12 @@ def _added(node: Node, depth: int, term: bool) -> Tensor | None:
         if value == 1:
             found = log_of(other, depth, True)
             return None if found is None else softplus(found)
-    if any(scalar(n) is None and log_of(n, depth, True) is None for n in node.inputs):
-        return None
-    logs = _pair(node.inputs, depth, True)
-    return None if logs is None else logaddexp(*logs)
+    logs = None
+    if all(scalar(n) is not None or log_of(n, depth, True) is not None for n in node.inputs):
+        logs = _pair(node.inputs, depth, True)
+    if logs is None:
+        return None if term else log_of_terms(node, _factor(depth))
+    return logaddexp(*logs)
 
 
 def _product(node: Node, depth: int, term: bool) -> Tensor | None:
@@ -149,10 +160,17 @@ def _scaled(factor: float, even: bool = False) -> Made:
 
 def _multiplied(node: Node, depth: int, term: bool) -> Tensor | None:
     inner = log_of(node.inputs[0], depth, True)
-    if inner is None:
-        return None
-    total: Tensor = inner.sum(node.op.axes, keepdims=node.op.keepdims)
-    return total
+    if inner is None and not term:
+        x = symbol(node.inputs[0])
+        sign = apply(node.op, where(x == 0, x, where(x < 0, -1, 1)))
+        logs = log(abs_(x)).sum(node.op.axes, keepdims=node.op.keepdims)
+        return where(sign >= 0, logs, math.nan)
+    return None if inner is None else inner.sum(node.op.axes, keepdims=node.op.keepdims)
+
+
+def _powered(node: Node, depth: int, term: bool) -> Tensor | None:
+    inner = log_of(node.inputs[0], depth, True)
+    return None if inner is None else safe_multiply(symbol(node.inputs[1]), inner)
 
 
 def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
@@ -232,7 +250,7 @@ _COMPOSED: dict[str, Made] = {
     "move": _moved, "astype": _moved, "where": _chosen, "sum": _summed, "add": _added,
     "multiply": _product, "divide": _quotient, "reciprocal": _scaled(-1.0),
     "square": _scaled(2.0, even=True), "abs": _scaled(1.0, even=True), "sqrt": _scaled(0.5),
-    "prod": _multiplied,
+    "prod": _multiplied, "power": _powered,
     "subtract": _difference, "negative": _negated, "expm1": _less_one,
     "sinh": _of_sinh, "tanh": _of_tanh, "erf": _of_erf,
 }
@@ -256,7 +274,7 @@ def log_beside_large(node: Node) -> Tensor | None:
 def _is_product_of_probabilities(node: Node, depth: int = _MAX_DEPTH) -> bool:
     """Return whether a value is a product of several numbers between 0 and 1."""
     name = "" if node.op is None or not depth else node.op.name
-    if name in ("multiply", "square", "sqrt"):
+    if name in ("multiply", "square", "sqrt", "prod"):
         return all([_is_probability(n, depth - 1) for n in node.inputs])
     return False
 

@@ -41,6 +41,7 @@ from agnesi.rewrite.algebra.exponentials import (
 )
 from agnesi.rewrite.algebra.logarithms import log_of
 from agnesi.rewrite.algebra.softmaxes import normaliser_of, softmax_of, squeezed
+from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import interval, needs, never_zero, sources
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
@@ -51,7 +52,6 @@ rewriter = BOOK.rewriter
 _MAX_FACTORS = 24
 #: Factors that are collected where only those near the top matter.
 _MAX_NEAR_FACTORS = 8
-_MOST_TERMS = 8
 _BINARY = ("multiply", "divide", "safe_multiply", "safe_divide")
 _SAFE = frozenset(_BINARY[2:])
 _QUOTIENTS = frozenset(("divide", "safe_divide"))
@@ -473,22 +473,6 @@ def pair_factors(node: Node) -> Tensor | None:
         return None
     cancel(product)
     return written(product, node)
-
-
-def terms(node: Node) -> list[tuple[int, Node]]:
-    """Signed terms of a sum."""
-    found: list[tuple[int, Node]] = []
-    stack = [(1, node)]
-    while stack:
-        sign, n = stack.pop()
-        if len(found) + len(stack) > _MOST_TERMS or not _named(n, "add", "subtract", "negative"):
-            found.append((sign, n))
-        elif n.op.name == "negative":
-            stack.append((-sign, n.inputs[0]))
-        else:
-            second = -sign if n.op.name == "subtract" else sign
-            stack += [(second, n.inputs[1]), (sign, n.inputs[0])]
-    return found
 
 
 def _vanishes(node: Node) -> bool:

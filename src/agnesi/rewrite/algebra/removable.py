@@ -32,7 +32,8 @@ from agnesi.rewrite.algebra.power_series import (
     operands,
     series,
 )
-from agnesi.rewrite.algebra.quotients import factors, terms
+from agnesi.rewrite.algebra.quotients import factors
+from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 

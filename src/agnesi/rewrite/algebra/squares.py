@@ -19,7 +19,8 @@ from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import sqrt, square
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, where
-from agnesi.rewrite.algebra.quotients import factors, terms
+from agnesi.rewrite.algebra.quotients import factors
+from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import interval
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book

@@ -1,0 +1,167 @@
+"""Sums of exponentials with weights of any sign: what overflows or vanishes is taken out of them.
+
+``log(sum(w * exp(x)))`` is ``m + log(sum(w * exp(x - m)))``, where ``m`` is near the greatest ``x``
+whose weight is not zero.  It is a whole number: no derivative flows through it, and no digits are
+lost where it is taken off.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from agnesi.core.dispatch import apply
+from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import reciprocal
+from agnesi.ops.base.compare import isfinite
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.reduce import reducer
+from agnesi.ops.base.select import floor, maximum, where
+from agnesi.ops.elementwise.explog import exp, log
+from agnesi.rewrite.algebra.softmaxes import without_moves
+from agnesi.rewrite.algebra.sums import terms
+from agnesi.rewrite.pattern import scalar
+
+_MOST_FACTORS = 8
+#: What gives the logarithm of a positive factor, or None.
+LogOf = Callable[[Node], "Tensor | None"]
+
+
+class Term(NamedTuple):
+    """``weight * exp(log)``."""
+
+    log: Tensor
+    weight: Tensor | float = 1.0
+
+    @property
+    def exponent(self) -> Tensor:
+        """Of what counts: -inf where the weight is zero, NaN where it is not finite."""
+        return weighed(self.log, self.weight)
+
+    def without(self, top: Tensor) -> Tensor:
+        """The term divided by the exponential of ``top``."""
+        w = self.weight
+        if isinstance(w, Tensor):
+            return power_without(self.log, top) * w
+        power = exp(self.log - top)
+        return power * w if abs(w) != 1 else power if w > 0 else -power
+
+
+def weighed(exponent: Tensor, weight: Tensor | float) -> Tensor:
+    """-inf where the weight is zero, NaN where it is not finite, else the exponent."""
+    if not isinstance(weight, Tensor):
+        return exponent
+    return where(weight != 0, exponent + (weight - weight), -math.inf)
+
+
+def power_without(exponent: Tensor, top: Tensor) -> Tensor:
+    """exp(exponent - top), which overflows only of infinity: the weights of others are zero."""
+    less = exponent - top
+    most = math.floor(math.log(float(np.finfo(less.dtype).max)))
+    return exp(where((less > most) & (less < math.inf), most, less))
+
+
+def whole(top: Tensor) -> Tensor:
+    """A whole number near the top; 0 where that is not finite."""
+    return floor(where(isfinite(top), top, 0))
+
+
+def is_without_top(exponent: Node) -> bool:
+    """Return whether the greatest exponent was taken off already."""
+    if exponent.op is not None and exponent.op.name == "where":
+        return is_without_top(exponent.inputs[2])
+    if exponent.op is None or exponent.op.name not in ("subtract", "add"):
+        return False
+    return any(m.op is not None and (m.op.name == "floor" or (
+        m.op.name in ("add", "subtract") and is_without_top(m)))
+        for m in map(without_moves, exponent.inputs))
+
+
+def term_of(node: Node, log_of: LogOf, sign: int = 1) -> Term | None:
+    """A product as a weight times what has a logarithm; None if no factor has one."""
+    logs: list[Tensor] = []
+    weights: list[Tensor] = []
+    factor = float(sign)
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        name = "" if n.op is None else n.op.name
+        value = scalar(n)
+        if len(stack) + len(logs) + len(weights) > _MOST_FACTORS:
+            return None
+        if value is not None and math.isfinite(value) and value:
+            factor *= float(value)
+        elif name == "multiply":
+            stack += n.inputs[::-1]
+        elif name == "negative":
+            factor = -factor
+            stack.append(n.inputs[0])
+        elif name == "divide" and scalar(n.inputs[1]) is None:
+            stack.append(n.inputs[0])
+            weights.append(reciprocal(symbol(n.inputs[1])))
+        elif name == "exp" and is_without_top(n.inputs[0]):
+            return None
+        elif (found := log_of(n)) is not None:
+            logs.append(found)
+        else:
+            weights.append(symbol(n))
+    if not logs:
+        return None
+    weight = functools.reduce(operator.mul, weights) if weights else factor
+    if weights and factor != 1:
+        weight = weight * factor
+    return Term(functools.reduce(operator.add, logs), weight)
+
+
+def terms_of(node: Node, log_of: LogOf) -> list[Term] | None:
+    """The terms of a sum, numbers among them; None if one is none, or no exponential is there."""
+    found = []
+    for sign, n in terms(node):
+        value = scalar(n)
+        term = Term(number(0, node.dtype), sign * float(value)) if value is not None else term_of(
+            n, log_of, sign)
+        if term is None:
+            return None
+        found.append(term)
+    return found
+
+
+def top_of(found: Sequence[Term]) -> Tensor:
+    """A whole number near the greatest exponent of what counts."""
+    counting = [t.exponent for t in found if isinstance(t.weight, Tensor) or t.weight]
+    return whole(functools.reduce(maximum, counting))
+
+
+def scaled_sum(found: Sequence[Term], top: Tensor) -> Tensor:
+    """The sum of terms divided by the exponential of ``top``."""
+    return functools.reduce(Tensor.__add__, [t.without(top) for t in found])
+
+
+def log_of_terms(node: Node, log_of: LogOf) -> Tensor | None:
+    """The logarithm of a sum of exponentials of which some have weights."""
+    found = terms_of(node, log_of)
+    if found is None or len(found) < 2:
+        return None
+    top = top_of(found)
+    return log(scaled_sum(found, top)) + top
+
+
+def log_of_sum(node: Node, log_of: LogOf) -> Tensor | None:
+    """The same of a sum along axes."""
+    (source,) = node.inputs
+    axes = node.op.axes
+    term = None if 0 in [source.shape[a] for a in axes] else term_of(source, log_of)
+    if term is None or not isinstance(term.weight, Tensor):
+        return None
+    exponent = term.exponent
+    if exponent.shape != source.shape:
+        return None
+    top = whole(apply(reducer("maximum", axes, True), exponent))
+    total = log(term.without(top).sum(axes, keepdims=True)) + top
+    return total if node.op.keepdims else total.sum(axes)
