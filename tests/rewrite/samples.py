@@ -251,6 +251,10 @@ SAMPLES = {
         lambda x, y, c: (y / ag.sigmoid(x) + x) * ag.sigmoid(x),
         lambda x, y, c: (y - x / ag.softmax(x)) * ag.softmax(x),
     ],
+    "proportion": [
+        lambda x, y, c: y * ag.exp(x) / ag.sum(y * ag.exp(x)),
+        lambda x, y, c: (y * ag.exp(x) + x * ag.exp(y)) / (ag.exp(x) + ag.exp(y)),
+    ],
     "over_count": [lambda x, y, c: x / count(7), lambda x, y, c: ag.exp(x)[0] / count(3)],
     "over_power_of_two": [lambda x, y, c: x / 4, lambda x, y, c: x / -0.5],
     "product_of_halves": [

@@ -34,7 +34,7 @@ Axes = tuple[int, ...]
 @BOOK.rewriter("stabilize", ops=["divide", "safe_divide"], tags=("softmax",))
 def proportion(node: Node) -> Tensor | None:
     """What all exponentials above and below the line have in common goes out of both."""
-    above, below = node.inputs
+    below = node.inputs[1]
     if node.dtype.kind != "f" or below.op is None:
         return None
     if below.op.name in ("add", "subtract"):
