@@ -174,9 +174,10 @@ class _Scaled:
                 self.moved and "movement" in node.op.traits and not inside):
             return None
         found = [symbol(n) if scalar(n) == 0 else self.of(n, depth - 1, inside) for n in parts]
-        if any(f is None for f in found):
+        known = [f for f in found if f is not None]
+        if len(known) < len(found):
             return None
-        return apply(node.op, *map(symbol, node.inputs[:len(node.inputs) - len(parts)]), *found)
+        return apply(node.op, *map(symbol, node.inputs[:len(node.inputs) - len(parts)]), *known)
 
     def _of_product(self, node: Node, depth: int, inside: bool) -> Tensor | None:
         first, second = node.inputs
