@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -45,8 +47,75 @@ def test_mean_by_exponentials():
     np.testing.assert_allclose(ag.jit(f)(ag.tensor(z), ag.tensor(v)), 1.9090204855439394, 1e-14)
 
 
-def test_product_of_many():
-    for x, y in (([1e200, 1e250, 1e100], 550 * np.log(10)), ([-1.0, -2.0], np.log(2.0)),
-                 ([-1.0, 2.0], np.nan), ([0.0, 2.0], -np.inf), ([np.nan, 2.0], np.nan)):
-        found = ag.jit(lambda x: ag.log(ag.prod(x)))(ag.tensor(np.array(x)))
-        np.testing.assert_allclose(found, y, 1e-14)
+def _pair(z, w):
+    return [w[..., i] * ag.exp(z[..., i]) for i in (0, 1)]
+
+
+def _of_pair(f):
+    return lambda z, w: f(z, *_pair(z, w))
+
+
+OF_WEIGHTS = {
+    "log sum": lambda z, w: ag.log(ag.sum(w * ag.exp(z), axis=-1)),
+    "log sum of quotients": lambda z, w: ag.log(ag.sum(ag.exp(z) / w, axis=-1)),
+    "log of two": _of_pair(lambda z, a, b: ag.log(a + b)),
+    "log of difference": _of_pair(lambda z, a, b: ag.log(a - b)),
+    "log of difference from sigmoid": lambda z, w: ag.log(
+        w[..., 0] * ag.exp(z[..., 0]) - w[..., 1] * ag.sigmoid(z[..., 1])),
+    "log of labelled sigmoid": lambda z, w: ag.log(
+        w * ag.sigmoid(z) + (1 - w) * (1 - ag.sigmoid(z))),
+    "shares": lambda z, w: w * ag.exp(z) / ag.sum(w * ag.exp(z), axis=-1, keepdims=True),
+    "masked": lambda z, w: ag.where(w > 0, ag.exp(z), 0) / ag.sum(
+        ag.where(w > 0, ag.exp(z), 0), axis=-1, keepdims=True),
+    "softmax": lambda z, w: ag.softmax(z, -1) * w / ag.sum(
+        ag.softmax(z, -1) * w, axis=-1, keepdims=True),
+    "mean": lambda z, w: ag.sum(w * ag.exp(z), axis=-1) / ag.sum(ag.exp(z), axis=-1),
+    "share of two": _of_pair(lambda z, a, b: a / (a + b)),
+    "mean of two": _of_pair(lambda z, a, b: (a + b) / (ag.exp(z[..., 0]) + ag.exp(z[..., 1]))),
+}
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -2.0)
+
+
+@pytest.mark.parametrize("name", OF_WEIGHTS)
+def test_special_values(name):
+    """Values and slopes are those of the program as written; where a logit or a weight is infinite,
+    there may be a limit for NaN."""
+    def f(z, w):
+        y, pull = ag.vjp(OF_WEIGHTS[name], z, w)
+        return (y, *pull(ag.ones_like(y)))
+
+    points = np.array(list(itertools.product(SPECIAL, repeat=4)))
+    infinite = np.isinf(points).any(1)
+    z, w = ag.tensor(points[:, :2].copy()), ag.tensor(points[:, 2:].copy())
+    for written, compiled in zip(f(z, w), ag.jit(f)(z, w), strict=True):
+        a, b = (t.numpy().reshape(len(points), -1) for t in (written, compiled))
+        nearer = np.isnan(a) & infinite[:, None]
+        np.testing.assert_allclose(np.where(nearer, 0, b), np.where(nearer, 0, a), 1e-9, 1e-14)
+
+
+def test_only_sums_that_overflow_are_shifted():
+    """A sum without exponentials, or of sigmoids alone, is as written; no one near 1 is shifted."""
+    z, w = ag.tensor(np.array([0.5, 2.0])), ag.tensor(np.array([1.5, -0.25]))
+    for f in (lambda z, w: ag.log(ag.sum(w * ag.tanh(z))),
+              lambda z, w: ag.log(ag.sum(w * ag.sigmoid(z)))):
+        jitted = ag.jit(f)
+        jitted(z, w)
+        assert "log_inside" not in str(jitted.rewrites())
+    f = ag.jit(lambda z, w: ag.log(w * ag.exp(z) + (1 - w) * ag.exp(-z)))
+    at = [ag.tensor(np.float64(v)) for v in (-1e-6, 1)]
+    np.testing.assert_allclose(f(*at), -1e-6, 1e-9)
+
+
+def test_greater_exponent_above_the_line_overflows():
+    f = ag.jit(lambda x, y, z, w: (w * ag.exp(x) + ag.exp(y)) / (ag.exp(y) + ag.exp(z)))
+    x = [ag.tensor(np.float64(v)) for v in (700, -300, -301)]
+    assert np.isinf(f(*x, ag.tensor(np.float64(1.5))).numpy())
+    np.testing.assert_allclose(f(*x, ag.tensor(np.float64(0))), 1 / (1 + np.exp(-1)), 1e-14)
+
+
+def test_logarithm_of_power():
+    f = ag.jit(lambda z, w: ag.log(ag.sigmoid(z) ** w))
+    points = np.array(list(itertools.product((*SPECIAL, 900.0), SPECIAL)))
+    z, w = ag.tensor(points[:, 0].copy()), ag.tensor(points[:, 1].copy())
+    np.testing.assert_allclose(f(z, w), ag.log(ag.sigmoid(z) ** w), 1e-12)
+    np.testing.assert_allclose(f(ag.tensor(np.float64(-900)), ag.tensor(np.float64(2))), -1800.0)

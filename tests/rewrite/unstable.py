@@ -241,6 +241,15 @@ UNSTABLE = {
     "exp(x) / sqrt(1 + exp(2x))": (
         lambda m, x: m.exp(x) / m.sqrt(1 + m.exp(2 * x)), (-40.0, 0.7, 40.0)),
     "log(cosh(x)) - x, slope": (lambda m, x: m.log(m.cosh(x)) - x, (0.7, 3.0)),
+    "log(x exp(x) + exp(-x))": (
+        lambda m, x: m.log(x * m.exp(x) + m.exp(-x)), (0.7, 3.0, 900.0)),
+    "log((x + 1000) exp(x) - x exp(x - 1))": (
+        lambda m, x: m.log((x + 1000) * m.exp(x) - x * m.exp(x - 1)), (-900.0, 0.7, 900.0)),
+    "(x exp(x) + exp(-x)) / (exp(x) + exp(-x))": (
+        lambda m, x: (x * m.exp(x) + m.exp(-x)) / (m.exp(x) + m.exp(-x)), (-800.0, 0.7, 800.0)),
+    "(3exp(x) + exp(-x)) / (exp(x) + exp(-x))": (
+        lambda m, x: (3 * m.exp(x) + m.exp(-x)) / (m.exp(x) + m.exp(-x)), (-800.0, 0.7, 800.0)),
+    "log(sigmoid(-x)**x)": (lambda m, x: m.log(m.sigmoid(-x) ** x), (0.7, 30.0, 900.0)),
 }
 
 #: Those that stay off by more than 4 ulp times the condition, in the value or the derivative: there

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, safe_multiply, square
+from agnesi.ops.base.compare import isfinite
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.elementwise.explog import log, log1p, log10, logaddexp, softplus
@@ -99,13 +99,20 @@ def _chosen(node: Node, depth: int, term: bool) -> Tensor | None:
 def _summed(node: Node, depth: int, term: bool) -> Tensor | None:
     inner = log_of(node.inputs[0], depth, True)
     if inner is None:
-        return None if term else log_of_sum(node, _factor(depth))
+        return None if term else log_of_sum(node, _unbounded(depth))
     return apply(LogSumExp(node.op.axes, node.op.keepdims), inner)
 
 
 def _factor(depth: int) -> Callable[[Node], Tensor | None]:
     """What gives the logarithm of a factor that is positive."""
     return lambda n: log_of(n, depth, True)
+
+
+def _unbounded(depth: int) -> Callable[[Node], Tensor | None]:
+    """The same, without distribution functions: a sum of many of them seldom vanishes, and their
+    logarithms take several times as long as they do."""
+    return lambda n: None if n.op is not None and n.op.name in _SYMMETRIC else log_of(
+        n, depth, True)
 
 
 def _added(node: Node, depth: int, term: bool) -> Tensor | None:
@@ -160,17 +167,18 @@ def _scaled(factor: float, even: bool = False) -> Made:
 
 def _multiplied(node: Node, depth: int, term: bool) -> Tensor | None:
     inner = log_of(node.inputs[0], depth, True)
-    if inner is None and not term:
-        x = symbol(node.inputs[0])
-        sign = apply(node.op, where(x == 0, x, where(x < 0, -1, 1)))
-        logs = log(abs_(x)).sum(node.op.axes, keepdims=node.op.keepdims)
-        return where(sign >= 0, logs, math.nan)
-    return None if inner is None else inner.sum(node.op.axes, keepdims=node.op.keepdims)
+    if inner is None:
+        return None
+    total: Tensor = inner.sum(node.op.axes, keepdims=node.op.keepdims)
+    return total
 
 
 def _powered(node: Node, depth: int, term: bool) -> Tensor | None:
     inner = log_of(node.inputs[0], depth, True)
-    return None if inner is None else safe_multiply(symbol(node.inputs[1]), inner)
+    if inner is None:
+        return None
+    n = symbol(node.inputs[1])  # 1**n is 1 for infinite n and NaN too
+    return safe_multiply(where(isfinite(n) | (inner != 0), n, 0), inner)
 
 
 def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
@@ -183,9 +191,9 @@ def _difference(node: Node, depth: int, term: bool) -> Tensor | None:
     if scalar(a) == 1 and b.op is not None and b.op.name == "square":
         return log1p(-symbol(b))
     a, b = in_small_tails(a, b) or (a, b)
-    above, below = log_of(a, depth), log_of(b, depth)
+    above, below = log_of(a, depth, True), log_of(b, depth, True)
     if above is None or below is None:
-        return None
+        return log_of_terms(node, _factor(depth))
     return above + log_one_minus_exp(where(above == below, 0, below - above))
 
 

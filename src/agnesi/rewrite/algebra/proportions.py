@@ -6,6 +6,7 @@ In ``w * exp(x) / sum(w * exp(x))``, and in ``sum(v * exp(x)) / sum(exp(x))``, `
 
 from __future__ import annotations
 
+import functools
 import math
 
 from agnesi.core.dispatch import apply
@@ -56,7 +57,8 @@ def _of_terms(node: Node) -> Tensor | None:
     if over is None or under is None:
         return None
     top = top_of(under)
-    return apply(node.op, scaled_sum(over, top), scaled_sum(under, top))
+    scaled = functools.reduce(Tensor.__add__, [t.above(under, top) for t in over])
+    return apply(node.op, scaled, scaled_sum(under, top))
 
 
 def _exponent(node: Node) -> Tensor | None:

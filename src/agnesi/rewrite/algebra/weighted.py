@@ -2,7 +2,7 @@
 
 ``log(sum(w * exp(x)))`` is ``m + log(sum(w * exp(x - m)))``, where ``m`` is near the greatest ``x``
 whose weight is not zero.  It is a whole number: no derivative flows through it, and no digits are
-lost where it is taken off.
+lost where it is taken off.  Where nothing overflows or vanishes, it is 0.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal
-from agnesi.ops.base.compare import isfinite
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.reduce import reducer
 from agnesi.ops.base.select import floor, maximum, where
@@ -45,12 +45,27 @@ class Term(NamedTuple):
         return weighed(self.log, self.weight)
 
     def without(self, top: Tensor) -> Tensor:
-        """The term divided by the exponential of ``top``."""
+        """The term divided by the exponential of ``top``, the greatest of those that count."""
+        if isinstance(self.weight, Tensor):
+            return power_without(self.log, top) * self.weight
+        return self._times(exp(self.log - top))
+
+    def above(self, under: Sequence[Term], top: Tensor) -> Tensor:
+        """The same, where ``top`` is that of other terms: what is greater may count."""
         w = self.weight
-        if isinstance(w, Tensor):
-            return power_without(self.log, top) * w
-        power = exp(self.log - top)
-        return power * w if abs(w) != 1 else power if w > 0 else -power
+        alike = [t.weight for t in under if graph_node(t.log) is graph_node(self.log)]
+        if isinstance(w, Tensor) and any(
+                isinstance(v, Tensor) and graph_node(v) is graph_node(w) for v in alike):
+            return self.without(top)
+        if isinstance(w, Tensor) and all(isinstance(v, Tensor) for v in alike):
+            return power_without(self.log, top, w == 0) * w
+        return self._times(exp(self.log - top))
+
+    def _times(self, power: Tensor) -> Tensor:
+        w = self.weight
+        if isinstance(w, Tensor) or abs(w) != 1:
+            return power * w
+        return power if w > 0 else -power
 
 
 def weighed(exponent: Tensor, weight: Tensor | float) -> Tensor:
@@ -60,16 +75,27 @@ def weighed(exponent: Tensor, weight: Tensor | float) -> Tensor:
     return where(weight != 0, exponent + (weight - weight), -math.inf)
 
 
-def power_without(exponent: Tensor, top: Tensor) -> Tensor:
-    """exp(exponent - top), which overflows only of infinity: the weights of others are zero."""
+def power_without(exponent: Tensor, top: Tensor, is_nothing: Tensor | None = None) -> Tensor:
+    """exp(exponent - top), which overflows only of infinity where the weight is zero.
+
+    That is where ``is_nothing``; if it is not given, where the exponent is greater than ``top``.
+    """
     less = exponent - top
-    most = math.floor(math.log(float(np.finfo(less.dtype).max)))
-    return exp(where((less > most) & (less < math.inf), most, less))
+    most = math.floor(_most(less))
+    large = (less > most) & (less < math.inf)
+    return exp(where(large if is_nothing is None else large & is_nothing, most, less))
 
 
 def whole(top: Tensor) -> Tensor:
-    """A whole number near the top; 0 where that is not finite."""
-    return floor(where(isfinite(top), top, 0))
+    """A whole number near the top; 0 where that is not finite, or where its exponential is far from
+    the ends of the range: there, what the sum has near 1 stays near 1."""
+    size, most = abs_(top), math.floor(0.4 * _most(top))
+    return floor(where((size > most) & (size < math.inf), top, 0))
+
+
+def _most(x: Tensor) -> float:
+    """The greatest number whose exponential is finite."""
+    return math.log(float(np.finfo(x.dtype).max))
 
 
 def is_without_top(exponent: Node) -> bool:
