@@ -249,6 +249,8 @@ UNSTABLE = {
         lambda m, x: (x * m.exp(x) + m.exp(-x)) / (m.exp(x) + m.exp(-x)), (-800.0, 0.7, 800.0)),
     "(3exp(x) + exp(-x)) / (exp(x) + exp(-x))": (
         lambda m, x: (3 * m.exp(x) + m.exp(-x)) / (m.exp(x) + m.exp(-x)), (-800.0, 0.7, 800.0)),
+    "-x - sqrt(x**2 - 4)": (lambda m, x: -x - m.sqrt(x * x - 4), (-1e8, -3.0, 3.0)),
+    "-x - sqrt(x**2 + 1)": (lambda m, x: -x - m.sqrt(x * x + 1), (-1e6, 0.5, 1e6)),
     "log(sigmoid(-x)**x)": (lambda m, x: m.log(m.sigmoid(-x) ** x), (0.7, 30.0, 900.0)),
 }
 

@@ -136,15 +136,19 @@ def root_beside(node: Node) -> Tensor | None:
 
 
 def _square_and_rest(root: Node, x: Node) -> tuple[Node, bool] | None:
-    """``c``, and whether it is added, if a node is the root of x * x + c or of x * x - c."""
+    """``c``, and whether it is added, if a node is the root of x * x + c or of x * x - c.
+
+    The square may be that of -x.
+    """
     total = root.inputs[0].op and root.inputs[0] if root.op and root.op.name == "sqrt" else None
     if total is None or total.op.name not in ("add", "subtract") or root.shape != x.shape:
         return None
+    roots = (x, x.inputs[0]) if x.op is not None and x.op.name == "negative" else (x,)
     first, second = total.inputs
     for one, rest in ((first, second), (second, first)):
         plus = total.op.name == "add"
-        if one.op is not None and one.op.name == "square" and one.inputs[0] is x and (
-                one is first or plus):
+        if one.op is not None and one.op.name == "square" and (one is first or plus) and any(
+                one.inputs[0] is r for r in roots):
             return rest, plus
     return None
 
