@@ -8,10 +8,11 @@ from typing import Any
 from agnesi.autodiff.bodies import body_trace, close_all
 from agnesi.autodiff.flows import both, listed, pushed, seeds_of, variables_of
 from agnesi.autodiff.reverse import backprop
-from agnesi.core.dispatch import current
+from agnesi.core.dispatch import apply, current
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.expand import BroadcastTo
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import applied
@@ -35,8 +36,15 @@ def _branch_pullback(body: Body, flags: Sequence[bool], gs: Sequence[Any]) -> An
         ]
         nodes = [current(x) for x in values]
         found = backprop(seeds_of(results, cotangents), [n for n in nodes if n.requires_grad])
-        ends = ends_of([found.get(n) for n in nodes], values)
+        ends = ends_of([_sized(found.get(n), x) for n, x in zip(nodes, values, strict=True)],
+                       values)
     return trace, [*values, *(c for c in cotangents if c is not None)], ends
+
+
+def _sized(g: Tensor | None, x: Tensor) -> Tensor | None:
+    """A cotangent that has its operand's sizes as they are written: known sizes that do not fit the
+    branch are its error, and not one of both branches' types."""
+    return g if g is None or g.shape == x.shape else apply(BroadcastTo(x.shape), g)
 
 
 def _cond_jvp(op: Cond, ts: Any, y: Any, decision: Tensor, *xs: Tensor) -> Any:

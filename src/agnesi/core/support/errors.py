@@ -125,9 +125,8 @@ class CollectiveError(RuntimeError):
 
 def error_named(name: str) -> type[Exception]:
     """An error that compiled code may raise: one of Python's, ours, or NumPy's LinAlgError."""
-    if name == "CollectiveError":
-        return CollectiveError
-    found: Any = getattr(np.linalg if name == "LinAlgError" else builtins, name)
+    found: Any = globals().get(name) or getattr(
+        np.linalg if name == "LinAlgError" else builtins, name, None)
     return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
-from agnesi.core.support.record import record
+from agnesi.core.support.record import record, replace
 from agnesi.ops.control.body import Body, check_types
+from agnesi.ops.control.refusal import FAILURES, refusing
 
 
 @record
@@ -32,6 +33,19 @@ class Cond(Op):
     def needs(self, i: int, inputs: Any) -> bool:
         """Nothing that must not change: only a run tells which branch reads its operands."""
         return False
+
+    def resolve(self, known: Any) -> Cond:
+        """A branch that known sizes do not fit raises when it is taken, and no sooner."""
+        found: list[Body] = []
+        for body in (self.then, self.otherwise):
+            try:
+                found.append(body.resolve(known))
+            except FAILURES as error:
+                found.append(refusing(body, error, known))
+        if found[0] is self.then and found[1] is self.otherwise:
+            return self
+        new: Cond = replace(self, then=found[0], otherwise=found[1])
+        return new
 
     def infer(self, decision: Any, *xs: Any) -> Any:
         if decision.shape != () or decision.dtype != dtypes.bool_:
