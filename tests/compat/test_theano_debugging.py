@@ -197,3 +197,25 @@ def test_a_graph_as_a_page(tmp_path):
         loop = next(n for n in graph["nodes"] if n["nested"])
         inner = [n for n in graph["nodes"] if n["parent"] == loop["id"]]
         assert any(n["label"] == "exp" and "test_theano_debugging" in n["where"] for n in inner)
+
+
+def test_test_values_of_sizes_take_the_variable_that_has_them():
+    for how in ("warn", "raise"):
+        with theano.config.change_flags(compute_test_value=how):
+            y = T.vector("y")
+            y.tag.test_value = np.arange(3.0)
+            n = (y**2).shape
+            zeros = T.zeros((y.shape[0] - 1,)) + y[1:]
+            np.testing.assert_array_equal(n.tag.test_value, [3])
+            np.testing.assert_array_equal(zeros.tag.test_value, [1, 2])
+    with theano.config.change_flags(compute_test_value="warn"):
+        bare = T.vector("bare")
+        with pytest.warns(UserWarning, match="bare has no test value"):
+            found = theano.function([bare], (bare**2).shape)([1.0, 2.0])
+    assert list(found) == [2]
+
+
+def test_debugprint_takes_an_apply_node():
+    y = T.exp(T.vector("y"))
+    assert theano.printing.debugprint(y.owner, file="str") == theano.printing.debugprint(
+        y, file="str")

@@ -110,3 +110,13 @@ def test_functions_of_entries_comparisons_and_joins():
             dense @ dense[::-1].T], strict=True):
         np.testing.assert_allclose(getattr(found, "toarray", lambda f=found: f)(), wanted)
     assert ours[3].dtype == ours[4].dtype == "uint8" and ours[1].format == "csr"
+
+
+def test_structured_add_of_a_number_adds_to_the_entries_alone():
+    dense = np.array([[0.0, 1.0], [2.0, 0.0]])
+    x, y = sparse.csr_matrix("x"), sparse.csr_matrix("y")
+    f = theano.function([x, y], [sparse.structured_add(x, 2), sparse.structured_add(x, y)])
+    number, both = f(scipy_sparse.csr_matrix(dense), scipy_sparse.csr_matrix(dense.T))
+    np.testing.assert_array_equal(number.toarray(), [[0, 3], [4, 0]])
+    np.testing.assert_array_equal(both.toarray(), dense + dense.T)
+    assert set(sparse.all_dtypes) >= {"int8", "float64", "complex128"}

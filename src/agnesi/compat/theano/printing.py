@@ -12,6 +12,7 @@ import agnesi
 from agnesi import inspect
 from agnesi.compat.theano.graphs.fgraph import optimised
 from agnesi.compat.theano.graphs.pretty import formula, tree
+from agnesi.compat.theano.types import Apply
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
@@ -36,7 +37,9 @@ def debugprint(obj: Any, depth: int = -1, print_type: bool = False, file: Any = 
 
 
 def _results(x: Any) -> Sequence[Node]:
-    """The nodes of a variable, or of what a compiled function returns."""
+    """The nodes of a variable, an Apply's outputs, or what a compiled function returns."""
+    if isinstance(x, Apply):
+        return [n for y in x.outputs for n in _results(y)]
     if isinstance(x, Variable):
         return [graph_node(x._value)]
     found = _graph(x)

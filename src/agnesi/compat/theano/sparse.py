@@ -12,12 +12,19 @@ from agnesi.api.sparse.tensors import CSC as _CSC
 from agnesi.api.sparse.tensors import CSR as _CSR
 from agnesi.compat.theano.sparse_variable import SparseType as SparseType
 from agnesi.compat.theano.sparse_variable import SparseVariable as SparseVariable
+from agnesi.compat.theano.tensor.kinds import all_dtypes as all_dtypes
+from agnesi.compat.theano.tensor.kinds import complex_dtypes as complex_dtypes
+from agnesi.compat.theano.tensor.kinds import continuous_dtypes as continuous_dtypes
+from agnesi.compat.theano.tensor.kinds import discrete_dtypes as discrete_dtypes
+from agnesi.compat.theano.tensor.kinds import float_dtypes as float_dtypes
+from agnesi.compat.theano.tensor.kinds import integer_dtypes as integer_dtypes
 from agnesi.compat.theano.variable import bare as _bare
 from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import wrapped as _wrapped
 from agnesi.core.keywords import strictly as _strictly
 
 SparseTensorType = SparseType
+sparse_formats = ["csc", "csr"]
 
 
 def matrix(format: str, name: str | None = None, dtype: Any = None) -> SparseVariable:
@@ -114,6 +121,13 @@ def ensure_sorted_indices(x: SparseVariable) -> Any:
     return _wrapped(_bare(x).sum_duplicates())
 
 
+def structured_add(x: SparseVariable, y: Any) -> Any:
+    """Entries and a number; of two sparse matrices their sum."""
+    if isinstance(y, SparseVariable):
+        return x + y
+    return _wrapped(_bare(x).map(lambda d: d + _bare(y)))
+
+
 def structured_pow(x: SparseVariable, y: Any) -> Any:
     """Powers of the entries."""
     return _wrapped(_bare(x).map(lambda d: d ** _bare(y)))
@@ -171,7 +185,7 @@ _ENTRIES = {
     "structured_exp": "exp", "structured_log": "log", "structured_sigmoid": "sigmoid",
 }
 _OURS = _lent(__name__, _ours, {
-    "structured_add": "add", "mul_s_d": "mul", "mul_s_s": "mul", "add_s_s": "add", "add_s_d": "add",
+    "mul_s_d": "mul", "mul_s_s": "mul", "add_s_s": "add", "add_s_d": "add",
     "mul_s_v": "mul", "multiply": "mul", "subtract": "sub"})
 
 

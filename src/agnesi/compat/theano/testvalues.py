@@ -12,7 +12,9 @@ from agnesi.compat.theano.types import TensorType
 from agnesi.compat.theano.variable import MADE, VARIABLES, Constant, SharedVariable, Variable
 from agnesi.compiler.declaration import function
 from agnesi.core.dispatch import graph_node
-from agnesi.core.graph import constant_value, live_tensor
+from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
+from agnesi.core.ir.dims import declared, leaves
+from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
@@ -50,6 +52,7 @@ def _attach(x: Variable, how: str) -> None:
         return
     _note_given(node)
     order = toposort([node], _KNOWN.__contains__)
+    order += [n for n in _sized_by(node) if n not in order]
     missing = [n for n in order if n.op is None and n not in _KNOWN
                and live_tensor(n) is None and constant_value(n) is None]
     if missing:
@@ -67,9 +70,17 @@ def _attach(x: Variable, how: str) -> None:
     _KNOWN[node] = x.tag.test_value = np.asarray(found)
 
 
+def _sized_by(node: Node) -> list[Node]:
+    """The inputs whose sizes an expression reads, which are no operands of it."""
+    sizes = [d for size in FunctionGraph.of([], [node]).sizes if not isinstance(size, Extent)
+             for d in leaves(size)]
+    found = [declared(d) for d in dict.fromkeys(sizes)]
+    return [graph_node(v) if isinstance(v, Tensor) else v for v in found if v is not None]
+
+
 def _note_given(node: Node) -> None:
     """Take the test values that the inputs of an expression were given in the meantime."""
-    for n in toposort([node], _KNOWN.__contains__):
+    for n in (*toposort([node], _KNOWN.__contains__), *_sized_by(node)):
         variable = VARIABLES.get(n) if n.op is None else None
         if variable is not None and hasattr(variable.tag, "test_value"):
             note(variable, variable.tag.test_value)
