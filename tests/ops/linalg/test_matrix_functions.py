@@ -99,3 +99,13 @@ def test_second_derivatives_call_no_python():
         batched = ag.vmap(ours(name))
         np.testing.assert_allclose(compiled(batched, x[None].repeat(2, 0))[1],
                                    ours(name)(x).numpy(), 1e-12)
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize("shape", [(0, 2, 2), (2, 0, 0), (3, 2, 2)])
+@pytest.mark.parametrize("name", ["expm", "cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm",
+                                  "sqrtm", "logm", "signm"])
+def test_stacks_of_any_size_have_values_and_gradients(name, shape):
+    x = ag.tensor(RANDOM.random(shape) + 3 * np.eye(shape[-1]))
+    for f in (ours(name), ag.grad(lambda x: ours(name)(x).sum())):
+        np.testing.assert_allclose(ag.jit(f)(x).numpy(), f(x).numpy(), rtol=1e-6, atol=1e-6)

@@ -108,7 +108,7 @@ def _squared(x: Tensor, turns: Tensor) -> Tensor:
     squared = where(greater(_each(left), 0), times(matrix_, matrix_), matrix_)
     ends = [graph_node(squared), graph_node(left - 1)]
     body = Body(FunctionGraph([graph_node(matrix_), graph_node(left)], ends))
-    most = cast(greatest(turns) if turns.shape else turns, dtypes.int64)
+    most = cast(greatest(turns, initial=0), dtypes.int64)
     scan = Scan(body, _MOST_SQUARES, 0, 2, 0, counted=True)
     return applied(scan, most, x, turns)[0]
 
@@ -134,7 +134,7 @@ class Expm(SquareOp):
     def decompose(self, a: Tensor) -> Tensor:
         wide = cast(a, dtypes.complex128 if a.dtype.kind == "c" else dtypes.float64)
         norm: Any = sum(arith.abs(wide), -2)
-        norm = greatest(norm, axis=-1) if a.shape[-1] != 0 else sum(norm, -1)
+        norm = greatest(norm, axis=-1, initial=0)
         bound, _ = _PADE[13]
         halvings = ceil(log2(where(greater(norm, bound), arith.multiply(norm, 1 / bound), 1)))
         halvings = where(isfinite(norm), halvings, 0)
