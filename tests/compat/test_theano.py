@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import agnesi as ag
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
 from agnesi.compat.theano.tensor.shared_randomstreams import RandomStreams
@@ -419,3 +420,13 @@ def test_elements_that_each_step_selects_are_summed_in_it():
     a = np.array([[1.0, -2, 3], [-1, -1, 0], [2, 2, 2]])
     np.testing.assert_allclose(f(a)[0], (np.maximum(a, 0) ** 2).sum(1))
     np.testing.assert_allclose(f(a)[1], 2 * np.maximum(a, 0))
+
+
+def test_strict_scans_take_random_streams_as_state_of_the_loop():
+    streams, w = RandomStreams(3), theano.shared(np.ones(2), "w")
+    draws, updates = theano.scan(lambda: streams.uniform((2,)), n_steps=3, strict=True)
+    f = theano.function([], draws, updates=updates)
+    first, second = f(), f()
+    assert len(np.unique([first, second])) == 12
+    with pytest.raises(ag.TraceError, match="it also uses w"):
+        theano.scan(lambda: streams.uniform((2,)) * w, n_steps=3, strict=True)

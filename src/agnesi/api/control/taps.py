@@ -207,7 +207,8 @@ def scan(
     :type n_steps: int, Dim or Tensor, optional
     :param truncate_gradient: Let gradients flow through the last so many steps only; -1 is all.
     :param go_backwards: Begin with the last row of each sequence.
-    :param strict: Refuse what ``fn`` uses without being given it.
+    :param strict: Refuse what ``fn`` uses without being given it; not the states that it changes,
+        such as those of random streams.
     :returns outputs: Each output's values in all steps, in the order of the steps.  Where ``until``
         ended the loop, they have the rows of the steps that were done.  A compiled function that
         needs to know how many rows there are (not for the last one, ``outputs[-1]``, and in ``jit``

@@ -208,10 +208,9 @@ class TracedScan:
             trace, [*begin[0], *begin[1], *inner, *begin[2]],
             [*ends[0], *(s.now for s in self.states), *ends[1]],
         )
-        if self.strict:
-            every = [*(s.outer for s in self.states), *self.captured]
+        if self.strict:  # what the body changes is state of the loop, such as random streams
             refuse_captures(self.owner, [self.f], [
-                t for t in every if _holds_state(t, self.given.tensors)])
+                t for t in self.captured if _holds_state(t, self.given.tensors)])
         self.recording = recording_for(ends[0])
 
     def _close(self, trace: BodyTrace, inputs: Sequence[Node],
