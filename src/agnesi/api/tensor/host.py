@@ -68,6 +68,8 @@ _CONVERSIONS = frozenset(("int()", "float()", "complex()", "use as an index"))
 
 
 def _one(x: Tensor, use: str, read: Callable[[Tensor, str], np.ndarray] = _decided) -> Any:
+    if is_known(x) and (array := x.array).size == 1:
+        return array.item()
     if dims.is_static(x.shape) and dims.product(x.shape) != 1:
         from agnesi.api.tensor.novalue import of_many
 
@@ -79,7 +81,7 @@ def _one(x: Tensor, use: str, read: Callable[[Tensor, str], np.ndarray] = _decid
 def _deferred(x: Tensor) -> Any:
     """The only element: while a function is traced for ``jit``, a number that each call computes.
     """
-    defer = None if is_known(x) else getattr(current_trace(), "defer", None)
+    defer = getattr(current_trace(), "defer", None)
     number = None if defer is None else defer(x, "item()")
     return _one(x, "item()") if number is None else number
 

@@ -31,7 +31,12 @@ def current_reads() -> Any:
 def is_known(*xs: Any) -> bool:
     """Return whether Python may read the values of tensors: all have one, and no trace must freeze
     it."""
-    return not is_tracing() and all([x.array is not None for x in xs])
+    if TRACES.running and MODE.get().trace is not None:  # as is_tracing: eager programs ask often
+        return False
+    for x in xs:  # noqa: SIM110 - a generator takes longer
+        if x.array is None:
+            return False
+    return True
 
 
 def told_of(x: Any, fact: str, of_computed: bool = False) -> Any:
