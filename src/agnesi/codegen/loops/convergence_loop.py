@@ -22,7 +22,9 @@ def in_steps(scope: Any, value: Expr) -> Value:
     starts = [*map(scope.wide, rest[:count]), open_]
     inner = scope.inside({})
     scope.hoist([more, *rest[count:]], {axis}, inner)
-    known = [x for x in walk([more, *rest[count:]]) if x.op == "step value"]
+    # A loop whose result this one only reads may run over the same axis, with more values.
+    known = [x for x in walk([more, *rest[count:]])
+             if x.op == "step value" and axis in x.free and x.param[0] < count]
     end = b.select(_any(b, open_), b.size(axis.extent), i64(0))
     with b.loop(i64(0), end, 1, starts) as loop:
         *old, open_ = loop.carried
