@@ -20,8 +20,8 @@ from __future__ import annotations
 #: draws         takes numbers of the default generator: happens in program order
 #: ============= =====================================================================
 TRAITS = frozenset("""
-    cheap heavy commutative movement permutation broadcast gather conversion ordering
-    control segment raises sizes draws
+    cheap heavy commutative comparison movement permutation broadcast gather conversion
+    ordering control segment raises sizes draws
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal
@@ -32,6 +32,7 @@ _COMMUTATIVE = frozenset("""
     add multiply maximum minimum equal not_equal logical_and logical_or logical_xor bitwise_and
     bitwise_or bitwise_xor
 """.split())
+_COMPARISON = frozenset("equal not_equal less less_equal greater greater_equal".split())
 HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
@@ -46,7 +47,8 @@ def is_heavy(name: str) -> bool:
 
 def traits(name: str) -> frozenset[str]:
     """The traits of the pointwise operation that evaluates a scalar operation for each element."""
-    known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE))
+    known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE),
+             ("comparison", _COMPARISON))
     found = [trait for trait, names in known if name in names]
     return frozenset([*found, "raises"] if name == "power" else found)  # of whole numbers
 

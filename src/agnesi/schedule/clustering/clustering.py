@@ -14,8 +14,8 @@ from agnesi.core.ir.costs import price
 from agnesi.core.ir.node import Node
 from agnesi.core.target import Target
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
+from agnesi.schedule.clustering.comparisons import shared_sums
 from agnesi.schedule.clustering.decisions import waiting
-from agnesi.schedule.clustering.equalities import EQUALITIES, shared_sums
 from agnesi.schedule.clustering.evaluations import Evaluations
 from agnesi.schedule.clustering.horizontal_fusion import MIN_SHARED_ELEMENTS
 from agnesi.schedule.clustering.node_facts import (
@@ -274,7 +274,7 @@ class Clustering:
                 self._must.add(read)
                 self._gathered.add(read)
         elif op.pointwise or "broadcast" in op.traits:
-            if op.name in EQUALITIES:
+            if "comparison" in op.traits:
                 self._must |= shared_sums(node, self._facts)
             size = facts.weight
             for operand in node.inputs:

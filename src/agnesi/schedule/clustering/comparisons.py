@@ -1,7 +1,8 @@
-"""Rounded reductions that both sides of a comparison for equality are computed from.
+"""Rounded reductions that both sides of a comparison are computed from.
 
 Where a minimum or maximum is differentiated, elements are compared with it.  A sum that is computed
-twice may be added up in two orders, so that no element equals the extreme of all: it is kept.
+twice may be added up in two orders, so that no element equals the extreme of all, or is at least
+it: such sums are kept.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Mapping
 from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import NodeFacts
 
-EQUALITIES = frozenset(("equal", "not_equal"))
 _EXACT = frozenset(("max", "min"))
 #: Nodes of either side that are looked at.
 _MAX_LOOKED_AT_NODES = 64

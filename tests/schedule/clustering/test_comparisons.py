@@ -12,6 +12,10 @@ FORMS = {
     "norm inf": lambda x: ag.linalg.matrix_norm(x, ord=np.inf),
     "norm -inf": lambda x: ag.linalg.matrix_norm(x, ord=-np.inf),
     "norm of rows": lambda x: ag.linalg.vector_norm(x, axis=-1).min(),
+    "none below the largest": lambda x: (
+        (s := (x * x).sum(-1)) * s * (s >= s.max())).sum(),
+    "but those below the largest": lambda x: ag.where(
+        (s := abs(x).sum(-1)) < s.max(), 0, s * s).sum(),
     "place of the largest": lambda x: ((s := ag.exp(x).sum(-1)) * (s == s.max())).sum(),
 }
 
