@@ -41,3 +41,15 @@ def test_the_rest():
     np.testing.assert_array_equal(a.masked_fill(a > 0, -1), np.where(A > 0, -1, A))
     with pytest.raises(ag.ShapeError, match="must have size 3, not 2 and 3"):
         ag.cross(ag.ones(2), ag.ones(3))
+
+
+def test_array_equal_compares_sizes_that_only_the_run_knows():
+    x, y = ag.symbolic.matrix("x"), ag.symbolic.matrix("y")
+    same = ag.function([x, y], ag.array_equal(x, y))
+    one, many = np.ones((1, 2)), np.ones((3, 2))
+    none = np.ones((0, 2))
+    for a in (none, one, many, many.T, 2 * one):
+        for b in (none, one, many, many.T):
+            assert same(a, b) == np.array_equal(a, b), (a.shape, b.shape)
+    chosen = ag.jit(lambda x: ag.array_equal(x[x > 0], x[x < 2]))
+    assert bool(chosen(ag.tensor([1.0, 1.5]))) and not bool(chosen(ag.tensor([1.0, -0.5])))

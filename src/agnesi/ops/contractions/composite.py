@@ -6,6 +6,7 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir.dims import is_static
 from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
@@ -90,8 +91,18 @@ def array_equal(x1: TensorLike, x2: TensorLike, /, equal_nan: bool = False, *,
     True
     """
     a, b = as_tensor(x1), as_tensor(x2)
-    if a.shape != b.shape:
+    if a.ndim != b.ndim:
         return as_tensor(False)
+    if a.shape == b.shape:
+        return _all_equal(a, b, equal_nan)
+    if is_static((*a.shape, *b.shape)):
+        return as_tensor(False)
+    alike = equal(stack([as_tensor(n) for n in a.shape]), stack([as_tensor(n) for n in b.shape]))
+    a, b = a[tuple(map(slice, b.shape))], b[tuple(map(slice, a.shape))]  # what both have
+    return logical_and(every(alike), _all_equal(a, b, equal_nan))
+
+
+def _all_equal(a: Tensor, b: Tensor, equal_nan: bool) -> Tensor:
     same = equal(a, b)
     return every(logical_or(same, logical_and(isnan(a), isnan(b))) if equal_nan else same)
 
