@@ -504,3 +504,14 @@ def test_extremes_under_a_mask_in_a_branch(reduce):
     wanted = np.stack([ag.grad(f)(x[i]).numpy() for i in range(2)])
     for run in (ag.vmap(ag.grad(f)), ag.jit(ag.vmap(ag.grad(f))), ag.vmap(ag.jit(ag.grad(f)))):
         np.testing.assert_allclose(run(x).numpy(), wanted, rtol=1e-6)
+
+
+def test_writes_into_what_all_examples_share_are_not_done_again_for_each():
+    def f(x, s):
+        s[0] = s[0] * 2
+        return ag.cumsum(x[x > 0])[-1:].sum() + s.sum()
+
+    x, s = ag.tensor([[1.0, 2.0], [3.0, -1.0], [1.0, 1.0]]), ag.tensor([1.0, 1.0])
+    with pytest.raises(ag.TraceError, match="differs between the examples of vmap"):
+        ag.vmap(f, (0, None))(x, s)
+    assert s.tolist() == [2.0, 1.0]

@@ -492,8 +492,12 @@ def _begins(x: Tensor) -> bool:
 def touch(target: Tensor) -> int:
     """Number a change of the tensor's memory, so that older records which need the value notice."""
     counter = target._version = target._version or [0]
-    if MODE.get().trace is not None and target.array is not None:
-        MODE.get().trace.count(counter)  # for the call itself changes it
+    mode = MODE.get()
+    if target.array is not None:
+        if mode.trace is not None:
+            mode.trace.count(counter)  # for the call itself changes it
+        if mode.examples is not None:
+            mode.examples.acted = True  # which is not done again for each example
     counter[0] = next_serial()
     return counter[0]
 
