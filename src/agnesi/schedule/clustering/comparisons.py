@@ -19,8 +19,9 @@ _MAX_LOOKED_AT_NODES = 64
 
 def shared_sums(node: Node, facts: Mapping[int, NodeFacts]) -> set[int]:
     """The ids of inexact reductions below both operands of a comparison."""
-    left, right = (_sums(operand, facts) for operand in node.inputs)
-    return left & right
+    left, right = sorted(node.inputs, key=lambda n: n.op is not None)  # numbers first
+    below = _sums(left, facts)
+    return below & _sums(right, facts) if below else below
 
 
 def _sums(node: Node, facts: Mapping[int, NodeFacts]) -> set[int]:
