@@ -157,7 +157,7 @@ def _load() -> None:
     with suppress(Exception):
         native = import_module("agnesi.runtime.eager").builtin
         LENT.finished, LENT.replayed = native("finished"), native("replayed")
-        LENT.mapped = native("mapped")
+        LENT.mapped, LENT.written = native("mapped"), native("written")
 
 
 @functools.cache

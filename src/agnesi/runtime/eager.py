@@ -30,11 +30,12 @@ _OBJECTS: dict[str, Any] = {
         dispatch.current, node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid,
         plans.by_plan, plans.replayed)},
     "THEIRS": THEIRS, "MET": MET, "MODE": MODE, "TRACES": TRACES, "LENT": LENT, "config": config,
-    "mapped": LENT.mapped, "CONSTANTS": LENT.constants, "silent": silent_context(),
-    "Ellipsis": Ellipsis, "NotImplemented": NotImplemented,
+    "mapped": LENT.mapped, "written": LENT.written, "CONSTANTS": LENT.constants,
+    "silent": silent_context(), "out": ("out",), "Ellipsis": Ellipsis,
+    "NotImplemented": NotImplemented,
 }
 #: Functions of NumPy's, by their places in its table.
-_NUMPYS = {"PyArray_FromAny": 69, "PyArray_NewCopy": 85}
+_NUMPYS = {"PyArray_CopyInto": 50, "PyArray_FromAny": 69, "PyArray_NewCopy": 85}
 #: Classes of which it names slots.
 _CLASSES = {kind.__name__: kind for kind in (
     Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans, plans.RegionPlan)}
@@ -58,7 +59,8 @@ def _word(name: str, held: list[str]) -> int:
 
 def builtin(name: str) -> Callable[..., Any]:
     """The builtin that stands for ``finished`` of ``core.dispatch``, ``replayed`` of
-    ``core.calls.plans`` or ``mapped`` of ``ops.base.elementwise`` (``native/eager.ll``)."""
+    ``core.calls.plans``, ``mapped`` of ``ops.base.elementwise`` (``native/eager.ll``) or
+    ``written`` of ``api.tensor.inplace`` (``native/inplace.ll``)."""
     held: list[str] = []
     words = [_word(word, held) for word in support.words()]
 

@@ -58,6 +58,8 @@ _RELAX = {
     "arm64": "llvm.aarch64.hint(i32 1)",
 }
 _METH_FASTCALL_KEYWORDS = 0x82
+#: The files of native code for eager operations.
+_OF_EAGER = ("eager", "inplace")
 #: What a function returns that is left because a signal's handler has raised an error.
 INTERRUPTED = -(1 << 31)
 #: About the cycles between two polls, where no counter of cycles may be read.
@@ -185,7 +187,7 @@ def source(waiting: str = "") -> str:
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
     files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "state_locks",
-             "entry", "eager")
+             "entry", *_OF_EAGER)
     text = "\n".join(read_native(name) for name in files)
     values.update({f"w:{name}": str(i) for i, name in enumerate(words())})
     for name, value in values.items():
@@ -194,8 +196,9 @@ def source(waiting: str = "") -> str:
 
 
 def words() -> list[str]:
-    """The names of words in the table of ``native/eager.ll``, in order."""
-    return list(dict.fromkeys(re.findall(r"\{w:([\w.]+)\}", read_native("eager"))))
+    """The names of words in the table of eager operations' native code, in order."""
+    text = "".join(map(read_native, _OF_EAGER))
+    return list(dict.fromkeys(re.findall(r"\{w:([\w.]+)\}", text)))
 
 
 def _layouts_agree() -> bool:

@@ -9,19 +9,21 @@ import numpy as np
 
 from agnesi.api.tensor.matrices import Late
 from agnesi.core.accepted import TensorLike
+from agnesi.core.calls.plans import count_call
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import explain_errors, public
 from agnesi.core.storage.views import element_place
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import MODE
+from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
-from agnesi.ops.base.convert import SCALARS, as_tensor, cast, written
-from agnesi.ops.base.elementwise import TABLE
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast, constant
+from agnesi.ops.base.convert import written as convertible
+from agnesi.ops.base.elementwise import TABLE, ready
 from agnesi.ops.base.expand import broadcast_to
 
 Method = Callable[..., Any]
@@ -54,25 +56,27 @@ GradientError
 def update(name: str, function: Method, shown: str) -> Method:
     """The method that writes ``function(self, ...)`` into self; ``shown`` names it in errors."""
     row = TABLE.get(function.__name__)
-    writer = row.writer if row is not None and row.result == "same" else None
-    kinds = row.direct if row is not None else ""
+    known = None if row is None or row.result != "same" or row.writer is None else (
+        row, row.writer, *ready(row)[2:])
     operator = not shown.isidentifier()
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
-        element, data = self._is_number or element_place(self) is not None, self.array
-        if operator and (element or MODE.get().fixed
-                         or (data is None and not self._placed
+        if known is not None and not keywords:
+            done: Any = LENT.written(known, self, *others)
+            if done is not NotImplemented:
+                return self
+        if operator and (self._is_number or element_place(self) is not None or MODE.get().fixed
+                         or (self.array is None and not self._placed
                              and (self.weak or is_declaring()))):
             result: Tensor = function(self, *others, **keywords)
             return result  # numbers and expressions never change: it is the name that does
-        if data is not None and writer is not None and data.dtype.kind in kinds and not (
-                element or keywords):
-            operands = _direct(self, others)
-            if operands is not None and _run(writer, operands):
-                touch(self)
-                return self
         try:
-            return assign(self, _fitted(self, function(self, *others, **keywords)))
+            result = function(self, *others, **keywords)
+            data, found = self.array, result.array
+            if data is not None and found is not None and data.shape == found.shape and (
+                    LENT.written(_COPY, self, result) is not NotImplemented):
+                return self
+            return assign(self, _fitted(self, result))
         except (ValueError, TypeError) as error:
             raise renamed_error(error, shown, (self, *others)) from None
 
@@ -88,10 +92,37 @@ class LateUpdate(Late):
         return update(self.function, super().found(), self.name)
 
 
+def written(row: tuple[Any, ...], x: Tensor, *others: Any) -> Any:
+    """Write the result of a row's function of NumPy's into the memory of its first operand, or a
+    copy of the second one where the row has no function; NotImplemented where that needs more.
+
+    ``LENT.written`` is this, or native code for it (``runtime/native/inplace.ll``).
+    """
+    op, writer, *_ = row
+    count_call()
+    operands = None if x._is_number or element_place(x) is not None else _direct(x, others)
+    if operands is None or (op is not None and operands[0].dtype.kind not in op.direct):
+        return NotImplemented
+    try:  # NumPy checks everything before it writes
+        if writer is None:
+            silently(np.copyto, *operands)
+        else:
+            silently(writer, *operands, out=operands[0])
+    except (ValueError, TypeError, OverflowError):
+        return NotImplemented
+    touch(x)
+    return x
+
+
+LENT.written = written
+#: A row that copies.
+_COPY = None, None, ready(arith.ADD)[2] | 1, ready(arith.ADD)[3]
+
+
 def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     """The arrays to compute on if the result can go straight into x's memory, else None."""
     data, mode = x.array, MODE.get()
-    if data is None or mode.trace is not None or mode.watch is not None or (
+    if data is None or mode.trace is not None or mode.watch is not None or mode.fixed or (
             mode.recording and x._requires_grad):
         return None
     arrays: list[Any] = [data]
@@ -102,33 +133,13 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
                     mode.recording and other._requires_grad):
                 return None
             arrays.append(value)
+        elif (number := constant(other, x)) is not None:
+            arrays.append(number.array)
         elif type(other) in SCALARS and dtypes.promote_scalar(data.dtype, other) == data.dtype:
             arrays.append(other)
         else:
             return None
     return arrays
-
-
-def _run(writer: Callable[..., Any], arrays: list[Any]) -> bool:
-    """Return whether the computation went well; NumPy checks everything before it writes."""
-    try:
-        silently(writer, *arrays, out=arrays[0])
-    except (ValueError, TypeError, OverflowError):
-        return False
-    return True
-
-
-def _written(x: Tensor, value: Any) -> bool:
-    """Return whether a value could be written into the tensor's memory at once."""
-    operands = None if element_place(x) is not None else _direct(x, (value,))
-    if operands is None:
-        return False
-    try:
-        silently(np.copyto, *operands)
-    except (ValueError, TypeError, OverflowError):
-        return False
-    touch(x)
-    return True
 
 
 def _fitted(target: Tensor, result: Tensor) -> Tensor:
@@ -152,7 +163,9 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
     >>> ag.zeros(3).fill_(2)
     tensor([2., 2., 2.])
     """
-    return self if _written(self, value) else copy_(self, as_tensor(value, self.dtype))
+    if LENT.written(_COPY, self, value) is not NotImplemented:
+        return self
+    return copy_(self, as_tensor(value, self.dtype))
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -160,7 +173,9 @@ def zero_(self: Tensor) -> Tensor:
 
     :returns: The tensor itself.
     """
-    return self if _written(self, 0) else copy_(self, as_tensor(0, self.dtype))
+    if LENT.written(_COPY, self, 0) is not NotImplemented:
+        return self
+    return copy_(self, as_tensor(0, self.dtype))
 
 
 @public
@@ -172,10 +187,10 @@ def copy_(self: Tensor, other: TensorLike) -> Tensor:
     :returns: The tensor itself.
     :raises ShapeError: If the shapes do not fit.
     """
-    if type(other) is Tensor and _written(self, other):
+    if type(other) is Tensor and LENT.written(_COPY, self, other) is not NotImplemented:
         return self
     source = as_tensor(other)
-    return assign(self, broadcast_to(written(source, self.dtype), self.shape))
+    return assign(self, broadcast_to(convertible(source, self.dtype), self.shape))
 
 
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:

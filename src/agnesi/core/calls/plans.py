@@ -29,6 +29,9 @@ _MAX_PLANS = 512
 _MAX_LENGTH = 64
 #: Types of arguments that are known by their values.
 _PLAIN = frozenset((int, float, str, bool, type(None), type(Ellipsis)))
+#: Calls of operations without plans from which native code pays for being loaded.
+_MANY_CALLS = 500
+_calls = 0
 
 
 #: An operation, the places of what it reads, and its C function with what that takes besides.
@@ -120,6 +123,14 @@ def signature(args: Sequence[Any], key: list[Any], xs: list[Tensor], nested: boo
         else:
             return False
     return True
+
+
+def count_call() -> None:
+    """Count a call that native code would answer, which is loaded once there are many."""
+    global _calls
+    _calls += 1
+    if _calls == _MANY_CALLS:
+        LENT.hasten()
 
 
 class Plans:

@@ -50,10 +50,13 @@ class Lent:
     #: The result of a row (``ops.base.elementwise.ready``) on eager operands, or NotImplemented:
     #: ``mapped(row, *operands)``.
     mapped: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
+    #: A tensor once a row's result lies in its memory, or NotImplemented:
+    #: ``written(row, x, *operands)`` (``api.tensor.inplace``).
+    written: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
     #: The result of a public function's call by its plan, or NotImplemented:
     #: ``replayed(plans, args, keywords)``.
     replayed: Callable[..., Any] = staticmethod(lambda *call: NotImplemented)
-    #: Have native code loaded that stands for ``finished``, ``mapped`` and ``replayed``.
+    #: Have native code loaded that stands for ``finished``, ``mapped``, ``written``, ``replayed``.
     hasten: Callable[[], None] = staticmethod(lambda: None)
     #: The operations that a public function applies to its operands, as a
     #: ``core.calls.plans.Plan``, or None: ``plan(function, args, keywords, operands)``.

@@ -431,7 +431,7 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
     if found is None:
         try:
             found = wrap(_array(scalar, dtype))
-        except OverflowError:
+        except (OverflowError, TypeError):  # the latter of bfloat16, which says it so
             return None
         found.node = Node(None, (), (), dtype, value=found.array)
         if len(CONSTANTS) >= 1024:

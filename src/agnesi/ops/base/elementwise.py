@@ -19,6 +19,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.calls.plans import count_call
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
@@ -103,10 +104,6 @@ _MIN_POOLED_ELEMENTS = memory.MIN_POOLED_BYTES // 4
 _WIDENED_NANOSECONDS = 20
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
 _PYTHON_FUNCTION_MULTIPLY_ADDS = 256
-
-#: Calls of rows from which native code pays for being loaded.
-_MANY_CALLS = 500
-_calls = 0
 
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
@@ -435,12 +432,9 @@ def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
 
     ``LENT.mapped`` is this, or native code for it (``runtime/native/eager.ll``).
     """
-    global _calls
     if TRACES.running and MODE.get().trace is not None:
         return NotImplemented
-    _calls += 1
-    if _calls == _MANY_CALLS:
-        LENT.hasten()
+    count_call()
     if len(xs) == 2:
         a, b = xs
         xs = (a if type(a) is Tensor else constant(a, b),

@@ -206,7 +206,10 @@ CLIP = Elementwise(
 
 def _write_relu(x: np.ndarray, out: np.ndarray) -> np.ndarray:
     # Of an array and a number NumPy takes the greater one by one, but clips many at once.
-    return np.clip(x, 0, np.inf, out=out) if x.dtype.kind == "f" else np.maximum(x, 0, out=out)
+    zero = _ZEROS[x.dtype]
+    if x.size < _FEW_ELEMENTS or x.dtype.kind != "f":
+        return np.maximum(x, zero, out=out)
+    return np.clip(x, zero, np.inf, out=out)
 
 
 class _Zeros(dict[np.dtype, np.ndarray]):
@@ -218,6 +221,8 @@ class _Zeros(dict[np.dtype, np.ndarray]):
 
 
 _ZEROS = _Zeros()
+#: Elements up to which both take the same time.
+_FEW_ELEMENTS = 1024
 
 RELU = Elementwise(
     "relu", lambda x: np.maximum(x, _ZEROS[x.dtype]), (lambda g, y: where(y > 0, g, 0),),
