@@ -186,6 +186,24 @@ SAMPLES = {
     "log_beside_large": [
         lambda x, y, c: ag.log1p(ag.cosh(x)), lambda x, y, c: ag.log1p(0.5 * (ag.exp(x) + 1)),
     ],
+    "power_less_one": [
+        lambda x, y, c: (1 + x) ** y - 1, lambda x, y, c: 1 - x ** y,
+        lambda x, y, c: ag.square(1 - x) - 1, lambda x, y, c: x ** 0.25 - 1,
+        lambda x, y, c: 3.0 ** x - 1,
+    ],
+    "log_of_guarded": [
+        lambda x, y, c: ag.log(ag.where(y > 0, 1, 1 + x)),
+        lambda x, y, c: ag.log(ag.where(y > 0, 1 - x, 2.0)),
+    ],
+    "log_of_gamma": [lambda x, y, c: ag.log(ag.special.gamma(x))],
+    "quotient_of_gammas": [
+        lambda x, y, c: ag.special.gamma(x) / ag.special.gamma(y),
+        lambda x, y, c: ag.exp(-x) * x ** y / ag.special.gamma(y + 1),
+    ],
+    "complement_of_softmax": [
+        lambda x, y, c: 1 - ag.softmax(x), lambda x, y, c: 1 - ag.softmax(x)[:, 1],
+    ],
+    "log_complement_of_softmax": [lambda x, y, c: ag.log1p(-ag.softmax(x))],
     "root_of_steep": [
         lambda x, y, c: ag.sqrt(ag.erfc(x)), lambda x, y, c: ag.sqrt(ag.sigmoid(x)),
         lambda x, y, c: ag.sqrt(ag.sigmoid(x) * (1 + ag.sigmoid(y))),

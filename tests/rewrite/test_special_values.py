@@ -139,7 +139,7 @@ NEARER = {
     "distribute", "product_with_inverse", "solution_of_triangle", "scaled_operand",
     "factor_of_winners", "double_number", "beside_its_logsum", "root_beside", "log_beside_large",
     "inverse_hyperbolic", "over_one_denominator", "root_of_squares", "log_of_squares",
-    "over_squares", "times_over_squares",
+    "over_squares", "times_over_squares", "log_of_guarded",
 }
 FUNCTIONS = [r for r in EXACT if not isinstance(r, (PatternRule, GraphRule)) and r.name in SAMPLES]
 

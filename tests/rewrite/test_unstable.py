@@ -16,7 +16,7 @@ EXACT = SimpleNamespace(
     exp=mpmath.exp, log=mpmath.log, sin=mpmath.sin, cos=mpmath.cos, tan=mpmath.tan,
     sqrt=mpmath.sqrt, cosh=mpmath.cosh, sinh=mpmath.sinh, tanh=mpmath.tanh, erf=mpmath.erf,
     erfc=mpmath.erfc, ndtr=mpmath.ncdf, acos=mpmath.acos, atan=mpmath.atan,
-    acosh=mpmath.acosh, asinh=mpmath.asinh, atanh=mpmath.atanh,
+    gamma=mpmath.gamma, acosh=mpmath.acosh, asinh=mpmath.asinh, atanh=mpmath.atanh,
     log2=lambda x: mpmath.log(x, 2), log10=mpmath.log10, sigmoid=lambda x: 1 / (1 + mpmath.exp(-x)),
 )
 TENSORS = SimpleNamespace(**{n: getattr(ag, n, None) or getattr(ag.special, n)

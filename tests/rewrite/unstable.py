@@ -251,6 +251,14 @@ UNSTABLE = {
         lambda m, x: (3 * m.exp(x) + m.exp(-x)) / (m.exp(x) + m.exp(-x)), (-800.0, 0.7, 800.0)),
     "-x - sqrt(x**2 - 4)": (lambda m, x: -x - m.sqrt(x * x - 4), (-1e8, -3.0, 3.0)),
     "-x - sqrt(x**2 + 1)": (lambda m, x: -x - m.sqrt(x * x + 1), (-1e6, 0.5, 1e6)),
+    "(1 + x)**2 - 1": (lambda m, x: (1 + x) ** 2 - 1, (1e-20, -1e-8, 0.3, -3.0)),
+    "1 - (1 - x)**10": (lambda m, x: 1 - (1 - x) ** 10, (1e-20, -1e-8, 0.3, 4.0)),
+    "(1 + x)**0.7 - 1": (lambda m, x: (1 + x) ** 0.7 - 1, (1e-20, -1e-8, 0.3, 1e9)),
+    "(1 + x)**(-x / 2) - 1": (lambda m, x: (1 + x) ** (-x / 2) - 1, (1e-8, -1e-5, 0.3, 30.0)),
+    "x**(1e-3 * x) - 1": (lambda m, x: x ** (1e-3 * x) - 1, (1e-8, 0.3, 30.0)),
+    "3**x - 1": (lambda m, x: 3.0 ** x - 1, (1e-20, -1e-8, 0.3, 30.0)),
+    "log(gamma(x))": (lambda m, x: m.log(m.gamma(x)), (0.5, 30.5, 300.0, 1e6)),
+    "log(gamma(x)), signs": (lambda m, x: m.log(m.gamma(x)), (-1.5, -3.25)),
     "log(sigmoid(-x)**x)": (lambda m, x: m.log(m.sigmoid(-x) ** x), (0.7, 30.0, 900.0)),
 }
 

@@ -182,6 +182,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             self.versions.disagree()
             eager = True
         except OnceEagerError:
+            self.versions.fill_caches()
             eager = True
         except Exception as error:
             if not self.versions.failed(error):

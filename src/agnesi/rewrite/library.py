@@ -20,6 +20,8 @@ _FILES = {
     "algebra.cancellations": (_STABLE,),
     "algebra.complements": (_STABLE,),
     "algebra.logarithms": (_STABLE,),
+    "algebra.powers": (_STABLE,),
+    "algebra.gammas": (_STABLE,),
     "algebra.quotients": (_FIRST, _STABLE),
     "algebra.proportions": (_STABLE,),
     "algebra.fractions": (_STABLE,),

@@ -528,3 +528,19 @@ def test_objects_of_a_module_do_not_ask_what_its_functions_do() -> None:
         assert step(ag.ones(2)).shape == (2, 2)
     with pytest.warns(RuntimeWarning, match="looks at its callers"):
         ag.jit(lambda x: x * len(callers()))(ag.ones(2))
+
+
+def test_functions_of_the_library_that_objects_hold_are_compiled():
+    """What the library caches for itself is nobody's state: such functions ran eagerly for ever."""
+    box = types.SimpleNamespace(log=ag.log, sum=ag.sum, max=ag.max)
+    step = ag.jit(lambda x: box.log(box.sum(x)) + box.max(x))
+    step(ag.ones(3))
+    assert "1 specialisation" in step.explain()
+
+
+def test_a_cache_that_each_call_fills_is_said_once():
+    cached = functools.lru_cache(lambda x: x * 2)
+    step = ag.jit(lambda x: cached(x) + 1)
+    with pytest.warns(RuntimeWarning, match="something new that functools keeps") as told:
+        found = [step(ag.tensor([float(i)])).item() for i in range(20)]
+    assert found == [2.0 * i + 1 for i in range(20)] and len(told) == 1

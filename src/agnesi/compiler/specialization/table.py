@@ -96,7 +96,7 @@ class Versions:
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
         self._turns = Turns()
-        self._obstacles = self._let_go = self._disagreed = 0
+        self._obstacles = self._let_go = self._disagreed = self._filling = 0
         #: What Python was told at each line, for each kind of arguments.
         self._ways: dict[Any, dict[Any, Decision]] = {}
 
@@ -264,6 +264,13 @@ class Versions:
         if self._disagreed > MAX_BRANCHES:
             self.give_up("Python decides by numbers whose last digits depend on how they are "
                          "computed", INSTEAD)
+
+    def fill_caches(self) -> None:
+        """Note a call that fills what later calls find: a function may do so at each."""
+        self._filling += 1
+        if self._filling > MAX_BRANCHES:
+            self.give_up("each call computes something new that functools keeps",
+                         "Give what it keeps as arguments")
 
     def use(self, version: Version) -> None:
         """Note that a version was used."""

@@ -79,6 +79,7 @@ from agnesi.compiler.tracing.things import (
     inside,
     is_dead,
     is_library,
+    is_librarys_cache,
     of_library,
     refuse_weak,
     taking_elements,
@@ -306,7 +307,8 @@ class Reads(OwnedReads):
             place = Cell(name, cell) if library else self._add(
                 ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
             self._environment(place.value, code, name, True)
-            if library and module_of(type(place.value)) in HOLDERS:
+            if library and (module_of(type(place.value)) in HOLDERS
+                            or is_librarys_cache(place.value)):
                 continue
             if library:
                 self.meet(place.value, name)

@@ -138,6 +138,14 @@ def is_library(file: str) -> bool:
     return file.startswith(_FOLDERS)
 
 
+def is_librarys_cache(value: Any) -> bool:
+    """Return whether a value keeps the results of a library's own function."""
+    if not isinstance(value, functools._lru_cache_wrapper):
+        return False
+    code = getattr(value.__wrapped__, "__code__", None)
+    return code is not None and is_library(code.co_filename)
+
+
 def holds_symbol(value: Any) -> bool:
     """Return whether a value, or an entry of a container, exists in the trace only."""
     return any(isinstance(v, Tensor) and v.array is None for v in flatten(value)[0])

@@ -6,6 +6,9 @@ change of volume of a squashed normal, ``-2 * log(cosh(x))``.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
@@ -13,6 +16,7 @@ from agnesi.ops.base.arith import add, reciprocal, sqrt, square, subtract
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, sigmoid
 from agnesi.ops.elementwise.hyperbolic import cosh, sinh, tanh
+from agnesi.ops.neural.softmax import LogSumExp, Softmax
 from agnesi.ops.special.normal import ndtr
 from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cloglog, log_cosh, log_one_minus_exp
@@ -66,6 +70,42 @@ _rule(1 - square(ndtr(x)), ndtr(-x) * (1 + ndtr(x)), "one_minus_square_ndtr")
 _rule(1 - square(erf(x)), erfc(x) * erfc(-x), "one_minus_square_erf")
 _rule(1 - square(erfc(x)), erf(x) * (1 + erfc(x)) + 0, "one_minus_square_erfc")
 _rule(sqrt(1 - square(tanh(x))), reciprocal(cosh(x)), "root_of_squashed")
+
+
+# -- softmax ----------------------------------------------------------------------------------
+@BOOK.rewriter(_STAGE, ops=[subtract])
+def complement_of_softmax(node: Node) -> Tensor | None:
+    """``1 - softmax(z)``, of what is above 1/2 the sum of all others."""
+    one, source = node.inputs
+    if scalar(one) != 1 or node.shape != source.shape:
+        return None
+    return _of_softmax(source, lambda z, p, op: where(
+        p > 0.5, where(p > 0.5, 0, p).sum(op.axes, keepdims=True), 1 - where(p > 0.5, 0, p)))
+
+
+@BOOK.rewriter(_STAGE, ops=[log1p], operands=["negative"])
+def log_complement_of_softmax(node: Node) -> Tensor | None:
+    """``log(1 - softmax(z))``, of what is above 1/2 the log of the sum of all others."""
+    return _of_softmax(node.inputs[0].inputs[0], lambda z, p, op: where(
+        p > 0.5, _logsumexp(where(p > 0.5, -math.inf, z), op) - _logsumexp(z, op),
+        log1p(-where(p > 0.5, 0, p))))
+
+
+def _logsumexp(z: Tensor, op: Softmax) -> Tensor:
+    return apply(LogSumExp(op.axes, True), z)
+
+
+def _of_softmax(node: Node, made: Callable[[Tensor, Tensor, Softmax], Tensor]) -> Tensor | None:
+    """A function of softmax(z), given z and softmax(z), behind the movements of a node."""
+    op = node.op
+    if op is None or node.dtype.kind != "f":
+        return None
+    if op.name == "softmax":
+        return made(symbol(node.inputs[0]), symbol(node), op)
+    if "movement" not in op.traits:
+        return None
+    inner = _of_softmax(node.inputs[0], made)
+    return None if inner is None else apply(op, inner, *map(symbol, node.inputs[1:]))
 
 
 @BOOK.rewriter(_STAGE, ops=[sqrt], operands=[*sorted(_STEEP), "multiply"])

@@ -1,0 +1,97 @@
+"""Powers less one, which cancel where the power is near 1.
+
+``(1 + r)**n - 1`` and ``1 - (1 - p)**n`` do so where r or p is small, ``(x**c - 1) / c`` (Box and
+Cox, An Analysis of Transformations, 1964) where c is.
+"""
+
+from __future__ import annotations
+
+import math
+
+from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import expm1, log, log1p
+from agnesi.rewrite.algebra.quotients import factors
+from agnesi.rewrite.pattern import scalar
+from agnesi.rewrite.rules import Book
+
+BOOK = Book()
+_STAGE = "stabilize"
+#: The greatest whole exponent of a power that is written as a polynomial.
+_LARGEST_POWER = 16
+#: Constant exponents below this one make powers of any base come near 1.
+_SMALL_EXPONENT = 0.5
+
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["power", "square", "multiply"])
+def power_less_one(node: Node) -> Tensor | None:
+    """``b**n - 1`` is ``expm1(n * log(b))``, and ``(1 + r)**3 - 1`` is r times a polynomial."""
+    first, second = node.inputs
+    if node.dtype.kind != "f":
+        return None
+    for power, one, less in ((first, second, True), (second, first, False)):
+        if scalar(one) == 1 and power.op is not None and power.shape == node.shape:
+            found = _whole_power(power) if power.op.name != "power" else _power(power)
+            return None if found is None else found + 0 if less else 0 - found
+    return None
+
+
+def _whole_power(power: Node) -> Tensor | None:
+    """(1 + r)**n - 1 for a small number n: ``r * (1 + b + b**2 + ...)`` where b is 1 + r."""
+    product = factors(power, 2 * _LARGEST_POWER)
+    bases = product.above()
+    base, n = bases[0], len(bases)
+    if product.number != 1 or product.below() or not 2 <= n <= _LARGEST_POWER or any(
+            b is not base for b in bases):
+        return None
+    r = _beside_one(base)
+    if r is None:
+        return None
+    b = symbol(base)
+    total = b + 1
+    for _ in range(n - 2):
+        total = total * b + 1
+    return r * total
+
+
+def _power(power: Node) -> Tensor | None:
+    base, exponent = power.inputs
+    value, number = scalar(exponent), scalar(base)
+    if number is not None:
+        return expm1(symbol(exponent) * math.log(number)) if 0 < number < 1 or (
+            1 < number < math.inf) else None
+    if base.op is not None and base.op.name == "where":
+        return None
+    r = _beside_one(base)
+    if value is not None and abs(value) >= _SMALL_EXPONENT and r is None:
+        return None
+    b, n = symbol(base), symbol(exponent)
+    logarithm = log(where(b > 0, b, 1)) if r is None else log1p(where(b > 0, r, 0))
+    near = (b > 0) & (abs_(n * logarithm) < 1)
+    # What is not chosen stays finite, and so do its derivatives.
+    growth = expm1(where(near, n, 0) * where(near, logarithm, 0))
+    return where(near, growth, where(near, 1, b) ** n - 1)
+
+
+def _beside_one(node: Node) -> Tensor | None:
+    """``r`` of 1 + r, and ``-r`` of 1 - r."""
+    if node.op is None or node.op.name not in ("add", "subtract"):
+        return None
+    first, second = node.inputs
+    if scalar(first) == 1:
+        return symbol(second) if node.op.name == "add" else -symbol(second)
+    return symbol(first) if scalar(second) == 1 and node.op.name == "add" else None
+
+
+@BOOK.rewriter(_STAGE, ops=["log"], operands=["where"])
+def log_of_guarded(node: Node) -> Tensor | None:
+    """log(where(c, k, 1 + r)) is where(c, log(k), log1p(r)), as in derivatives of powers."""
+    condition, *chosen = node.inputs[0].inputs
+    for i in (0, 1):
+        k, r = scalar(chosen[i]), _beside_one(chosen[1 - i])
+        if k is not None and 0 < k < math.inf and r is not None and node.dtype.kind == "f":
+            values = [math.log(k), log1p(r)]
+            return where(symbol(condition), *(values if i == 0 else values[::-1]))
+    return None
