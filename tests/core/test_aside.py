@@ -4,6 +4,7 @@ import importlib
 import os
 import pkgutil
 import signal
+import subprocess
 import sys
 import threading
 
@@ -183,3 +184,25 @@ def test_where_no_thread_can_be_started_the_caller_works(monkeypatch):
         step = ag.jit(lambda x: ag.cumsum(ag.sort(x) @ S, 0).sum() + (x.T @ S).max() * 1.25)
         assert abs(float(step(S)) - float(step.__wrapped__(S))) < 1e-6
     assert ag.zeros((1 << 24,)).sum() == 0
+
+
+DRAWS = """
+import agnesi as ag
+z = (700, 700)
+x = ag.zeros(z)
+for draw in (
+    lambda: ag.rand(z), lambda: ag.randn(z), lambda: ag.random.uniform(0.0, 1.0, z),
+    lambda: ag.random.normal(0.0, 1.0, z), lambda: ag.random.randint(0, 9, z),
+    lambda: ag.random.bernoulli(0.5, z), lambda: ag.random.gamma(2.0, z),
+    lambda: ag.random.permutation(500_000), lambda: ag.rand_like(x),
+    lambda: x.uniform_(), lambda: x.normal_(), lambda: ag.nn.functional.dropout(x, 0.5),
+    lambda: ag.nn.init.xavier_normal_(x), lambda: ag.nn.Linear(700, 700),
+):
+    for _ in range(18):
+        draw()
+"""
+
+
+def test_long_draws_end():
+    """The plan of a draw is compared with it while its generator is locked."""
+    subprocess.run([sys.executable, "-c", DRAWS], check=True, timeout=100)

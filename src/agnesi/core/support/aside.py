@@ -10,8 +10,9 @@ from __future__ import annotations
 import _thread
 import math
 import threading
-from collections.abc import Callable
-from contextvars import copy_context
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from operator import attrgetter
 from typing import Any
 
@@ -99,6 +100,20 @@ class _Task:
 
 _IDLE: list[_Worker] = []
 
+#: Whether the context's work stays in its thread.
+_STAYS: ContextVar[bool] = ContextVar("stays", default=False)
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """A block that holds locks which its operations take, too: in another thread these would wait
+    for the block, and it for them."""
+    token = _STAYS.set(True)
+    try:
+        yield
+    finally:
+        _STAYS.reset(token)
+
 
 def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
     """``function(*args)``, which takes so many nanoseconds and can be interrupted if that is long.
@@ -108,6 +123,7 @@ def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
     """
     if (
         work < MIN_ASIDE_NANOSECONDS or _thread.get_ident() != _main or TRACES.running
+        or _STAYS.get()
     ):  # a trace holds a lock
         return function(*args)
     worker = _IDLE.pop() if _IDLE else _Worker()

@@ -21,6 +21,7 @@ from agnesi.core.keywords import strict, strict_class
 from agnesi.core.op import Op, typed
 from agnesi.core.options import Written
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import staying
 from agnesi.core.support.config import LENT, STATE, config, switched
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import Lock, at_fork
@@ -276,7 +277,7 @@ class Draw(Op):
 def repeated(*attempts: Callable[[], Any]) -> list[Any]:
     """What attempts give that draw the same numbers, which behind them are still to be drawn."""
     state: Any = _of_all().state
-    with LENT.lock(state.array), LOCK.lock:
+    with LENT.lock(state.array), LOCK.lock, staying():
         before, found = state.array.copy(), []
         for attempt in attempts:
             try:
