@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz import statements, training
 from tests.fuzz.bisect import culprits
 from tests.fuzz.check import Failure, failing
 from tests.fuzz.generator import program
 from tests.fuzz.program import Program
 from tests.fuzz.reduce import Fails, reduced
 from tests.fuzz.run import Case
-from tests.fuzz.statements import WAY, Script, Text, script
+from tests.fuzz.statements import Script, Text
 from tests.fuzz.ways import WAYS, Way
+
+#: Ways of functions that are drawn by themselves.
+SCRIPTS = {statements.WAY: statements.script, training.WAY: training.training}
 
 
 def case(seed: Any, ways: Iterable[Way] = WAYS, **how: Any) -> Case | Script | None:
@@ -26,7 +30,7 @@ def case(seed: Any, ways: Iterable[Way] = WAYS, **how: Any) -> Case | Script | N
     weights = np.array([w.weight for w in ways])
     for _ in range(20):
         way = ways[int(rng.choice(len(ways), p=weights / weights.sum()))]
-        found = script(seed) if way == WAY else Case(made, way)
+        found = SCRIPTS[way](seed) if way in SCRIPTS else Case(made, way)
         if found.fits:
             return found
     return None

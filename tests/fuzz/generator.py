@@ -11,6 +11,7 @@ import agnesi as ag
 from tests.fuzz.pool import Pool
 from tests.fuzz.program import Body, Program
 from tests.fuzz.steps import (
+    births,
     called,
     control,
     elementwise,
@@ -24,6 +25,9 @@ from tests.fuzz.steps import (
     reductions,
 )
 from tests.fuzz.values import DTYPES, inputs
+
+#: How many programs decide by values, or have results whose size values tell.
+DECIDING = 0.12
 
 #: Groups of steps, and how often those of each are tried.
 GROUPS = {
@@ -64,7 +68,8 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
         pool.give(name, value)
     if drawn:
         pool.add(drawn[1])
-    groups = groups or GROUPS
+    groups = groups or ({**GROUPS, births.MAKERS: 0.06, elementwise.MAKERS: 0.11}
+                        if free and pool.chance(DECIDING) else GROUPS)
     steps = steps or 1 + int(rng.integers(8 if size == "large" else rng.choice([8, 16, 32])))
     for _ in range(steps):
         group = list(groups)[int(rng.choice(len(groups), p=list(groups.values())))]

@@ -17,8 +17,9 @@ import agnesi as ag
 from agnesi.core.support.tree import flatten
 from tests.fuzz.oracles import reference
 from tests.fuzz.program import Program, defined
+from tests.fuzz.steps.births import DECIDED
 from tests.fuzz.values import is_float
-from tests.fuzz.ways import PRELUDE, Way
+from tests.fuzz.ways import COMPLEX, DECIDING, PRELUDE, Way
 
 #: Methods that change tensors, gradients, writes through a reshape that may be a copy.
 _UNLIKE = re.compile(r"\w_\(|grad\(|ag\.jvp|reshape\(-1\)\S* [-+*]?= |sample\(")
@@ -44,10 +45,13 @@ class Case:
         return (program.kind in way.kinds and (way.writes or not program.changes)
                 and (not way.gradients or (bool(self.argnums) and not program.changes_inputs))
                 and (way.name != "numpy" or _like_numpy(program))
+                and (way.name in DECIDING or not DECIDED.search(program.source))
+                and (way.prelude != COMPLEX or any(
+                    x.array.dtype.kind == "c" and not x.number for x in program.inputs))
                 # forward mode takes memory for each input's tangent beside each value
                 and (way.name != "jacobians" or self._floats() <= FORWARD)
                 # which axes of shared variables, or of open sizes, have size 1 is not known
-                and (way.name not in ("updates", "open sizes")
+                and (way.name not in ("updates", "open sizes", "all sizes open")
                      or "ag.squeeze(" not in program.source))
 
     def _floats(self) -> int:

@@ -13,7 +13,7 @@ import re
 import types
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -149,16 +149,19 @@ class _Writer(Draw):
 
 @dataclass(frozen=True)
 class Text:
-    """The lines of a function, and where its arguments come from."""
+    """The lines of a function, where its arguments come from, and what it finds around it."""
 
     lines: tuple[str, ...]
     seed: int
+    around: tuple[str, ...] = tuple(AROUND.split("\n"))
+    nudge: float = 1e-9  # which numbers of the coarsest floats see
 
     @property
     def source(self) -> str:
         """Python that defines it."""
         body = "\n".join("    " + line for line in self.lines)
-        return f"import math, types\nimport agnesi as ag\n{AROUND}\ndef f(x, t, n, s):\n{body}\n"
+        around = "\n".join(self.around)
+        return f"import math, types\nimport agnesi as ag\n{around}\ndef f(x, t, n, s):\n{body}\n"
 
     def arguments(self, call: int, nudge: float = 0) -> tuple[Any, ...]:
         """Tensors and numbers of a call, all of them moved a little."""
@@ -177,7 +180,9 @@ class Text:
             before, inside, behind = self.lines[:i], self.lines[i + 1: end], self.lines[end:]
             for middle in ((), tuple(line[4:] for line in inside), (" " * depth + "pass",)):
                 if middle != self.lines[i: end]:
-                    yield Text((*before, *middle, *behind), self.seed)
+                    yield replace(self, lines=(*before, *middle, *behind))
+        for i in reversed(range(len(self.around))):
+            yield replace(self, around=(*self.around[:i], *self.around[i + 1:]))
 
 
 def _indent(line: str) -> int:
@@ -222,7 +227,8 @@ class Script:
     def difference(self, expected: Any, found: Any) -> str:
         """How results differ, unless those of numbers that are a little different do, too."""
         told = unlike(expected, found)
-        return told if told and not unlike(expected, self.expected(1e-9)) else ""
+        near = told and unlike(expected, self.expected(self.program.nudge))
+        return told if told and not near else ""
 
 
 def script(seed: Any) -> Script:

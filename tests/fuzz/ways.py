@@ -235,6 +235,64 @@ def on(count, run):
         ag.set_num_threads(before)
 '''
 
+GIVENS = FUNCTION + '''
+def given_graph():
+    """A graph of a function of other variables than those that it was written with."""
+    given, others = symbols(args), symbols(args)
+    run = function(others, list(f(*given)), givens={
+        g: ag.flip(ag.flip(o)) if i % 2 and o.ndim else ag.copy(o)
+        for i, (g, o) in enumerate(zip(given, others))}, algebra="exact")
+    return [ag.asarray(r) for r in run(*[np.asarray(a) for a in strong(args)])]
+'''
+
+ALL_OPEN = LEADING + FUNCTION + '''
+def by_all_sizes(run):
+    some = [ag.copy(ag.swapaxes(a, 0, -1)) if isinstance(a, ag.Tensor) and a.ndim else a
+            for a in args]
+    out = [ag.copy(r) for r in run(*args)]
+    try:
+        eagerly(*[ag.copy(a) if isinstance(a, ag.Tensor) else a for a in some])
+    except (ValueError, IndexError, TypeError):
+        return out
+    return out + [ag.copy(r) for r in run(*some)]
+
+def all_open():
+    given = [ag.symbolic.tensor(a.dtype, (None,) * a.ndim) for a in strong(args)]
+    try:
+        run = function(given, list(f(*given)), algebra="exact")
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError("a size is not known when the graph is written") from error
+    return lambda *some: [ag.asarray(r) for r in run(*[np.asarray(a) for a in strong(some)])]
+'''
+
+COMPLEX = '''
+def energy(*args):
+    parts = [ag.real(y * ag.conj(y)) * (ag.arange(y.size).reshape(y.shape) % 3 + 1)
+             for y in f(*args) if y.dtype.kind in "fc"]
+    return sum([p.sum().astype("float64") for p in parts], ag.zeros((), dtype="float64"))
+
+def numbers():
+    return tuple(i for i, a in enumerate(args)
+                 if isinstance(a, ag.Tensor) and a.dtype.kind in "fc")
+'''
+
+SHAKEN = '''
+def shaken(wrap, of=lambda *some: f(*some)):
+    """Elements of arguments drawn anew: the same ones for the same seed, call after call."""
+    def drawn(a):
+        if not isinstance(a, ag.Tensor):
+            return a
+        a = ag.random.permutation(a) if a.ndim and a.shape[0] else a
+        return ag.where(ag.random.uniform(size=a.shape) < 0.5, a, ag.flip(a) if a.ndim else a)
+
+    def run(*some):
+        return of(*[drawn(a) for a in some])
+
+    ag.manual_seed(5)
+    run = wrap(run)
+    return [[ag.copy(r) for r in run(*args)] for _ in range(2)], ag.random.uniform(size=3)
+'''
+
 
 @dataclass(frozen=True)
 class Way:
@@ -284,6 +342,9 @@ WAYS = (
     Way("function", "f(*strong(args))", "graph(args, algebra='exact')", FUNCTION, writes=False),
     Way("open sizes", "by_size(lambda *xs: f(*strong(xs)))", "by_size(open_graph())", OPEN,
         writes=False, weight=1.5),
+    Way("all sizes open", "by_all_sizes(lambda *xs: f(*strong(xs)))", "by_all_sizes(all_open())",
+        ALL_OPEN, writes=False, weight=1.5),
+    Way("givens", "f(*strong(args))", "given_graph()", GIVENS, writes=False),
     Way("real algebra", "f(*strong(args))", "graph(args)", FUNCTION, writes=False, real=True),
     Way("updates", "updated(args, by_hand)", "updated(args, by_updates)", FUNCTION, writes=False,
         weight=1.5),
@@ -300,6 +361,13 @@ WAYS = (
         "jit(ag.value_and_grad(cost, argnums))(*args)", weight=4, gradients=True),
     Way("fast gradients", "ag.grad(cost, argnums)(*args)",
         "jit(ag.grad(cost, argnums), optimizer='fast_compile')(*args)", gradients=True),
+    Way("complex gradients", "ag.grad(energy, numbers())(*args)",
+        "jit(ag.grad(energy, numbers()))(*args)", COMPLEX, weight=1.5, kinds=("whole", "wild"),
+        writes=False),
+    Way("draws", "shaken(lambda g: g)", "shaken(jit)", SHAKEN, writes=False),
+    Way("gradients of draws", "shaken(lambda g: g, lambda *xs: ag.grad(cost, argnums)(*xs))",
+        "shaken(jit, lambda *xs: ag.grad(lambda *ys: ag.checkpoint(cost, *ys), argnums)(*xs))",
+        SHAKEN, writes=False, gradients=True),
     Way("checkpoint", "ag.grad(cost, argnums)(*args)",
         "jit(ag.grad(lambda *xs: ag.checkpoint(cost, *xs), argnums))(*args)", gradients=True,
         writes=False),
@@ -324,5 +392,11 @@ WAYS = (
     Way("orders of derivatives", "moved(slope)(*args)", "moved(moved(cost))(*args)",
         gradients=True, kinds=SMOOTH),
     Way("statements", "f", "jit(f)", weight=3),  # of functions of their own: statements.py
+    Way("training", "f", "jit(f)", weight=2),  # the same: training.py
 )
+#: Those in which Python may decide by values, and values may tell sizes.
+DECIDING = frozenset((
+    "jit", "fast_compile", "unoptimized", "jit in jit", "closure", "keywords", "arrays", "calls",
+    "state", "held", "views of state", "grad", "value_and_grad", "fast gradients", "nested", "tape",
+    "pickle"))
 BY_NAME = {w.name: w for w in WAYS}

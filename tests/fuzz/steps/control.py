@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from tests.fuzz.pool import Line, Pool, Value
-from tests.fuzz.steps import elementwise, folded, masks, movement, rearranged, reductions
+from tests.fuzz.steps import (
+    elementwise,
+    folded,
+    inplace,
+    library,
+    masks,
+    movement,
+    rearranged,
+    reductions,
+)
 from tests.fuzz.steps.keys import key_of, slices_of
 
 SIMPLE = (*elementwise.MAKERS, *movement.MAKERS, *reductions.MAKERS, *rearranged.MAKERS,
-          *folded.MAKERS, masks.guarded, masks.selected)
+          *folded.MAKERS, *library.MAKERS, masks.guarded, masks.selected)
 CONTRACTED = {"f": "ag.tanh({x})", "c": "{x}", "b": "{x}", "i": "ag.clip({x}, -8, 8)",
               "u": "ag.clip({x}, 0, 8)"}
 
@@ -140,5 +149,5 @@ def several(p: Pool, x: Value) -> Line | None:
 
 
 LOOPS = (branch, again, scanned, scanned, until, each)
-CHANGES = (copied, changed, written, written, masked)
+CHANGES = (copied, changed, written, written, masked, *inplace.MAKERS, *inplace.MAKERS)
 MAKERS = (*LOOPS, *CHANGES, several)
