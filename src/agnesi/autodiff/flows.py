@@ -6,11 +6,15 @@ in a step is a bool that the loop carries, and that goes with the cotangent thro
 operations (``Flags``): where it meets one that is there for certain, zeros are chosen instead of
 it.  Rows that a loop kept for its pullback have none where the pullback of that pullback did not
 come by: it gives a row that tells so beside them (``tell_rows``), which the first loop's reads.
+
+Tangents are the same from the operands on: carries that get one in some later step only
+(``Beginning``) have a bool beside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import reduce
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -31,14 +35,17 @@ from agnesi.ops.control.loop import Scan, While
 _TOLD: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
 
 
-def _flowing(body: Body, flags: Sequence[bool]) -> list[bool]:
-    """Which outputs depend, in a differentiable way, on the inputs flagged."""
+def _flowing(body: Body, flags: Sequence[bool], certain: bool = False) -> list[bool]:
+    """Which outputs depend, in a differentiable way, on the inputs flagged; for certain those do
+    that no scalar condition may choose zeros instead of."""
     known = {n: f and n.dtype.kind in "fcV" for n, f in zip(body.inputs, flags, strict=True)}
     several: dict[Node, list[bool]] = {}
     for node in body.graph.nodes:
         if node in known:
             continue
         op, flows = node.op, any(known[n] for n in node.inputs)
+        if certain and op is WHERE and flows:
+            flows = known[node.inputs[2]] or not _may_choose_zero(node)
         if flows and type(op) in _THROUGH:
             several[node] = _THROUGH[type(op)](op, [known[n] for n in node.inputs])
             flows = any(several[node])
@@ -128,13 +135,39 @@ class Flags:
         self.of: dict[Node, Tensor] = {}
 
     def behind(self, node: Node, source: Node) -> Tensor | None:
-        """The flag of what passes between an operation and its operand: zeros that a scalar
-        condition chooses instead of it are none."""
-        flag = self.of.get(node)
-        if node.op is not WHERE or node.inputs[0].shape != () or node.inputs[1] is not source:
-            return flag
-        zero = constant_value(node.inputs[2])
-        return flag if zero is None or zero.any() else _both(flag, symbol(node.inputs[0]))
+        """The flag of what passes from an operation to its operand."""
+        return _chosen(node, source, self.of.get(node))
+
+    def through(self, node: Node, ts: list[Any], tangent: Callable[[Node, list[Any]], Any]) -> Any:
+        """The tangent of an operation's results: of its operands' tangents that are not there in
+        the same steps each passes alone, so that no zeros stand for those that are not."""
+        if type(node.op) is Item:
+            self._put(node, [self.of.get(node.inputs[0])])
+            return tangent(node, ts)
+        flags = [None if t is None else _chosen(node, n, self.of.get(n))
+                 for n, t in zip(node.inputs, ts, strict=True)]
+        groups = {None if f is None else current(f): f
+                  for f, t in zip(flags, ts, strict=True) if t is not None}
+        if node.outputs is not None and len(groups) > 1:  # of a loop or branch, which runs once
+            ts = [gated(f, t) for f, t in zip(flags, ts, strict=True)]
+            self._put(node, list(groups.values()))
+            return tangent(node, ts)
+        parts = {flag: tangent(node, [t if _is_same(f, flag) else None
+                                      for f, t in zip(flags, ts, strict=True)])
+                 for flag in groups.values()}
+        parts = {flag: part for flag, part in parts.items() if part is not None}
+        self._put(node, list(parts))
+        if len(parts) < 2:
+            return next(iter(parts.values()), None)
+        first, *others = [gated(flag, part) for flag, part in parts.items()]
+        for part in others:
+            first = first + part
+        return first
+
+    def _put(self, node: Node, flags: Sequence[Tensor | None]) -> None:
+        """A node has a tangent where any of some parts of it is there."""
+        if flags and all(f is not None for f in flags):
+            self.of[node] = reduce(_either, flags)  # type: ignore[assignment]
 
     def add(self, known: dict[Node, Any], node: Node, g: Any, flag: Tensor | None) -> None:
         """Add a derivative to those known at a node."""
@@ -171,6 +204,19 @@ class Flags:
         for old, g in seeds.items():
             self.add(result, better.get(old, old), g, self.of.pop(old, None))
         return result
+
+
+def _chosen(node: Node, source: Node, flag: Tensor | None) -> Tensor | None:
+    """The flag of a derivative that passes between an operation and its operand: zeros that a
+    scalar condition chooses instead of it are none."""
+    if node.op is not WHERE or node.inputs[1] is not source or not _may_choose_zero(node):
+        return flag
+    return _both(flag, symbol(node.inputs[0]))
+
+
+def _may_choose_zero(node: Node) -> bool:
+    zero = constant_value(node.inputs[2]) if node.inputs[0].shape == () else None
+    return zero is not None and not zero.any()
 
 
 def _is_same(a: Tensor | None, b: Tensor | None) -> bool:
@@ -222,10 +268,47 @@ class Presence:
 
     def behind(self, steps: int) -> set[int]:
         """Those that may have one behind so many reverse steps."""
-        sets, back = self._most
-        if steps >= back:
-            steps = back + (steps - back) % (len(sets) - back)
-        return sets[steps]
+        found: set[int] = _nth(self._most, steps)
+        return found
+
+
+class Beginning:
+    """Which carries of a loop have a tangent in which of its steps, where ``flags`` tells the
+    operands that have one, and ``told`` those of them whose rows have none in some steps.
+
+    :ivar flags: (list of bool) The operands that have one in some step.
+    :ivar valid: (list of int) Carries that have one, but none in some step.
+    """
+
+    def __init__(self, body: Body, flags: Sequence[bool], first: int, carries: int,
+                 told: Collection[int] = ()) -> None:
+        self.flags = settled(body, flags, first, carries)
+        self._body, self._first, self._carries = body, first, carries
+        certain = [f and i not in told for i, f in enumerate(flags)]
+        sets = self._rounds(certain, True)
+        always = [all(known) for known in zip(*sets[0], strict=True)]
+        some = self.flags[first: first + carries]
+        self.valid = [i for i in range(carries) if some[i] and not always[i]]
+        self._most = self._rounds(flags, False) if self.valid else sets
+
+    def _rounds(self, flags: Sequence[bool], certain: bool) -> tuple[list[list[bool]], int]:
+        first, end = self._first, self._first + self._carries
+        now, sets = list(flags[first: end]), []
+        while now not in sets:
+            sets.append(now)
+            inner = [*flags[:first], *now, *flags[end:]]
+            now = _flowing(self._body, inner, certain)[: self._carries]
+        return sets, sets.index(now)
+
+    def after(self, steps: int) -> list[bool]:
+        """Which may have one behind so many steps."""
+        return _nth(self._most, steps)
+
+
+def _nth(rounds: tuple[list[Any], int], steps: int) -> Any:
+    """The set of a step, of sets that repeat themselves from some place on."""
+    sets, back = rounds
+    return sets[steps if steps < back else back + (steps - back) % (len(sets) - back)]
 
 
 def variables_of(trace: BodyTrace, body: Body, flags: Sequence[bool]) -> list[Tensor]:
@@ -258,8 +341,8 @@ def both(values: Sequence[Any], moves: Sequence[Any]) -> list[Any]:
 
 
 def pushed(results: Sequence[Tensor], values: Sequence[Tensor],
-           moves: Sequence[Any]) -> list[Any]:
+           moves: Sequence[Any], flags: Flags | None = None) -> list[Any]:
     """Tangents of results, None where there is none."""
     tangents = {current(v): m for v, m in zip(values, moves, strict=True) if m is not None}
-    found = push([current(y) for y in results], tangents)
+    found = push([current(y) for y in results], tangents, flags)
     return [found.get(current(y)) for y in results]

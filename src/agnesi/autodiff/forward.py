@@ -21,8 +21,12 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled, zeros_like
 
 
-def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[Node, Any]:
-    """Tangents by node of ``roots`` and of what lies between them and the keys of ``tangents``."""
+def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor],
+         flags: Any = None) -> dict[Node, Any]:
+    """Tangents by node of ``roots`` and of what lies between them and the keys of ``tangents``.
+
+    ``flags`` (``flows.Flags``) tells which are not there in some steps of a loop.
+    """
     known: dict[Node, Any] = dict(tangents)
     roots = list(roots)
     order = _leading(roots, known)
@@ -30,9 +34,12 @@ def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[Node, A
     if better:
         order = _leading([better.get(n, n) for n in roots], known)
     for node in order:
-        found = _tangent(node, [known.get(n) for n in node.inputs])
+        ts = [known.get(n) for n in node.inputs]
+        found = _tangent(node, ts) if flags is None else flags.through(node, ts, _tangent)
         if found is not None:
             known[node] = found
+    if flags is not None:
+        flags.of |= {old: flags.of[new] for old, new in better.items() if new in flags.of}
     return known | {old: known[new] for old, new in better.items() if new in known}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close
 from agnesi.autodiff.flows import (
+    Beginning,
     Flags,
     Presence,
     both,
@@ -237,42 +238,90 @@ def _scan_jvp(op: Scan, ts: Any, y: Any, *xs: Tensor) -> Any:
     """A scan that carries values and tangents."""
     given = list(ts)[op.counted:]
     operands = xs[op.counted:]
-    flags = [t is not None for t in given]
-    flags = settled(op.body, flags, op.sequences, op.carries)
+    told = told_rows(given[: op.sequences])
+    there = list({id(v): v for v in told.values()}.values())
+    first, last = op.sequences, op.sequences + op.carries
+    begun = Beginning(op.body, [t is not None for t in given], first, op.carries, told)
     with body_trace() as trace:
-        values = variables_of(trace, op.body, flags)
-        moves = [trace.variable(v) if f else None for v, f in zip(values, flags, strict=True)]
-        results = op.body(*values)
-        found = pushed(results, values, moves)
-        first, last = op.sequences, op.sequences + op.carries
-        moved = [i for i in range(op.carries) if flags[first + i]]
-        rows = [i for i in range(op.carries, op.carries + op.stacked) if found[i] is not None]
-        if not (moved or rows):
+        values = variables_of(trace, op.body, begun.flags)
+        step = _ForwardStep(trace, op, begun, told, there, values)
+        if not (step.moved or step.rows):
             return [None] * op.outputs if op.outputs > 1 else None
-        new = [zeros_like(results[i]) if found[i] is None else found[i] for i in moved]
-        outputs = [*results[: op.carries], *new, *(found[i] for i in rows),
-                   *results[op.carries + op.stacked:]]
+        moves = step.moves
         variables = [
-            *both(values[:first], moves[:first]), *both(values[first:last], moves[first:last]),
+            *both(values[:first], moves[:first]), *step.told,
+            *both(values[first:last], moves[first:last]), *step.valid.values(),
             *both(values[last:], moves[last:]),
         ]
-        body, captured = close(trace, variables, [current(v) for v in outputs])
+        body, captured = close(trace, variables, [current(v) for v in step.outputs])
     directions = [
         zeros_like(x) if t is None and f else t
-        for x, t, f in zip(operands, given, flags, strict=True)
+        for x, t, f in zip(operands, given, begun.flags, strict=True)
     ]
-    scan = Scan(body, op.length, len(both(values[:first], moves[:first])),
-                op.carries + len(moved), len(rows), op.reverse, op.until, op.counted)
+    carried = op.carries + len(step.moved)
+    scan = Scan(body, op.length, len(both(values[:first], moves[:first])) + len(there),
+                carried + len(step.valid), len(step.rows) + len(step.shown), op.reverse, op.until,
+                op.counted)
     done = applied(
         scan, *xs[: op.counted],
-        *both(operands[:first], directions[:first]),
+        *both(operands[:first], directions[:first]), *there,
         *both(operands[first:last], directions[first:last]),
+        *(as_tensor(given[first + i] is not None) for i in step.valid),
         *both(operands[last:], directions[last:]), *captured,
     )
-    tangents: list[Any] = [None] * op.outputs
-    for place, t in zip([*moved, *rows], done[op.carries:], strict=False):
-        tangents[place] = t
+    tangents = step.placed([*done[op.carries: carried], *done[carried + len(step.valid):]])
     return tangents if op.outputs > 1 else tangents[0]
+
+
+class _ForwardStep:
+    """The body of a scan that carries tangents beside values.
+
+    :ivar moved: (list of int) Carries that have a tangent in some step.
+    :ivar rows: (list of int) Stacked results that have one.
+    :ivar valid: (dict) Whether carries that have none in some steps have one in this.
+    :ivar told: (list of Tensor) Whether rows of sequences have one in this step.
+    :ivar shown: (dict) Whether stacked results that have none in some steps have one in this.
+    """
+
+    def __init__(self, trace: BodyTrace, op: Scan, begun: Beginning, told: Mapping[int, Tensor],
+                 there: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+        self.op, self.begun = op, begun
+        self.moves = [trace.variable(v) if f else None
+                      for v, f in zip(values, begun.flags, strict=True)]
+        self.valid = {i: trace.variable(as_tensor(False)) for i in begun.valid}
+        self.told = [trace.variable(as_tensor(False)) for _ in there]
+        rows = {id(v): valid for v, valid in zip(there, self.told, strict=True)}
+        flags = Flags()
+        flags.of |= {current(values[op.sequences + i]): v for i, v in self.valid.items()}
+        flags.of |= {current(values[i]): rows[id(v)] for i, v in told.items()}
+        results = op.body(*values)
+        found = pushed(results, values, self.moves, flags)
+        self.moved = [i for i in range(op.carries) if begun.flags[op.sequences + i]]
+        last = op.carries + op.stacked
+        self.rows = [i for i in range(op.carries, last) if found[i] is not None]
+        of = [flags.of.get(current(y)) for y in results]
+        self.shown = {i: flag for i in self.rows if (flag := of[i]) is not None}
+        self.outputs: list[Any] = [
+            *results[: op.carries],
+            *(zeros_like(results[i]) if found[i] is None else gated(of[i], found[i])
+              for i in self.moved),
+            *(as_tensor(found[i] is not None) if of[i] is None else of[i] for i in self.valid),
+            *(gated(of[i], found[i]) for i in self.rows), *self.shown.values(), *results[last:],
+        ]
+
+    def placed(self, done: Sequence[Tensor]) -> list[Any]:
+        """The tangents of the scan's results."""
+        op = self.op
+        tangents: list[Any] = [None] * op.outputs
+        places = [*self.moved, *self.rows]
+        for place, t in zip(places, done, strict=False):
+            tangents[place] = t
+        for i, there in zip(self.shown, done[len(places):], strict=False):
+            tell_rows(tangents[i], there)
+        if isinstance(op.length, int) and not (op.until or op.counted):
+            for i, some in enumerate(self.begun.after(op.length)):
+                tangents[i] = tangents[i] if some else None
+        return tangents
 
 
 Scan.vjp, Scan.jvp = scan_vjp, _scan_jvp

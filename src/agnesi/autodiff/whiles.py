@@ -11,7 +11,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.autodiff.bodies import body_trace, close, close_all
-from agnesi.autodiff.flows import Presence, both, listed, pushed, reached, settled, variables_of
+from agnesi.autodiff.flows import (
+    Beginning,
+    Flags,
+    Presence,
+    both,
+    gated,
+    listed,
+    pushed,
+    reached,
+    settled,
+    variables_of,
+)
 from agnesi.autodiff.loops import pulled_through
 from agnesi.core.dispatch import current
 from agnesi.core.ir.dims import is_static, product
@@ -33,29 +44,39 @@ _MAX_SEGMENT_STEPS = 256
 
 def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
     """A loop that carries values and tangents."""
-    flags = settled(op.body, [t is not None for t in ts], 0, op.carries)
     n = op.carries
-    moved = [i for i in range(n) if flags[i]]
+    begun = Beginning(op.body, [t is not None for t in ts], 0, n)
+    moved = [i for i in range(n) if begun.flags[i]]
     with body_trace() as trace:
-        values = variables_of(trace, op.body, flags)
-        moves = [trace.variable(v) if f else None for v, f in zip(values, flags, strict=True)]
+        values = variables_of(trace, op.body, begun.flags)
+        moves = [trace.variable(v) if f else None
+                 for v, f in zip(values, begun.flags, strict=True)]
+        valid = {i: trace.variable(as_tensor(False)) for i in begun.valid}
+        flags = Flags()
+        flags.of |= {current(values[i]): v for i, v in valid.items()}
         results = op.body(*values)
-        found = pushed(results, values, moves)
-        new = [zeros_like(results[i]) if found[i] is None else found[i] for i in moved]
-        variables = [*both(values[:n], moves[:n]), *both(values[n:], moves[n:])]
+        found = pushed(results, values, moves, flags)
+        of = [flags.of.get(current(y)) for y in results]
+        new = [zeros_like(results[i]) if found[i] is None else gated(of[i], found[i])
+               for i in moved]
+        ends: list[Any] = [as_tensor(found[i] is not None) if of[i] is None else of[i]
+                           for i in valid]
+        variables = [*both(values[:n], moves[:n]), *valid.values(), *both(values[n:], moves[n:])]
         (test, body), captured = close_all([
             (trace, variables, [current(v) for v in op.test(*values)]),
-            (trace, variables, [current(v) for v in (*results, *new)]),
+            (trace, variables, [current(v) for v in (*results, *new, *ends)]),
         ])
     directions = [
-        zeros_like(x) if t is None and f else t for x, t, f in zip(xs, ts, flags, strict=True)
+        zeros_like(x) if t is None and f else t
+        for x, t, f in zip(xs, ts, begun.flags, strict=True)
     ]
     done = applied(
-        While(test, body, n + len(moved)),
-        *both(xs[:n], directions[:n]), *both(xs[n:], directions[n:]), *captured,
+        While(test, body, n + len(moved) + len(valid)),
+        *both(xs[:n], directions[:n]), *(as_tensor(ts[i] is not None) for i in valid),
+        *both(xs[n:], directions[n:]), *captured,
     )
     tangents: list[Any] = [None] * n
-    for i, t in zip(moved, done[n:], strict=True):
+    for i, t in zip(moved, done[n:], strict=False):
         tangents[i] = t
     return tangents if n > 1 else tangents[0]
 

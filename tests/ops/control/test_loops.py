@@ -365,3 +365,44 @@ def test_steps_without_a_cotangent_have_no_nan_in_second_derivatives(step, resul
         second = ag.grad(lambda *v, i=i: ag.grad(loss, i)(*v).sum(), (0, 1, 2))
         for mine, eager in zip(ag.jit(second)(*args), second(*args), strict=True):
             np.testing.assert_allclose(mine, eager)
+
+
+@pytest.mark.parametrize("step, result", [
+    (lambda c, x: ((ag.sqrt(x), x * x), ag.sqrt(c[1])), lambda cs, ys: ys.sum()),
+    (lambda c, x: ((c[1], ag.sqrt(c[0]) * x), ag.log(c[0])), lambda cs, ys: ys.sum()),
+    (lambda c, x: ((c[1], c[0]), ag.sqrt(c[0])), lambda cs, ys: cs[0].sum()),
+])
+@pytest.mark.parametrize("row", [0, 2])
+@pytest.mark.parametrize("special", [np.nan, np.inf, 0.0])
+def test_steps_without_a_tangent_have_no_nan_in_forward_mode(step, result, row, special):
+    """A carry that gets a tangent in a later step has none before, and no zeros."""
+    xs = np.array([[0.5], [1.5], [2.5]])
+    xs[row] = special
+    args = [ag.tensor(v, dtype="float64") for v in ([1.25], [special], xs)]
+
+    def loss(a, b, xs):
+        return result(*ag.scan(step, (a, b), xs))
+
+    def along(f, i):
+        def g(*v):
+            return ag.jvp(lambda x: f(*v[:i], x, *v[i + 1:]), (v[i],), (ag.ones_like(v[i]),))[1]
+        return g
+
+    for i, j in ((0, 1), (1, 2), (2, 1), (2, 2)):
+        for f in (along(loss, i), along(along(loss, i), j), ag.grad(along(loss, i), j),
+                  along(lambda *v, j=j: ag.grad(loss, j)(*v).sum(), i)):
+            np.testing.assert_allclose(ag.jit(f)(*args), f(*args))
+
+
+def test_tangents_of_while_loops_begin_where_they_do():
+    def loss(a, b):
+        return ag.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[2] * 1.5, ag.sqrt(c[1])),
+                             (ag.asarray(0), a, b))[1]
+
+    def move(a, b):
+        return ag.jvp(lambda a: loss(a, b), (a,), (ag.ones_like(a),))[1]
+
+    args = ag.tensor([2.0, 3.0]), ag.tensor([0.0, 4.0])
+    expected = move(*args)
+    np.testing.assert_allclose(ag.jit(move)(*args), expected, rtol=1e-6)
+    assert ag.isfinite(expected).all()
