@@ -38,6 +38,8 @@ REPORTED = 25
 def worker(options: argparse.Namespace) -> None:
     """Check programs of a seed, telling the number of each before, and what fails."""
     reported = 0
+    sys.stdout = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # LAPACK prints of what it refuses
     with config(verify=True, cache=False):
         for number in range(options.start, options.programs, options.step):
             tell(at=number)

@@ -155,6 +155,7 @@ class Text:
     seed: int
     around: tuple[str, ...] = tuple(AROUND.split("\n"))
     nudge: float = 1e-9  # which numbers of the coarsest floats see
+    near: float = 1e-5  # how near results are to each other, relatively
 
     @property
     def source(self) -> str:
@@ -226,8 +227,8 @@ class Script:
 
     def difference(self, expected: Any, found: Any) -> str:
         """How results differ, unless those of numbers that are a little different do, too."""
-        told = unlike(expected, found)
-        near = told and unlike(expected, self.expected(self.program.nudge))
+        told = unlike(expected, found, self.program.near)
+        near = told and unlike(expected, self.expected(self.program.nudge), self.program.near)
         return told if told and not near else ""
 
 
@@ -240,21 +241,21 @@ def script(seed: Any) -> Script:
     return Script(Text((*lines, f"return ({', '.join([*own, 'x'])},)"), writer.below(1 << 30)))
 
 
-def unlike(a: Any, b: Any) -> str:
-    """How two nests of results differ; empty where they do not."""
+def unlike(a: Any, b: Any, near: float) -> str:
+    """How two nests of results differ; empty where they are so near to each other."""
     if type(a) is not type(b) or (isinstance(a, type) and a is not b):
         return f"{a!r} and {b!r}"
     if isinstance(a, dict):
-        return unlike(list(a.items()), list(b.items()))
+        return unlike(list(a.items()), list(b.items()), near)
     if isinstance(a, (tuple, list)):
         if len(a) != len(b):
             return f"{a!r} and {b!r}"
-        return next(filter(None, map(unlike, a, b)), "")
+        return next(filter(None, (unlike(x, y, near) for x, y in zip(a, b, strict=True))), "")
     if isinstance(a, ag.Tensor) and (a.dtype, a.shape) != (b.dtype, b.shape):
         return f"{a!r} and {b!r}"
     if type(a) is int:  # of any size, which NumPy does not compare
         return "" if 10**5 * abs(a - b) <= abs(b) else f"{a!r} and {b!r}"
     if isinstance(a, (ag.Tensor, float, int)):
-        near = np.allclose(np.asarray(a), np.asarray(b), 1e-5, 1e-6, equal_nan=True)
-        return "" if near else f"{a!r} and {b!r}"
+        same = np.allclose(np.asarray(a), np.asarray(b), near, near / 10, equal_nan=True)
+        return "" if same else f"{a!r} and {b!r}"
     return "" if a == b or isinstance(a, type) else f"{a!r} and {b!r}"

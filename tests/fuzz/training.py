@@ -98,7 +98,8 @@ def training(seed: Any) -> Script:
              "loss.backward()", *_some(d, BETWEEN[:2], 0.3), "optimizer.step()",
              *_some(d, BEHIND, 0.6), "return loss, y, x"]
     seed = d.below(1 << 30)
-    return Script(Text(tuple(lines), seed, tuple(around), 1e-9 if double else 1e-5), WAY)
+    nudge, near = (1e-9, 1e-5) if double else (1e-5, 1e-3)
+    return Script(Text(tuple(lines), seed, tuple(around), nudge, near), WAY)
 
 
 def _some(d: Draw, of: tuple[str, ...], p: float) -> list[str]:
