@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, current
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.keywords import strict
@@ -22,6 +23,7 @@ from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, user_where
 from agnesi.core.support.tracing import is_known, note_flag, told_of
 from agnesi.core.tensor import Tensor, register, symbol, wrap
+from agnesi.ops.base.convert import as_tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 _new = object.__new__
@@ -242,7 +244,7 @@ def detach(x: Tensor) -> Tensor:
 
 
 @public
-def stop_gradient(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+def stop_gradient(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Like ``x.detach()``, under JAX's name: gradients stop here.
 
     :param x: Of any shape and dtype.
@@ -253,7 +255,7 @@ def stop_gradient(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> ag.grad(x * ag.stop_gradient(x), x)
     tensor(3.)
     """
-    return detach(x)
+    return detach(as_tensor(x))
 
 
 def alias(x: Tensor) -> Tensor:

@@ -201,8 +201,7 @@ _RULES = {
                       lambda value: _is_whole(value) or isinstance(value, Dim)
                       or _is_several(value), lambda value: _sizes(value)),
     "Callable": Rule("a function", callable, early=True),
-    "Sequence": Rule("a list or tuple", _is_several),
-    "list": Rule("a list or tuple", _is_several),
+    **dict.fromkeys(("Sequence", "list"), Rule("a list or tuple", _is_several)),
     "tuple": Rule("a tuple", _is_several),
     "Iterable": Rule("a list or another iterable", lambda value: not isinstance(
         value, (str, bytes)) and isinstance(value, Iterable)),
@@ -212,9 +211,10 @@ _RULES = {
     "dict": Rule("a dict", lambda value: isinstance(value, dict)),
     "TensorLike": Rule("a tensor, an array, a number or a list of numbers", _is_data),
     "DTypeLike": Rule("a dtype", lambda value: True, _dtype),
-    "Generator": Rule("a Generator, such as ag.random.Generator(0)", lambda value: has(
-        value, "state") or (type(value).__name__ == "Generator"
-                            and not type(value).__module__.startswith("numpy")), plain=True),
+    "SparseTensor": Rule("a sparse tensor", lambda value: attribute_of(
+        value, "is_sparse", has(value, "toarray")) is True, plain=True),
+    "Generator": Rule("a Generator, such as ag.random.Generator(0)", lambda v: has(v, "state") or (
+        type(v).__name__ == "Generator" and type(v).__module__[:5] != "numpy"), plain=True),
 }
 
 

@@ -21,6 +21,7 @@ LINES = [line.split() for line in
          (ROOT / "tests/api/names/shared_calls.txt").read_text(encoding="utf-8").splitlines()]
 #: Answers that are not NumPy's, and why.
 NOT_NUMPYS = {
+    "argsort": "PyTorch's: what is found of a number is a number, no vector of one",
     "logspace": "PyTorch's: the fourth argument by place is the base",
     "diff": "a list without differences stays a list there", "trim_zeros": "so does one of numbers",
     "reciprocal": "PyTorch's: integers become floats", "unique_values": "any order is right there",

@@ -188,3 +188,14 @@ def test_states_are_taken_and_given_back_and_kept_for_a_block():
     ag.cuda.set_rng_state_all(ag.cuda.get_rng_state_all())
     with pytest.raises(ValueError, match="must be uint32"):
         ag.set_rng_state(ag.ones(3))
+
+
+@pytest.mark.parametrize("draw", ["rand((600, 600))", "random.normal(0.0, 1.0, (600, 600))",
+                                  "nn.functional.dropout(x, 0.5)", "randint(0, 9, (600, 600))"])
+def test_plans_of_long_draws_do_not_hang(draw):
+    """They are made and run with the state's lock, and long draws run beside the main thread."""
+    program = ("import agnesi as ag\nx = ag.ones((600, 600))\n"
+               f"for _ in range(25):\n    y = ag.{draw}\nprint(y.shape)")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          timeout=100, check=True)
+    assert done.stdout == "(600, 600)\n"

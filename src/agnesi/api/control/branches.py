@@ -41,9 +41,10 @@ def switch(index: TensorLike, branches: Sequence[Callable[..., R]], *operands: A
     """
     if not branches:
         raise TypeError(at("switch: there are no branches"))
-    index = as_tensor(index)
-    if index.dtype.kind not in "iu" or index.ndim:
-        raise TypeError(at(f"switch: the index must be an integer scalar, not {typed(index)}"))
+    if type(index) is not int:  # those that are there already choose as Python does
+        index = as_tensor(index)
+        if index.dtype.kind not in "iu" or index.ndim:
+            raise TypeError(at(f"switch: the index must be an integer scalar, not {typed(index)}"))
 
     def chosen(first: int, end: int) -> Any:
         if end - first == 1:

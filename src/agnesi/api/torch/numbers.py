@@ -13,6 +13,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.options import NotNegative, NotNegativeBound
 from agnesi.core.support import dtypes
+from agnesi.core.support.tracing import is_number_of_trace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import select
 from agnesi.ops.base.convert import as_tensor, cast, floating
@@ -156,7 +157,7 @@ def scalar_tensor(s: TensorLike, *, dtype: DTypeLike = None, device: str | None 
        obj="object | Anything.")
 def is_tensor(obj: Any) -> bool:
     """Return whether an object is a tensor."""
-    return isinstance(obj, Tensor)
+    return isinstance(obj, Tensor) and not is_number_of_trace(obj)
 
 
 @torch("int | The product of the sizes.", "size, Tensor.numel",

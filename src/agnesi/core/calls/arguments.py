@@ -19,7 +19,7 @@ from agnesi.core.integers import check_integer, is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.errors import ShapeError, TraceError, at, ours, typed
-from agnesi.core.support.foreign import attribute_of, has
+from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
 
@@ -365,7 +365,6 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "None": (lambda v: v is None, "None"),
     "Axis": (lambda v: v is None or all(map(is_integer, _several(v))), "an axis or several"),
     "Tensor": (lambda v: isinstance(v, Tensor), "a tensor"),
-    "SparseTensor": (lambda v: has(v, "indptr") or has(v, "toarray"), "a sparse tensor"),
     "Callable": (callable, "a function"),
     "Function": (callable, "a function"),
     "Rule": (callable, "a function"),

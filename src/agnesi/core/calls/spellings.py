@@ -116,6 +116,8 @@ _OF_NUMBERS = {name: rule for names, rule in {
     "nanquantile quantile": _OfNumbers(ndim="q"),
     "unfold": _OfNumbers(ndim=1),
 }.items() for name in names.split()}
+#: Python's numbers, which are scalars like those with axes of none.
+_NUMBERS = frozenset((bool, int, float, complex))
 #: PyTorch's old words for what a loss makes of its elements.
 _OLD_REDUCTION = ("size_average", "reduce")
 #: The only device.
@@ -440,7 +442,8 @@ class Form:
         if rule is None:
             return None
         word = next((w for w in ("input", "x", "a") if w in keywords), "")
-        if attribute_of(args[0] if args else keywords.get(word), "ndim") != 0:
+        number = args[0] if args else keywords.get(word)
+        if type(number) not in _NUMBERS and attribute_of(number, "ndim") != 0:
             return None
         place = next((i for i, name in enumerate(self.places) if name in ("axis", "dim")), 1)
         axis = args[place] if len(args) > place else keywords.get("axis", rule.axis)
@@ -452,6 +455,8 @@ class Form:
             ndim = attribute_of({**given, **keywords}.get(ndim), "ndim") or 0
 
         def vector(x: Any, first: bool = True) -> Any:
+            if first and type(x) in _NUMBERS:
+                return [x]
             of_one = first or (rule.operands and isinstance(x, Tensor) and not x.ndim)
             return x.reshape((1,)) if of_one else x
 

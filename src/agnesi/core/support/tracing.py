@@ -121,3 +121,9 @@ def around(trace: Any) -> Iterator[None]:
     finally:
         for t in left:
             t.enter()
+
+
+def is_number_of_trace(x: Any) -> bool:
+    """Return whether a tensor stands for a number of Python's, which Python's functions get of it.
+    """
+    return hasattr(type(x), "python_type")

@@ -12,6 +12,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.tracing import is_number_of_trace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import SCALARS, Cast, as_tensor, cast
 
@@ -58,7 +59,8 @@ class IntegerInfo(NamedTuple):
 
 
 def _dtype_of(x: Any) -> np.dtype:
-    return x.dtype if isinstance(x, (Tensor, np.ndarray, np.generic)) else dtypes.as_dtype(x)
+    has_one = isinstance(x, (Tensor, np.ndarray, np.generic)) and not is_number_of_trace(x)
+    return x.dtype if has_one else dtypes.as_dtype(x)
 
 
 @public

@@ -23,7 +23,7 @@ from agnesi.ops.base.creation import checked_sizes
 from agnesi.ops.base.literals import of_python
 from agnesi.ops.base.movement import reshape, reshaped
 from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_negative, weights
-from agnesi.ops.base.select import where
+from agnesi.ops.base.select import minimum, where
 from agnesi.ops.base.slices import Slice
 from agnesi.ops.elementwise.bitwise import mulhi
 from agnesi.ops.elementwise.complexes import view_as_complex
@@ -236,17 +236,18 @@ def dropout_mask(shape: ShapeLike, p: TensorLike, *, dtype: DTypeLike = None,
 
 def survivors(shape: Any, p: Any, generator: Generator | None = None) -> Tensor:
     """True with probability ``1 - p``."""
-    if isinstance(p, Tensor):
-        return uniform(shape, dtype=dtypes.float32, generator=generator) >= p
     sizes = checked_sizes(shape)
     bits = reshape(words(product(sizes), generator), sizes)
+    if isinstance(p, Tensor):
+        whole = cast(cast(p, dtypes.float64) * MOST_WORDS, dtypes.int64)
+        return bits >= cast(minimum(whole, MOST_WORDS - 1), _UINT32)
     return bits >= as_tensor(min(int(p * MOST_WORDS), MOST_WORDS - 1), _UINT32)
 
 
 def growth(p: Any, dtype: np.dtype) -> Tensor:
     """By what survivors are multiplied: ``1 / (1 - p)``; 0 where there are none."""
     if isinstance(p, Tensor):
-        return cast(1.0 / (1.0 - p), dtype)
+        return cast(where(p < 1, 1.0 / (1.0 - p), 0.0), dtype)
     return as_tensor(1.0 / (1.0 - p) if p < 1 else 0.0, dtype)
 
 

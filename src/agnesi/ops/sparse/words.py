@@ -10,6 +10,7 @@ from agnesi.core.ir.dims import Dim
 from agnesi.core.public import is_device, on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
+from agnesi.core.support.tracing import is_number_of_trace
 
 
 class Words:
@@ -71,7 +72,8 @@ class Words:
         wanted = dtype if dtype is not None else kinds[0] if kinds else None
         if wanted is None:
             return self._with(self._held.clone()) if copy else self
-        return self._with(self._held.astype(dtypes.as_dtype(getattr(wanted, "dtype", wanted))))
+        return self._with(self._held.astype(dtypes.as_dtype(
+            wanted if is_number_of_trace(wanted) else getattr(wanted, "dtype", wanted))))
 
     def cpu(self) -> Any:
         """The tensor itself.
