@@ -268,3 +268,42 @@ def test_functions_of_one_text_are_told_apart() -> None:
                 assert found[-1](x).tolist() == [3, 6]
             assert names["f"].__code__ is own and own.co_filename == f"made {i}"
         assert [len(f.specialisations) for f in found] == [1, 1, 1]
+
+
+def _bits(n, k, x):
+    return (n & 12, 3 | n, n ^ k, n << k % 5, 1 << k % 7, n >> k % 3, ~n, k & int(x.sum()),
+            n.conjugate() + n.real + n.imag, True ^ k, x + (n << 1))
+
+
+@pytest.mark.parametrize("refused", [lambda n: n << n - 90, lambda n: n & 0.5, lambda n: ~(n * 0.5),
+                                     lambda n: n >> 0.5])
+def test_bits_of_whole_numbers_are_those_of_python_and_errors_too(refused):
+    """They were tensors."""
+    state = {"n": 0, "k": 0}
+
+    def step(x):
+        state["n"], state["k"] = state["n"] * 3 % 1000 + 7, state["k"] + 1
+        return _bits(state["n"], state["k"], x)
+
+    xs = [ag.full((2,), float(i)) for i in range(8)]
+    wanted = [step(x) for x in xs]
+    state.update(n=0, k=0)
+    compiled = ag.jit(step)
+    for x, values in zip(xs, wanted, strict=True):
+        _agree(compiled(x), values)
+    assert [type(v) for v in state.values()] == [int, int]
+    with pytest.raises((TypeError, ValueError)):
+        ag.jit(lambda x: refused(int(x.sum())))(xs[1])
+
+
+def test_shifts_beyond_64_bits_are_those_of_python():
+    state = {"n": 1}
+
+    def step(x):
+        state["n"] = state["n"] << 9
+        return x * (state["n"] >> 60)
+
+    compiled = ag.jit(step)
+    for i in range(1, 10):
+        compiled(ag.ones(2))
+        assert state["n"] == 1 << 9 * i

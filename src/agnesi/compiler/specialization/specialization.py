@@ -37,7 +37,8 @@ from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Arguments, Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
-from agnesi.compiler.tracing.numbers import Number, note_failure
+from agnesi.compiler.tracing.numbers import Number
+from agnesi.compiler.tracing.obstacles import note_failure
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.process.chance import refuse_draws, states
 from agnesi.compiler.tracing.process.settings_left import refuse_settings, restored, settings

@@ -29,8 +29,7 @@ from agnesi.compiler.tracing.containers.nests import varying
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.effects import KeptSymbolError
 from agnesi.compiler.tracing.leaves import Constant, is_small
-from agnesi.compiler.tracing.numbers import LookedAtError, refuse_stores
-from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError, refuse_stores
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.numbers import TEXT_INSTEAD, LookedAtError, Number, number_of
-from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.numbers import TEXT_INSTEAD, Number, number_of
+from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError
 from agnesi.core.dispatch import apply
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.interpret import computed

@@ -16,21 +16,20 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
-from agnesi.compiler.tracing.containers.lent_arrays import LentArray, stored_at
-from agnesi.compiler.tracing.obstacles import OnlyEagerError
+from agnesi.compiler.tracing.containers.lent_arrays import LentArray
+from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError
 from agnesi.compiler.tracing.process.said import print_, warn
-from agnesi.core.calls.arguments import missing_key
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.node import Node, toposort
+from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.errors import TraceError, location, raised_by_us, user_where
+from agnesi.core.support.errors import TraceError, location, user_where
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.tensor import Tensor, as_kind, symbol
@@ -66,48 +65,6 @@ _LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__
 #: Attributes of tensors that Python's numbers have not, apart from those that NumPy asks for.
 _TENSORS_OWN = frozenset(n for n in dir(Tensor) if n[0] != "_" and not hasattr(float, n)) | {
     "__len__", "__iter__", "__getitem__", "__contains__"}
-
-
-class LookedAtError(BaseException):
-    """Code does with a computed number what only Python can: it needs the value.
-
-    ``places`` are those of the arguments from which the ``numbers`` are computed.
-    """
-
-    def __init__(self, *numbers: Any) -> None:
-        super().__init__()
-        self.numbers = numbers
-        self.places: list[int] = []
-
-    def locate(self, symbols: Sequence[Any]) -> None:
-        """Find the arguments among symbols that stand for all of them."""
-        nodes = [n.node for n in self.numbers if isinstance(n, Number) and n.node is not None]
-        behind = set(toposort(nodes))
-        self.places = [i for i, s in enumerate(symbols)
-                       if isinstance(s, Number) and s.node in behind]
-
-
-def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) -> None:
-    """Note why a trace ended: which arguments Python looked at, or an error of the user's code.
-
-    :raises TraceError: If a dict was asked for a computed tensor.
-    """
-    if (told := missing_key(error)) is not None:
-        raise told from None
-    if isinstance(error, LookedAtError):
-        error.locate(symbols)
-    elif isinstance(error, Exception) and not raised_by_us(error):
-        versions.failure = id(error)  # not itself, which would keep all frames
-
-
-def refuse_stores(error: BaseException) -> None:
-    """Raise if a trace ended where the user's code put a computed value into an array."""
-    where = stored_at(error)
-    if where is not None:
-        raise OnlyEagerError(
-            f"it puts a computed value into an array at {location(where)}",
-            "Keep what changes in a tensor (ag.tensor), or in an array that the code only assigns "
-            "elements of (array[i] = x)") from error
 
 
 class Number(Tensor):
@@ -194,6 +151,10 @@ class Number(Tensor):
 
     def __copy__(self) -> Number:
         return self
+
+    conjugate: Any = __copy__
+    real = property(__copy__)
+    imag = property(lambda self: self.python_type(0))
 
 
 def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN, given: bool = False) -> Number:
@@ -315,6 +276,38 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _bits(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    """An operator on the bits of whole numbers; Python raises its error where one is none."""
+    apply_ = getattr(operator, name)
+
+    @_met
+    def method(self: Number, other: Any) -> Any:
+        a, b = (other, self) if reflected else (self, other)
+        if not _is_number(other):
+            self.check_range(other.dtype)
+            return apply_(_plainly(a), _plainly(b))
+        if any(v.dtype.kind == "f" if isinstance(v, Tensor) else type(v) is float for v in (a, b)):
+            raise LookedAtError(a, b)
+        bound = min(1 << max(_most(a), _most(b)).bit_length(), _LARGEST_WHOLE - 1)
+        x, y = (_plainly(v) if isinstance(v, Tensor) else int(v) for v in (a, b))
+        with switched(recording=False):
+            if "shift" in name:
+                if not (b >= 0 and b < _LARGEST_WHOLE.bit_length() - 1):
+                    raise LookedAtError(a, b)
+                if name == "lshift" and not abs(x) <= (_LARGEST_WHOLE - 1) >> y:
+                    raise LookedAtError(a, b)
+                bound = _LARGEST_WHOLE - 1 if name == "lshift" else _most(a)
+            return number_of(apply_(x, y), dtypes.int64, bound)
+
+    return method
+
+
+def _inverted(self: Number) -> Any:
+    if self.python_type is float:
+        raise LookedAtError(self)
+    return -self - 1
+
+
 def _unary(name: str) -> Callable[[Any], Number]:
     function = getattr(operator, name)
 
@@ -328,6 +321,11 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod"):
     setattr(Number, f"__{_name}__", _arithmetic(_name, False))
     setattr(Number, f"__r{_name}__", _arithmetic(_name, True))
     setattr(Number, f"__i{_name}__", _arithmetic(_name, False))
+for _name, _how in (("and", "and_"), ("or", "or_"), ("xor", "xor"), ("lshift", "lshift"),
+                    ("rshift", "rshift")):
+    setattr(Number, f"__{_name}__", _bits(_how, False))
+    setattr(Number, f"__r{_name}__", _bits(_how, True))
+    setattr(Number, f"__i{_name}__", _bits(_how, False))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Number, f"__{_name}__", _comparison(_name))
 for _name in ("neg", "pos", "abs"):
@@ -414,7 +412,8 @@ def _to_whole(function: Callable[[Any], Any]) -> Callable[[Number], Number]:
 
 
 for _name, _method in (
-        ("pow", _powered), ("rpow", _powered_by), ("ipow", _powered), ("round", _rounded),
+        ("invert", _inverted), ("pow", _powered), ("rpow", _powered_by), ("ipow", _powered),
+        ("round", _rounded),
         ("floor", _to_whole(floor)), ("ceil", _to_whole(ceil)), ("trunc", _to_whole(trunc)),
         ("divmod", lambda self, other: (self // other, self % other)),
         ("rdivmod", lambda self, other: (other // self, other % self))):

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.compiler.tracing.containers.lent_arrays import stored_at
+from agnesi.core.calls.arguments import missing_key
+from agnesi.core.ir.node import toposort
+from agnesi.core.support.errors import location, raised_by_us
+from agnesi.core.tensor import Tensor
+
 
 class OnlyEagerError(BaseException):
     """The function does what no trace can repeat, nor undo: it has to run eagerly.
@@ -16,3 +25,44 @@ class OnlyEagerError(BaseException):
 
 class OnceEagerError(BaseException):
     """This call has to run eagerly, for it fills what later calls find: a trace of those fits."""
+
+
+class LookedAtError(BaseException):
+    """Code does with a computed number what only Python can: it needs the value.
+
+    ``places`` are those of the arguments from which the numbers are computed.
+    """
+
+    def __init__(self, *numbers: Any) -> None:
+        super().__init__()
+        self.nodes = [n.node for n in numbers if isinstance(n, Tensor) and n.node is not None]
+        self.places: list[int] = []
+
+    def locate(self, symbols: Sequence[Any]) -> None:
+        """Find the numbers among symbols of arguments that stand for all of them."""
+        behind = set(toposort(self.nodes))
+        self.places = [i for i, s in enumerate(symbols)
+                       if isinstance(s, Tensor) and s.weak and s.node in behind]
+
+
+def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) -> None:
+    """Note why a trace ended: which arguments Python looked at, or an error of the user's code.
+
+    :raises TraceError: If a dict was asked for a computed tensor.
+    """
+    if (told := missing_key(error)) is not None:
+        raise told from None
+    if isinstance(error, LookedAtError):
+        error.locate(symbols)
+    elif isinstance(error, Exception) and not raised_by_us(error):
+        versions.failure = id(error)  # not itself, which would keep all frames
+
+
+def refuse_stores(error: BaseException) -> None:
+    """Raise if a trace ended where the user's code put a computed value into an array."""
+    where = stored_at(error)
+    if where is not None:
+        raise OnlyEagerError(
+            f"it puts a computed value into an array at {location(where)}",
+            "Keep what changes in a tensor (ag.tensor), or in an array that the code only assigns "
+            "elements of (array[i] = x)") from error
