@@ -208,6 +208,59 @@ def results_that_are_kept(J):
 
 
 @program
+def results_that_are_kept_for_several_keys(J):
+    """What a function does when it finds no result is done once, and by that call."""
+    made, state = [], {"n": 0, "k": 1.0}
+
+    def plain(n, *, times=2.0):
+        made.append((n, state["k"]))
+        return n * times + state["k"]
+
+    class Basis:
+        @functools.lru_cache(maxsize=1)  # noqa: B019
+        def of(self, n):
+            made.append(n)
+            return ag.arange(3) * n
+
+    @functools.cache
+    def fibonacci(n):
+        made.append("f")
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+    kept, basis = functools.lru_cache(plain), Basis()
+
+    def step(x):
+        state["n"] += 1
+        y = x + kept(state["n"] % 3, times=3.0) + plain(1) + kept.__wrapped__(2)
+        return y + basis.of(state["n"] % 2) + fibonacci(state["n"])
+
+    f = J(step)
+    for i in range(7):
+        yield f(ag.ones(3)), list(made), dict(state), fibonacci.cache_info().currsize
+        if i == 4:
+            state["k"] = 2.0
+            kept.cache_clear()
+
+
+@program
+def draws_of_a_function_that_fails(J):
+    """Traced and then run: the generators are as after one run."""
+    random.seed(3)
+    rng, own = np.random.default_rng(3), random.Random(3)
+
+    def step(x):
+        drawn = random.random() + rng.normal() + own.random()
+        raise ValueError(drawn)
+
+    f = J(step)
+    for _ in range(2):
+        try:
+            f(ag.ones(1))
+        except ValueError as error:
+            yield error.args, random.random(), rng.normal(), own.random()
+
+
+@program
 def sizes_as_keys(J):
     class Basis:
         def __init__(self):

@@ -40,7 +40,7 @@ from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requir
 from agnesi.compiler.tracing.numbers import Number
 from agnesi.compiler.tracing.obstacles import note_failure
 from agnesi.compiler.tracing.places import Place
-from agnesi.compiler.tracing.process.chance import refuse_draws, states
+from agnesi.compiler.tracing.process.chance import refuse_draws, states, undone_draws
 from agnesi.compiler.tracing.process.settings_left import refuse_settings, restored, settings
 from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.trace import Trace, tracing
@@ -210,6 +210,7 @@ class Version:
             self.effects.undo()
         except BaseException as error:
             undone(reads)
+            undone_draws(drawn)
             restored(known)
             note_failure(error, self.owner.versions, symbols)
             raise

@@ -49,6 +49,8 @@ _WAYS_KEPT = 64
 _MAX_CONSTANT_CHANGES = 2
 #: So often a function may turn out to do what compiled code cannot.
 _MAX_OBSTACLES = 3
+#: So many calls after each other may fill caches of functions.
+_MAX_FILLS = 16
 #: Of what changed, so much is named.
 _MAX_NAMED_CHANGES = 3
 
@@ -267,12 +269,13 @@ class Versions:
     def fill_caches(self) -> None:
         """Note a call that fills what later calls find: a function may do so at each."""
         self._filling += 1
-        if self._filling > MAX_BRANCHES:
+        if self._filling > _MAX_FILLS:
             self.give_up("each call computes something new that functools keeps",
                          "Give what it keeps as arguments")
 
     def use(self, version: Version) -> None:
         """Note that a version was used."""
+        self._filling = 0
         self.ready = [version, *(v for v in self.ready if v is not version)][:MAX_SPECIALIZATIONS]
 
     # -- which there are --------------------------------------------------------------------

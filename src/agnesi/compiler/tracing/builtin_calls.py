@@ -9,10 +9,11 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from opcode import opmap
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from agnesi.compiler.tracing.bytecode import codes
 
@@ -63,6 +64,14 @@ class Attributes(Module):
     __getattribute__ = Module.__getattr__
 
 
+def _calling(*args: Any, **keywords: Any) -> Any:
+    called: Any = "what is called instead"
+    return called(*args, **keywords)
+
+
+_CALLING, _CALLED = _calling.__code__, "what is called instead"
+
+
 class Replaced:
     """Functions whose code is another one meanwhile."""
 
@@ -79,6 +88,25 @@ class Replaced:
             self._functions[id(function)] = function, own
             _OWN[id(function)] = own
             function.__code__ = code
+
+    def refuse_misses(self, wrapper: Any, refuse: Callable[[], NoReturn]) -> None:
+        """Let a function whose results are kept call ``refuse`` where there is none to return."""
+        function = wrapper.__wrapped__
+        same = FunctionType(function.__code__, function.__globals__, function.__name__,
+                            function.__defaults__, function.__closure__)
+        same.__kwdefaults__ = function.__kwdefaults__
+        missed, thread = wrapper.cache_info().misses, threading.get_ident()
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            if threading.get_ident() == thread and wrapper.cache_info().misses > missed:
+                refuse()
+            return same(*args, **keywords)
+
+        own = function.__code__
+        _OWN[id(function)] = self._functions.setdefault(id(function), (function, own))[1]
+        function.__code__ = _CALLING.replace(
+            co_freevars=own.co_freevars, co_name=own.co_name, co_consts=tuple(
+                call if c == _CALLED else c for c in _CALLING.co_consts))
 
     def undo(self) -> None:
         """Give all functions their own code again."""

@@ -44,7 +44,7 @@ from agnesi.compiler.tracing.containers.contents import (
 from agnesi.compiler.tracing.containers.lent_arrays import LentArray
 from agnesi.compiler.tracing.containers.parts import Parts
 from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
-from agnesi.compiler.tracing.obstacles import OnceEagerError, OnlyEagerError
+from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.owned_reads import OwnedReads
 from agnesi.compiler.tracing.places import (
     MISSING,
@@ -61,8 +61,7 @@ from agnesi.compiler.tracing.places import (
     same,
     weakly,
 )
-from agnesi.compiler.tracing.process import ambient
-from agnesi.compiler.tracing.process.kept_results import Kept, computed_now, results_kept
+from agnesi.compiler.tracing.process import ambient, kept_results
 from agnesi.compiler.tracing.things import (
     HOLDERS,
     RAW,
@@ -214,11 +213,17 @@ class Reads(OwnedReads):
             if not of_library(value):
                 self._owned(vars(value), path)
         else:
-            if isinstance(value, functools._lru_cache_wrapper):
-                self._caches[id(value)] = value, value.cache_info()
-                self._refuse_cleared()
             self._container(value, path)
             self._object(value, path)
+            if isinstance(value, functools._lru_cache_wrapper):
+                self._cache(value)
+
+    def _cache(self, value: Any) -> None:
+        """A function that keeps its results, which it does not compute while it is traced."""
+        self._caches[id(value)] = value, value.cache_info()
+        self._refuse_cleared()
+        if isinstance(value.__wrapped__, FunctionType) and not is_librarys_cache(value):
+            self.replaced.refuse_misses(value, kept_results.fill_first)
 
     def _container(self, value: Any, path: str) -> None:
         """All that a container holds."""
@@ -445,7 +450,7 @@ class Reads(OwnedReads):
 
     def settle(self) -> None:
         """Forget reads of what the function made; what was assigned, and is as before, was read."""
-        self._refill()
+        kept_results.refill(self._caches.values())
         self.parts.settle()
         self.parts.lent.check((p.array for p in self.arrays.values()), self.identifies)
         if self._makes_text and (self.arrays or self._uses_numpy):
@@ -461,7 +466,8 @@ class Reads(OwnedReads):
             if place.holds():
                 self._add(key, lambda p=place: p)  # type: ignore
         for kept in [v for v in self._met.values() if isinstance(v, functools._lru_cache_wrapper)]:
-            self._add((id(kept), "kept"), lambda f=kept: Kept(self._paths[id(f)], f))  # type: ignore
+            self._add((id(kept), "kept"), functools.partial(
+                kept_results.Kept, self._paths[id(kept)], kept))
         for key, place in list(self.places.items()):
             owner = getattr(place, "owner", None)
             unknown = owner is not None and id(owner) not in self._paths
@@ -476,17 +482,6 @@ class Reads(OwnedReads):
         """Hold nothing more that weak references refer to: what is garbage may stay for a while."""
         if self._weak:
             self._weak, self._met = {}, {}
-
-    def _refill(self) -> None:
-        """Leave nothing of the trace in caches: this call fills them, or finds values there."""
-        missed = [(f, then) for f, then in self._caches.values()
-                  if f.cache_info().misses > then.misses]
-        empty = not any(then.currsize for _, then in missed)
-        if missed and (empty or any([holds_symbol(results_kept(f)) for f, _ in missed])):
-            for function, _ in missed:
-                if empty or not computed_now(results_kept(function)):
-                    function.cache_clear()
-            raise OnceEagerError
 
     def answer(self, owner: Any, ask: Callable[[], Iterable[Any]],
                sources: Callable[[], Iterable[Any]]) -> None:

@@ -25,6 +25,14 @@ def states() -> dict[str, Any]:
 def refuse_draws(before: dict[str, Any]) -> None:
     """Raise an error if the function drew random numbers while it was traced: every call would have
     the same ones.  The generators are as before then."""
+    for module in undone_draws(before):
+        raise OnlyEagerError(f"it draws from the generator of {module}",
+                             "Draw with ag.random, or give the numbers as arguments")
+
+
+def undone_draws(before: dict[str, Any]) -> list[str]:
+    """Give the generators their states of before again; return whose were others."""
+    drawn = []
     for module, state in states().items():
         then = before.get(module)
         if then is None and _compared(module, state)[0][0] in _FRESH[module]:
@@ -34,8 +42,8 @@ def refuse_draws(before: dict[str, Any]) -> None:
         if then is not None:
             found = sys.modules[module]
             (found.set_state if module == "numpy.random" else found.setstate)(then)
-        raise OnlyEagerError(f"it draws from the generator of {module}",
-                             "Draw with ag.random, or give the numbers as arguments")
+        drawn.append(module)
+    return drawn
 
 
 def _compared(module: str, state: Any) -> Any:

@@ -1,20 +1,45 @@
-"""The results that functions keep: those of ``functools.lru_cache`` and ``functools.cache``."""
+"""The results that functions keep: those of ``functools.lru_cache`` and ``functools.cache``.
+
+A trace takes what it finds there. A call that finds nothing runs eagerly, so that what the function
+does besides is done once. How often something was found, or not, is not counted as in eager calls.
+"""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from agnesi.compiler.tracing.obstacles import OnceEagerError
 from agnesi.compiler.tracing.places import MISSING, PLAIN, Place, entry
+from agnesi.compiler.tracing.things import holds_symbol
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
 #: Results of a cached function that are compared one by one.
 _MAX_KEPT = 64
+
+
+def fill_first() -> NoReturn:
+    """A function would compute a result that it keeps, which this call does: it runs eagerly."""
+    raise OnceEagerError
+
+
+def refill(caches: Iterable[tuple[Any, Any]]) -> None:
+    """Leave nothing of the trace in caches: this call fills them, or finds values there.
+
+    :param caches: Functions, each with what ``cache_info`` returned before.
+    """
+    missed = [(f, then) for f, then in caches if f.cache_info().misses > then.misses]
+    empty = not any(then.currsize for _, then in missed)
+    if missed and (empty or any([holds_symbol(results_kept(f)) for f, _ in missed])):
+        for function, _ in missed:
+            if empty or not computed_now(results_kept(function)):
+                function.cache_clear()
+        raise OnceEagerError
 
 
 def results_kept(function: Any) -> list[Any]:
