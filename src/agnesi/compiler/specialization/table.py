@@ -48,9 +48,8 @@ _WAYS_KEPT = 64
 #: So often the value of a place may be another until it is an argument.
 _MAX_CONSTANT_CHANGES = 2
 #: So often a function may turn out to do what compiled code cannot.
-_MAX_OBSTACLES = 3
 #: So many calls after each other may fill caches of functions.
-_MAX_FILLS = 16
+_MAX_OBSTACLES, _MAX_FILLS = 3, 64
 #: Of what changed, so much is named.
 _MAX_NAMED_CHANGES = 3
 

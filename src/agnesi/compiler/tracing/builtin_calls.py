@@ -105,7 +105,7 @@ class Replaced:
         own = function.__code__
         _OWN[id(function)] = self._functions.setdefault(id(function), (function, own))[1]
         function.__code__ = _CALLING.replace(
-            co_freevars=own.co_freevars, co_name=own.co_name, co_consts=tuple(
+            co_filename=own.co_filename, co_freevars=own.co_freevars, co_consts=tuple(
                 call if c == _CALLED else c for c in _CALLING.co_consts))
 
     def undo(self) -> None:
