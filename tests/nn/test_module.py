@@ -137,6 +137,25 @@ def test_conversion_keeps_tensors_and_drops_gradients():
         model.to("int32")
 
 
+@pytest.mark.parametrize("target, kind", [
+    ((ag.ones(2, dtype="float64"),), "float64"), (("cpu", ag.float64), "float64"),
+    ((ag.device("cpu"), "float16"), "float16"), (("cpu",), "float32"), ((None,), "float32"),
+    ((), "float32"), (("cpu", None, True), "float32"),
+], ids=str)
+def test_to_takes_what_tensors_take(target, kind):
+    """A tensor for its dtype, and a device beside a dtype."""
+    x = ag.ones((1, 3))
+    assert nn.Linear(3, 2).to(*target).weight.dtype == x.to(*target).dtype == np.dtype(kind)
+
+
+@pytest.mark.parametrize("thing", [nn.Linear(3, 2), ag.ones(3)], ids=["module", "tensor"])
+def test_to_takes_one_dtype(thing):
+    with pytest.raises(TypeError, match="one dtype or tensor, not 2"):
+        thing.to("float64", "float16")
+    with pytest.raises(TypeError, match="one dtype or tensor, not 2"):
+        thing.to("float64", dtype="float16")
+
+
 def test_zero_grad_forgets():
     model = Net()
     model(ag.ones((1, 3))).sum().backward()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
 from agnesi.core.calls import arguments
 from agnesi.core.calls.plans import Plans
@@ -272,6 +273,19 @@ def is_device(target: Any) -> bool:
     if named and target != DEVICE:
         raise ValueError(at(f"there is one device, {DEVICE!r}, and not {target!r}"))
     return named
+
+
+def target_dtype(owner: str, target: tuple[Any, ...], dtype: DTypeLike) -> Any:
+    """The dtype that ``to(*target, dtype=dtype)`` asks for, which may be that of a tensor, beside
+    devices and flags; None where it asks for none.
+
+    :raises TypeError: If there are several, or what stands there is no dtype.
+    """
+    kinds = [t for t in (*target, dtype) if type(t) is not bool and t is not None
+             and not is_device(t)]
+    if len(kinds) > 1:
+        raise TypeError(at(f"to() takes one dtype or tensor, not {len(kinds)}"))
+    return as_dtype_of_target(owner, getattr(kinds[0], "dtype", kinds[0])) if kinds else None
 
 
 def as_dtype_of_target(owner: str, target: Any) -> Any:

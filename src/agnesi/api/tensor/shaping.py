@@ -13,19 +13,17 @@ from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
 from agnesi.core.public import (
-    as_dtype_of_target,
     explain_errors,
-    is_device,
     on_host,
     planned,
     public,
+    target_dtype,
 )
 from agnesi.core.storage.memory_order import note
 from agnesi.core.storage.placed import moved, place_of
 from agnesi.core.storage.views import root
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
-from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.types import astype
 from agnesi.ops.base.arith import conj, imag
@@ -269,13 +267,10 @@ def to(self: Tensor, *target: Any, dtype: DTypeLike = None, device: object = Non
     target = tuple([t for t in target if t is not place])
     if device is not place:
         on_host(device)
-    kinds = [t for t in target if type(t) is not bool and t is not None and not is_device(t)]
-    if len(kinds) > 1:
-        raise TypeError(at(f"to() takes one dtype or tensor, not {len(kinds)}"))
-    wanted = dtype if dtype is not None else getattr(kinds[0], "dtype", kinds[0]) if kinds else None
+    wanted = target_dtype("to", target, dtype)
     if wanted is None:
         return apply(Cast(self.dtype), self) if copy else self
-    return astype(self, as_dtype_of_target("to", wanted), copy=copy)
+    return astype(self, wanted, copy=copy)
 
 
 _RETURNS = "Returns\n-------\nTensor\n"

@@ -13,7 +13,7 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
 from agnesi.core.options import set_or_tell
-from agnesi.core.public import as_dtype_of_target, check_call, is_device, on_host
+from agnesi.core.public import check_call, on_host, target_dtype
 from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown, warn
 from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor
@@ -497,13 +497,16 @@ class Module(Stated, Lookups):
             function(module)
         return self
 
-    def to(self, dtype: DTypeLike = None, *, device: object = None, non_blocking: bool = False,
-           memory_format: object = None) -> Self:
-        """Convert all float parameters and buffers to another float dtype; gradients are dropped.
+    def to(self, *target: Any, dtype: DTypeLike = None, device: object = None,
+           non_blocking: bool = False, memory_format: object = None) -> Self:
+        """Convert all float parameters and buffers to another float dtype, or to that of a tensor;
+        gradients are dropped.
 
         The only device, "cpu", is accepted, and changes nothing.
 
-        :param dtype: A float dtype; None, or a device in its place, changes nothing.
+        :param *target: What to become like.
+        :type *target: dtype, Tensor or device
+        :param dtype: A float dtype, by name.
         :type dtype: dtype, optional
         :param device: Only "cpu", which is the default.
         :type device: str, optional
@@ -519,9 +522,9 @@ class Module(Stated, Lookups):
         dtype('float64')
         """
         on_host(device)
-        if dtype is None or is_device(dtype):
+        kind = target_dtype(f"{type(self).__name__}.to", target, dtype)
+        if kind is None:
             return self
-        kind = as_dtype_of_target(f"{type(self).__name__}.to", dtype)
         if kind.kind not in "fV":
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
         for _, t, *_ in self._held(named=False):
