@@ -25,6 +25,24 @@ def agree(f: Any, *xs: Any) -> Any:
     return found
 
 
+@pytest.mark.parametrize("shape, dim, sizes, wanted", [
+    ((0, 6, 2), 1, (2, -1), (0, 2, 3, 2)), ((0, 6), -1, (-1, 3), (0, 2, 3)),
+    ((4, 0), 0, (2, -1), (2, 2, 0)), ((0, 2), 0, (3, -1), (3, 0, 2)), ((6,), 0, (3, 2), (3, 2)),
+])
+def test_axes_that_unflatten_say_what_is_left_of_them(shape: Any, dim: int, sizes: Any,
+                                                      wanted: Any) -> None:
+    """The other axes may be empty."""
+    layer = nn.Unflatten(dim, sizes)
+    assert layer(ag.zeros(shape)).shape == ag.jit(layer)(ag.zeros(shape)).shape == wanted
+    assert ag.zeros(shape).unflatten(dim, sizes).shape == wanted
+
+
+@pytest.mark.parametrize("sizes", [(4, -1), (0, -1), (-1, -1), (4, 2)])
+def test_sizes_that_an_axis_cannot_have(sizes: Any) -> None:
+    with pytest.raises(ag.ShapeError, match=rf"^1, Unflatten.*sizes \({sizes[0]}, {sizes[1]}\)"):
+        nn.Sequential(nn.Flatten(), nn.Unflatten(1, sizes))(ag.zeros((2, 6)))
+
+
 def test_alpha_dropout_keeps_mean_and_variance() -> None:
     ag.manual_seed(0)
     x = drawn(40_000)

@@ -61,12 +61,11 @@ def unflatten(x: TensorLike, axis: int, sizes: Any, *, out: Tensor | None = None
     """An axis as several ones."""
     x = as_tensor(x)
     at = shapes.axis_of(axis, x.ndim)
-    sizes = tuple(sizes)
-    if -1 in sizes:
-        known = math.prod(n for n in sizes if n != -1)
+    wanted = sizes = tuple(sizes)
+    if sizes.count(-1) == 1 and (known := math.prod(n for n in sizes if n != -1)) != 0:
         sizes = tuple(x.shape[at] // known if n == -1 else n for n in sizes)
-    if math.prod(sizes) != x.shape[at]:
-        raise ShapeError(f"axis {axis} of {typed(x)} cannot have the sizes {sizes}")
+    if -1 in sizes or math.prod(sizes) != x.shape[at]:
+        raise ShapeError(f"axis {axis} of {typed(x)} cannot have the sizes {wanted}")
     return reshape(x, (*x.shape[:at], *sizes, *x.shape[at + 1:]))
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
+from agnesi.api import functions as F
 from agnesi.core.dispatch import assign
 from agnesi.core.options import Share
-from agnesi.core.shapes import axis_of
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module
-from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.movement import flatten, reshape
+from agnesi.ops.base.movement import flatten
 from agnesi.ops.random.generators import Generator
 
 
@@ -53,9 +52,7 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = as_tensor(x)
-        at = axis_of(self.dim, x.ndim)
-        return reshape(x, (*x.shape[:at], *self.unflattened_size, *x.shape[at + 1:]))
+        return F.unflatten(x, self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"{self.dim}, {self.unflattened_size}"
