@@ -10,6 +10,7 @@ import pytest
 import agnesi.compat.theano as theano
 import agnesi.compat.theano.tensor as T
 from agnesi.compat.theano.tensor.nnet import abstract_conv, ctc
+from agnesi.compat.theano.tensor.signal import pool
 
 RNG = np.random.default_rng(0)
 X, W = RNG.standard_normal((2, 3, 6, 5)), RNG.standard_normal((4, 3, 3, 2))
@@ -97,3 +98,31 @@ def test_borders_may_be_numbers_of_numpy():
     one, same = (T.nnet.conv2d(x, w, border_mode=n).eval({
         x: np.ones((1, 1, 3, 3)), w: np.ones((1, 1, 2, 2))}) for n in (np.int64(1), 1))
     assert one.shape == (1, 1, 4, 4) and (one == same).all()
+
+
+WINDOWS = [((2, 2), (1, 1), (0, 0)), ((1, 3), (3, 1), (0, 0)), ((3, 2), (2, 4), (1, 0))]
+
+
+@pytest.mark.parametrize("mode", ["max", "sum", "average_inc_pad", "average_exc_pad"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_windows_may_be_told_by_the_run(mode, whole):
+    x, told = T.tensor4("x"), T.imatrix("told")
+    open_ = pool.pool_2d(x, told[0], whole, (told[1, 0], told[1, 1]), told[2], mode)
+    f = theano.function([x, told], [open_, theano.grad((open_ ** 2).sum(), x)])
+    for window in WINDOWS[:3 if whole else 2]:
+        image = RNG.standard_normal((2, 3, 7, 6))
+        y = pool.pool_2d(x, *window[:1], whole, *window[1:], mode)
+        wanted = theano.function([x], [y, theano.grad((y ** 2).sum(), x)])(image)
+        for a, b in zip(f(image, np.array(window, "int32")), wanted, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-12)
+        assert wanted[0].shape == tuple(
+            pool.Pool.out_shape(image.shape, window[0], whole, *window[1:]))
+
+
+@pytest.mark.parametrize("size", [(3, 2), (1, 1)])
+def test_windows_that_are_not_whole_are_as_many_for_sizes_of_the_run(size):
+    x, known = T.tensor4("x"), T.TensorType("float64", shape=(2, 3, 7, 6))()
+    found = [theano.function([v], pool.pool_2d(v, size, False, (2, 1), mode="sum"))(
+        np.ones((2, 3, 7, 6))) for v in (x, known)]
+    np.testing.assert_array_equal(*found)
+    assert found[0].shape[2:] == ((3, 5) if size == (3, 2) else (4, 6))

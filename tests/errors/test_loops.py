@@ -114,9 +114,6 @@ TRACED = [
     (lambda x: ag.while_loop(lambda c: c.add_(1).sum() < 0, lambda c: c, x), ag.TraceError,
      "while_loop: the condition changes tensors in place, or prints, calls back or communicates; "
      "let the body do that, and carry what the condition reads"),
-    (lambda x: ag.scan(lambda c, r: (c, c), x, length=x.sum().astype("int64")), TypeError,
-     "scan: how many steps there are is only known when it runs, so their results cannot be "
-     "stacked; give a bound, with xs=ag.arange(bound), or return None and use the last carry"),
 ]
 
 

@@ -100,19 +100,25 @@ def laid(op: Op, data: Any) -> np.ndarray:
 def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     """Like :func:`apply` for operations with several results."""
     if MODE.get().trace is not None or any(x.array is None for x in xs):
-        if any(x._placed for x in xs):
-            return LENT.execute(op, xs)
-        parent = make_node(op, xs)
-        return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
+        return _symbolic_many(op, xs)
     try:
         arrays = [x.array for x in xs]
         found = aside(op.work(*arrays) if op.work else 0, op.perform, *arrays)
         results = [wrap(np.asarray(r, order="C")) for r in found]
     except EXPLAINED as error:
+        if type(error) is TraceError:  # a parameter is a size that is not known yet
+            return _symbolic_many(op, xs)
         raise _why(op, xs, error) from None
     if MODE.get().recording and op.differentiable and any(x._requires_grad for x in xs):
         record_many(results, op, xs)
     return tuple(results)
+
+
+def _symbolic_many(op: Op, xs: Any) -> Any:
+    if any(x._placed for x in xs):
+        return LENT.execute(op, xs)
+    parent = make_node(op, xs)
+    return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
 
 
 def _why(op: Op, xs: Any, error: Exception) -> Exception:

@@ -166,6 +166,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: combine("+", a, b), "subtract": lambda a, b: combine("-", a, b),
     "multiply": lambda a, b: combine("*", a, b), "negative": lambda a: combine("-", 0, a),
     "maximum": lambda a, b: combine("max", a, b),
+    "minimum": lambda a, b: combine("-", 0, combine("max", combine("-", 0, a), combine("-", 0, b))),
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from agnesi import symbolic as T
 
 X = np.arange(1.0, 6.0)
 
@@ -97,3 +98,35 @@ def test_checkpoints_of_loops_of_any_length(checkpoint: bool | int, reverse: boo
         for a, b in zip(expected, found, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-10)
     assert len(run.specialisations) <= 2
+
+
+def doubled(c: Any, _: Any) -> Any:
+    return c * 2 + 1, c
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_results_are_as_many_as_a_value_says(reverse):
+    n, c = T.variable("n", "int64", ()), T.scalar("c")
+    last, rows = ag.scan(doubled, c, None, n, reverse=reverse)
+    f = ag.function([n, c], [last, rows, T.grad(rows.sum() + last, c)])
+    g = ag.jit(lambda n, c: ag.scan(doubled, c, None, n, reverse=reverse))
+    for steps in (3, 0, 1, 5):
+        wanted = ag.scan(doubled, ag.tensor(2.0, dtype="float64"), None, steps, reverse=reverse)
+        found = g(ag.tensor(steps), ag.tensor(2.0, dtype="float64"))
+        for results in (f(steps, 2.0)[:2], [y.numpy() for y in found]):
+            for a, b in zip(results, wanted, strict=True):
+                np.testing.assert_array_equal(a, b.numpy())
+        assert f(steps, 2.0)[2] == 2.0 ** (steps + 1) - 1
+    with pytest.raises(ValueError, match="length must be at least 0"):
+        f(-1, 2.0)
+
+
+def test_a_loop_in_a_loop_takes_as_many_steps_as_the_step_says():
+    """Its beginning is a constant, so that only its length makes it symbolic."""
+    def total(c: Any, r: Any) -> Any:
+        inner = ag.scan(doubled, ag.ones((), dtype="float64"), None, r.astype("int64"))[1]
+        return c + inner.sum(), c
+
+    x = T.vector("x")
+    last, rows = ag.function([x], ag.scan(total, 0.0, x))([1.0, 2.0, 3.0, 0.0])
+    assert last == 16 and rows.tolist() == [0, 1, 5, 16]

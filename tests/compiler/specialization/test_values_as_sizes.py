@@ -206,3 +206,37 @@ def test_gradients_under_jit():
     assert slope(ag.tensor(A[:4]), ag.tensor(2)).tolist() == [0.0, 0.0, 12.0, 27.0]
     sums = ag.jit(lambda x, n: ag.scan(lambda c, r: (c + r * x[:n].sum(), c), 0.0, x)[0])
     assert sums(ag.tensor(A[:4]), ag.tensor(3)) == 18.0
+
+
+def test_scalars_of_sizes_of_shared_variables_are_sizes():
+    """Only the sizes of ``other`` and ``third`` are used, and only by the scalar that tells one."""
+    other, third = ag.shared(np.ones((4, 5))), ag.shared(np.ones((3, 2)))
+    x = T.matrix("x")
+    sizes = [ag.as_tensor(v.shape[0]) for v in (other, third, x)]
+    least = ag.stack(sizes).min()
+    told = [x[:ag.minimum(x.shape[0], other.shape[0])], x[:least], ag.zeros((least + 1,)),
+            T.grad((x[:least] ** 2).sum(), x)[:least], x[:ag.arange(least).sum()],
+            x[:ag.minimum(other.sum().astype("int64") // 5, other.shape[0])]]
+    f = ag.function([x], told)
+    for rows in (9, 2, 3):
+        for many in (4, 1):
+            other.set_value(np.ones((many, 5)))
+            least = min(rows, many, 3)
+            wanted = [min(rows, many), least, least + 1, least,
+                      min(rows, sum(range(least))), min(rows, many)]
+            assert [len(y) for y in f(np.ones((rows, 2)))] == wanted
+
+
+@pytest.mark.parametrize("ends", [
+    lambda n, m: (0, n * m, m), lambda n, m: (n, m), lambda n, m: (0, n, 0.5),
+    lambda n, m: (0.5, n), lambda n, m: (n * m, 0, -m), lambda n, m: (0, n, m),
+])
+@pytest.mark.parametrize("dtype", [None, "float32", "int32"])
+def test_sizes_are_steps(ends, dtype):
+    x = T.matrix("x")
+    f = ag.function([x], ag.arange(*ends(*x.shape), dtype=dtype))
+    g = ag.jit(lambda x: ag.arange(*ends(*x.shape), dtype=dtype))
+    for shape in ((3, 4), (4, 2), (1, 1), (5, 3)):
+        wanted = np.arange(*ends(*shape), dtype=dtype)
+        for found in (f(np.ones(shape)), g(ag.ones(shape)).numpy()):
+            np.testing.assert_array_equal(found, wanted)

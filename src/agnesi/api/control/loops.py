@@ -97,7 +97,7 @@ def scan(
         None.
     :type xs: nest of array_like, optional
     :param length: How many steps to do: at most the number of rows.  Where a tensor tells it, later
-        rows of the results are zero; without ``xs``, compiled code can stack no results then.
+        rows of the results are zero; without ``xs`` there are as many rows as steps.
     :type length: int, Dim or Tensor, optional
     :param non_sequences: What ``f`` gets in every step, behind the row.
     :param reverse: Whether to run from the last row to the first; ``y`` of row ``t`` stays in row

@@ -28,6 +28,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import BodySizeError, ShapeError, at
 from agnesi.core.tensor import Tensor
+from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.parameter_checks import demanded
@@ -38,6 +39,10 @@ from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.random.generators import attempted
 
 Function = Callable[..., Any]
+
+
+class _Stacks(Exception):  # noqa: N818 - no error
+    """A loop has results, so that its number of steps is a size."""
 
 
 class Loop:
@@ -313,9 +318,17 @@ class Loop:
 
     # -- as many steps as a value says ----------------------------------------------------
     def _open(self) -> tuple[Any, Any, Any]:
-        """A while loop that counts."""
+        """A while loop that counts; where there are results, as many rows of them as counted."""
         if self.strict:
             self._traced()
+        count: Any = self.count
+        try:
+            return self._counting()
+        except _Stacks:
+            self.length, self.count = size_of(count, "scan: length"), None
+            return self.run()
+
+    def _counting(self) -> tuple[Any, Any, Any]:
         given = self.given.build(self.given.tensors)
         shape: list[Any] = []
 
@@ -328,13 +341,7 @@ class Loop:
             following, result = pair_of("scan", self.called(carry, self.xs.build([]), *given))
             leaves, its_shape = tree.flatten(result)
             if leaves:
-                raise TypeError(
-                    at(
-                        "scan: how many steps there are is only known when it runs, so their "
-                        "results cannot be stacked; give a bound, with xs=ag.arange(bound), or "
-                        "return None and use the last carry"
-                    )
-                )
+                raise _Stacks
             shape.append(its_shape)
             if self.until is not None:
                 stop = self.stops(following)

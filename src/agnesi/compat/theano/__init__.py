@@ -52,6 +52,7 @@ from agnesi.compat.theano.loops import reduce as reduce
 from agnesi.compat.theano.loops import scan as scan
 from agnesi.compat.theano.loops import scan_checkpoints as scan_checkpoints
 from agnesi.compat.theano.loops import until as until
+from agnesi.compat.theano.misc import _asarray as _asarray
 from agnesi.compat.theano.ops import Op as Op
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.printing import debugprint as debugprint
@@ -68,8 +69,9 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.paths import lend as _lend
 
 #: Theano's and PyTensor's modules of loops, whose names are all in one.
-for _name in ("scan_module", "scan_module.scan", "scan_module.scan_utils", "scan_module.scan_views",
-              "scan", "scan.basic", "scan.checkpoints", "scan.utils", "scan.views"):
+for _name in ("scan_module", "scan_module.scan", "scan_module.scan_op", "scan_module.scan_utils",
+              "scan_module.scan_views", "scan", "scan.basic", "scan.checkpoints", "scan.op",
+              "scan.utils", "scan.views"):
     sys.modules[f"{__name__}.{_name}"] = scan_module
 #: Modules whose names are all in others.
 for _name, _module in (

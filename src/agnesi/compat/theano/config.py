@@ -89,7 +89,7 @@ class _Section:
             if name == "mode":
                 import_module("agnesi.compat.theano.functions").check_mode(value)
             if name == "compute_test_value":
-                import_module("agnesi.compat.theano.testvalues").switch(value)
+                import_module("agnesi.compat.theano.graphs.testvalues").switch(value)
             words = _WORDS.get(name)
             if words is not None and str(value) not in words:
                 raise ValueError(at(f"theano.config.{name} must be one of {sorted(words)}, not "

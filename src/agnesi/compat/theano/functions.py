@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.compat.theano.config import config
 from agnesi.compat.theano.graphs.fgraph import Maker
 from agnesi.compat.theano.graphs.fgraph import inputs as leaves_of
+from agnesi.compat.theano.graphs.kept import keep_names
 from agnesi.compat.theano.modes import Mode, mode_of
 from agnesi.compat.theano.profiling import ProfileStats
 from agnesi.compat.theano.sparse_variable import (
@@ -495,9 +496,11 @@ def shared(value: Any, name: str | None = None, strict: bool = False,
 
 def clone(output: Any, replace: Pairs = None, strict: bool = True,
           share_inputs: bool = True, copy_inputs: bool = False) -> Any:
-    """The same expressions over other variables."""
+    """The same expressions over other variables, with their names and tags."""
     swaps = {_target(a): _given(a, b, "clone: replace would")
              for a, b in _pairs(replace, "clone: replacements")}
-    values = [as_tensor(as_tensor_variable(x)._value)
-              for x in (output if isinstance(output, (list, tuple)) else [output])]
-    return wrapped(our_clone(values if isinstance(output, (list, tuple)) else values[0], swaps))
+    several = isinstance(output, (list, tuple))
+    whole = [as_tensor_variable(x) for x in (output if several else [output])]
+    found = wrapped(our_clone([as_tensor(x._value) for x in whole], swaps))
+    keep_names(zip(whole, found, strict=True))
+    return found if several else found[0]

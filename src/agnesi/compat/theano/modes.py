@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.theano.config import config as settings
-from agnesi.compat.theano.opclasses import op_of
-from agnesi.compat.theano.types import Apply
-from agnesi.compat.theano.variable import wrapped
+from agnesi.compat.theano.types import applied
 from agnesi.compiler.compilation.compiled import Settings, check_rules
 from agnesi.core.interpret import watched
-from agnesi.core.op import name_at, typed
+from agnesi.core.op import Item, name_at, typed
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
-from agnesi.core.tensor import symbol
 
 #: Above this, values are too big for ``NanGuardMode``.
 _LARGEST_MAGNITUDE = 1e10
@@ -153,11 +150,11 @@ class MonitorMode(_Watching):
         def watch(node: Any, value: Any) -> None:
             nonlocal count
             known[node] = value
-            if node.op is None:
+            if node.op is None or type(node.op) is Item:  # a result, which came with the others
                 return
-            told = Apply(op_of(node.op), [wrapped(symbol(n)) for n in node.inputs], [
-                wrapped(symbol(node))])
-            fn = _Thunk([[known.get(n)] for n in node.inputs], [[value]])
+            told = applied(node)
+            results = value if node.op.outputs > 1 else (value,)
+            fn = _Thunk([[known.get(n)] for n in node.inputs], [[v] for v in results])
             for f in (self.pre_func, self.post_func):
                 if f is not None:
                     given = (count, told, fn)

@@ -16,6 +16,8 @@ __all__ = [
     "IncSubtensor", "Join", "MakeVector", "Max", "Min", "Prod", "Repeat", "RepeatOp", "Reshape",
     "SearchsortedOp", "Softmax", "Subtensor", "Sum"]
 
+#: Names of operations that are loops.
+_LOOPS = ("scan", "scan_stepwise", "while_loop")
 #: How many operands functions are tried with, to find out which operation they make.
 _MOST_OPERANDS = 3
 
@@ -63,7 +65,31 @@ class OpOfGraph:
 
 def op_of(op: Any) -> Any:
     """What a node says its operation is: the user's own, or a name for agnesi's."""
-    return getattr(getattr(op, "function", None), "made_by", None) or OpOfGraph(op)
+    made = OpOfScan if op.name in _LOOPS else OpOfGraph
+    return getattr(getattr(op, "function", None), "made_by", None) or made(op)
+
+
+class OpOfScan(OpOfGraph):
+    """A loop.
+
+    Attributes
+    ----------
+    inputs, outputs : list of Variable
+        Those of one step.
+    """
+
+    __slots__ = ()
+
+    def _variables(self, nodes: Any) -> list[Any]:
+        return [importlib.import_module("agnesi.compat.theano.types").variable_of(n) for n in nodes]
+
+    @property
+    def inputs(self) -> list[Any]:
+        return self._variables(self.op.body.inputs)
+
+    @property
+    def outputs(self) -> list[Any]:
+        return self._variables(self.op.body.outputs)
 
 
 def name_of(function: Any) -> str | None:
@@ -86,7 +112,7 @@ def _made_name(function: Any) -> str | None:
     return None
 
 
-class _Kind(type):
+class Kind(type):
     """A class of operations, by what they are; calling it gives a function that makes one."""
 
     test: Callable[[Any], bool]
@@ -104,7 +130,7 @@ class _Kind(type):
 
 def kind(name: str, test: Callable[[Any], bool], makes: Callable[..., Any] | None = None) -> type:
     """A class whose instances are the operations for which a test holds."""
-    return _Kind(name, (), {"test": staticmethod(test), "makes": makes and staticmethod(makes)})
+    return Kind(name, (), {"test": staticmethod(test), "makes": makes and staticmethod(makes)})
 
 
 def named(name: str, *names: str, makes: Callable[..., Any] | None = None) -> type:
@@ -141,6 +167,7 @@ Join = named("Join", "concat", makes=lambda *axis: lambda *xs: _tensor("join")(*
 CAReduce = kind("CAReduce", lambda op: hasattr(op, "axes") and hasattr(op, "keepdims"))
 Sum, Prod, Max, Min, All = (
     named(n, n.lower(), makes=_reducing(n.lower())) for n in ("Sum", "Prod", "Max", "Min", "All"))
+Scan = named("Scan", *_LOOPS)
 Softmax = named("Softmax", "softmax", makes=lambda axis=-1: lambda x: _tensor("special").softmax(
     x, axis=axis))
 Subtensor = kind("Subtensor", lambda op: type(op).__name__ == "Slice")

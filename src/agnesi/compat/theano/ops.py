@@ -71,10 +71,6 @@ class Op:
         if not isinstance(node, Apply):
             raise TypeError(at(f"{type(self).__name__}.make_node must return Apply(self, inputs, "
                                f"outputs), not {node!r}"))
-        for y in node.outputs:
-            if y.owner is not None:
-                raise ValueError(at(f"{type(self).__name__}.make_node: its output {y!r} has an "
-                                    f"owner already, {y.owner}: outputs are new, x.type()"))
         given, failed = self._connected(node), [False]
         try:
             found = self._operation(node, failed)(*given)

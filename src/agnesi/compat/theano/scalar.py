@@ -13,7 +13,7 @@ from agnesi.core.keywords import strictly as _strictly
 
 #: Classes that are not called as their functions are.
 _CLASSES = {"TrueDiv": "true_div", "IntDiv": "int_div", "Abs": "abs_", "Pow": "pow",
-            "Second": "fill"}
+            "Second": "fill", "Identity": "positive"}
 
 
 def upcast(*dtypes: str) -> str:

@@ -12,13 +12,16 @@ from agnesi.api.symbolic import variable
 from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.variable import (
     ATTRIBUTES,
+    RESULTS,
     VARIABLES,
     Constant,
     SharedVariable,
     Variable,
     wrapped,
 )
+from agnesi.compiler.shared import variable_of as shared_over
 from agnesi.core.graph import constant_value, live_tensor
+from agnesi.core.op import Item, item_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at, typed
@@ -107,6 +110,10 @@ class Apply:
     """An operation on its inputs; ``inputs`` and ``outputs`` are lists of variables."""
 
     def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        for y in outputs:
+            if isinstance(y, Variable) and y.owner is not None:
+                raise ValueError(at(f"Apply: the output {y!r} of {op} has an owner already, "
+                                    f"{y.owner}: outputs are new, x.type()"))
         self.op, self.inputs, self.outputs = op, list(inputs), list(outputs)
 
     def __repr__(self) -> str:
@@ -118,19 +125,46 @@ def owner_of(x: Variable) -> Apply | None:
     node = getattr(x.tensor, "node", None)
     if isinstance(x, (Constant, SharedVariable)) or node is None or node.op is None:
         return None
-    return Apply(op_of(node.op), [variable_of(n) for n in node.inputs], [x])
+    return applied(node.inputs[0] if type(node.op) is Item else node)
+
+
+def applied(node: Any) -> Apply:
+    """A node as Theano's programs read it: results of one operation have one owner."""
+    if node.op.outputs == 1:
+        outputs = [variable_of(node)]
+    else:
+        known: Any = RESULTS.get(node, {})
+        outputs = [known[i] if i in known else variable_of(item_of(node, i))
+                   for i in range(node.op.outputs)]
+    made = Apply(op_of(node.op), [variable_of(n) for n in node.inputs], [])
+    made.outputs = outputs
+    return made
+
+
+def index_of(x: Variable) -> int | None:
+    """The place of a variable among the outputs of its owner."""
+    if owner_of(x) is None:
+        return None
+    op = x.tensor.node.op
+    return op.index if type(op) is Item else 0
 
 
 def variable_of(node: Any) -> Variable:
     """The variable that stands for a node of a graph."""
-    value = None if live_tensor(node) is not None else constant_value(node)
+    live = live_tensor(node)
+    value = None if live is not None else constant_value(node)
     if value is None:
-        found: Variable = wrapped(symbol(node))
+        x = VARIABLES.get(node)
+        if x is None and live is not None:
+            x = getattr(node.handle, "variable", None)
+            x = shared_over(live, node, node.name) if x is None else x
+        found: Variable = wrapped(symbol(node) if x is None else x)
         return found
     return VARIABLES.setdefault(node, Constant(as_tensor(value)))
 
 
 ATTRIBUTES["owner"] = owner_of
+ATTRIBUTES["index"] = index_of
 ATTRIBUTES["type"] = lambda x: TensorType(
     x.dtype, shape=[n if isinstance(n, int) else None for n in x._value.shape])
 

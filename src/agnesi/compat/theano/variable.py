@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.api.streams.common import StreamState
+from agnesi.compat.theano.tags import Tag, tag_of
 from agnesi.compiler.shared import Shared
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.dims import Dim
+from agnesi.core.op import Item
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at, no_attribute
 from agnesi.core.tensor import Tensor, symbol
@@ -140,6 +143,9 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {}
 OTHERS: list[tuple[type, Callable[[Any], Any]]] = []
 
 
+#: The variables of the results of operations that have several, by the node and their places.
+RESULTS: weakref.WeakKeyDictionary[Any, weakref.WeakValueDictionary[int, Variable]] = (
+    weakref.WeakKeyDictionary())
 #: What is told of each new variable, where something is done about them.
 MADE: list[Callable[[Variable], None]] = []
 
@@ -156,12 +162,12 @@ class Variable:
         What agnesi computes with; a size that only the run knows is a Dim.
     """
 
-    __slots__ = ("__weakref__", "_is_comparison", "tag", "tensor")
+    __slots__ = ("__dict__", "__weakref__", "_is_comparison", "tag", "tensor")
     __array_priority__ = 1000
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
-        self.tag = _Tag()
+        self.tag = Tag()
         self._is_comparison = False
 
     def __reduce__(self) -> Any:
@@ -290,11 +296,12 @@ class Variable:
     @property
     def name(self) -> str | None:
         """Its name, for printing, or None."""
-        return getattr(self.tensor, "name", None)
+        return getattr(self.tensor, "name", None) or self.tag.name_of_node
 
     @name.setter
     def name(self, name: str | None) -> None:
         self.tensor.name = name
+        self.tag.rename(name)
 
     @property
     def dtype(self) -> str:
@@ -379,6 +386,12 @@ class SharedVariable(Variable):
         return _Container(self)
 
 
+class RandomStateSharedVariable(SharedVariable):
+    """The state of a random variable."""
+
+    __slots__ = ()
+
+
 class _Container:
     """The value of a shared variable as an attribute."""
 
@@ -394,12 +407,6 @@ class _Container:
         self.variable.set_value(value)
 
     data = storage = value
-
-
-class _Tag:
-    """Attributes that users hang on a variable, such as ``test_value``."""
-
-    test_value: Any
 
 
 class Sizes(tuple):
@@ -440,7 +447,8 @@ def wrapped(x: Any) -> Any:
     if isinstance(x, Variable):
         return x
     if isinstance(x, Shared):
-        return _made(SharedVariable, x, x.node)
+        return _made(RandomStateSharedVariable if isinstance(x, StreamState) else SharedVariable,
+                     x, x.node)
     if isinstance(x, Tensor) and x._lazy:  # it has no node as long as its size is not known
         return Variable(x)
     if isinstance(x, Tensor):
@@ -463,6 +471,9 @@ def _made(cls: type[Variable], x: Tensor, key: Any) -> Variable:
     found = VARIABLES.get(key)
     if found is None:
         found = VARIABLES[key] = cls(x)
+        found.tag = tag_of(key)
+        if type(key.op) is Item:
+            RESULTS.setdefault(key.inputs[0], weakref.WeakValueDictionary())[key.op.index] = found
         for told in MADE:
             told(found)
     return found

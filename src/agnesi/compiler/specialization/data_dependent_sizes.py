@@ -78,6 +78,8 @@ def _told_among(order: Sequence[Node]) -> list[ValueDim | SharedDim]:
         met.add(id(size))
         if isinstance(size, (ValueDim, SharedDim)):
             found[size] = None
+            if isinstance(size, ValueDim):  # its scalar may be computed from sizes, too
+                waiting += _sizes_among(toposort([size.node]))
         elif isinstance(size, Dim) and size.op:
             waiting += size.args
     return list(found)

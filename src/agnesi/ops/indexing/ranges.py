@@ -165,12 +165,15 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     if step == 0 and not isinstance(step, Dim):
         raise ValueError("the step of arange must not be zero")
     floats = any(isinstance(v, float) for v in (start, stop, step))
+    of_sizes = any(isinstance(v, Dim) for v in (start, stop, step))
+    if of_sizes and (floats or not isinstance(step, int)):
+        return _between(start, stop, step, dtype)
     if dtype is None:
         kind = float_dtype(of_ends(*ends)) if floats else dtypes.int64
     else:
         kind = dtypes.as_dtype(dtype)
     size: Any
-    if any(isinstance(v, Dim) for v in (start, stop, step)):
+    if of_sizes:
         size = _extent(start, stop, step)
     else:
         size = max(int(np.ceil((stop - start) / step)), 0) if floats \
@@ -215,8 +218,6 @@ def counted(count: Tensor, most: Any, name: str = "a size") -> Tensor:
 
 def _extent(start: Any, stop: Any, step: Any) -> Any:
     """Size of an arange with unknown bounds."""
-    if not isinstance(step, int) or any(isinstance(v, float) for v in (start, stop)):
-        raise TypeError("arange over unknown sizes takes integer bounds and steps")
     span = stop - start if step > 0 else start - stop
     count = span if abs(step) == 1 else (span + (abs(step) - 1)) // abs(step)
     return count if isinstance(count, Dim) and not count.op else combine("max", count, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -41,19 +42,34 @@ def explicit_graph_inputs(variables: Iterable[Variable]) -> Iterator[Variable]:
 
 
 def io_toposort(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
-    """The operations between inputs and outputs, each behind what it needs."""
-    order: dict[Variable, Apply] = {}
-    held, waiting = set(inputs), [(x, False) for x in list(outputs)[::-1]]
-    while waiting:
-        x, ready = waiting.pop()
-        owner = None if x in held or x in order else x.owner
-        if owner is None:
-            continue
-        if ready:
-            order[x] = owner
-        else:
-            waiting.append((x, True))
-            waiting += [(n, False) for n in reversed(owner.inputs)]
+    """The operations between inputs and outputs, each behind what it needs, in Theano's order:
+    one is next as soon as all that it needs is there."""
+    held, waiting = set(inputs), list(outputs)
+    owners: dict[Variable, Apply] = {}
+    there: dict[Variable, None] = {}
+    while waiting:  # the last input first
+        x = waiting.pop()
+        if x not in there:
+            there[x] = None
+            if x not in held and (node := x.owner) is not None:
+                owners[x] = node
+                waiting += node.inputs
+    clients: dict[Variable, list[Variable]] = {}
+    lacking: dict[Variable, set[Variable]] = {}
+    for x, node in owners.items():
+        lacking[x] = set(node.inputs)
+        for read in dict.fromkeys(node.inputs):
+            clients.setdefault(read, []).append(x)
+    ready = deque(x for x in there if not lacking.get(x))
+    order: dict[Any, Apply] = {}
+    while ready:
+        x = ready.popleft()
+        if x in owners:
+            order.setdefault(owners[x].outputs[0], owners[x])
+        for client in clients.get(x, ()):
+            lacking[client].discard(x)
+            if not lacking[client]:
+                ready.append(client)
     return list(order.values())
 
 

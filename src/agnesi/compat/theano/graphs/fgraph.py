@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compat.theano.opclasses import op_of
-from agnesi.compat.theano.types import Apply, variable_of
+from agnesi.compat.theano.types import Apply, applied, variable_of
 from agnesi.compat.theano.variable import Constant, Variable, wrapped
+from agnesi.core.op import Item
 from agnesi.core.support.errors import at
 from agnesi.ops.base.convert import as_tensor
 from agnesi.rewrite import library, rewrite
@@ -80,8 +80,8 @@ class FunctionGraph:
 
     def toposort(self) -> list[Apply]:
         """Return the operations, each behind what it needs."""
-        return [Apply(op_of(n.op), [variable_of(m) for m in n.inputs], [variable_of(n)])
-                for n in self._graph.nodes if n.op is not None]
+        return [applied(n) for n in self._graph.nodes
+                if n.op is not None and type(n.op) is not Item]
 
     @property
     def apply_nodes(self) -> set[Apply]:

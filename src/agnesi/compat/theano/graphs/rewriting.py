@@ -10,9 +10,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.compat.theano.opclasses import OpOfGraph, name_of, op_of
+from agnesi.compat.theano.opclasses import OpOfGraph, name_of
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
-from agnesi.compat.theano.types import Apply, variable_of
+from agnesi.compat.theano.types import Apply, applied
 from agnesi.compat.theano.variable import bare, floats
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
@@ -64,7 +64,7 @@ class LocalOptimizer:
 
     def _on_node(self, node: Any) -> Any:
         """The node's replacement, for agnesi's rules."""
-        told = Apply(op_of(node.op), [variable_of(n) for n in node.inputs], [variable_of(node)])
+        told = applied(node)
         if self._tracks is not None and not any(_made_by(told.op, t) for t in self._tracks):
             return None
         with floats():

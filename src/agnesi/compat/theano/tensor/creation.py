@@ -79,7 +79,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
     """A variable, from a variable, an array, a number, or a list of them."""
     dtype = bare(dtype)
     if isinstance(x, Sizes):
-        x = list(x)
+        x = list(x) if x else np.zeros(0, np.int64)
     if isinstance(x, Variable):
         found = x
     elif isinstance(x, (list, tuple)) and _has_variables(x):

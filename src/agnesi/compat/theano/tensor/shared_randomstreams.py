@@ -6,6 +6,9 @@ from typing import Any
 
 from agnesi.api.streams.legacy import RandomStreams as _Legacy
 from agnesi.compat.theano.tensor.creation import _shape
+from agnesi.compat.theano.variable import (
+    RandomStateSharedVariable as RandomStateSharedVariable,
+)
 from agnesi.compat.theano.variable import bare, floats, wrapped
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.config import config

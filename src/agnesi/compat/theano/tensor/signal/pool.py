@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api import functions as F
+from agnesi.compat.theano.opclasses import Kind
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.derivatives import disconnected_grad, grad
-from agnesi.compat.theano.variable import Variable, wrapped
+from agnesi.compat.theano.tensor.signal.windows import taken, windows
+from agnesi.compat.theano.variable import Variable, bare, wrapped
+from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at, typed
+from agnesi.core.tensor import Tensor
+from agnesi.core.valuedims import size_of
 
 _MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
@@ -23,21 +28,23 @@ def pool_2d(input: Any, ws: Any = None, ignore_border: bool | None = None,
     ----------
     input : Variable
         (..., rows, columns)
-    ws, stride, pad : pair of int
+    ws, stride, pad : pair of int or integer scalars, or vector
         Size and distance of the patches, zeros around.  ``ds``, ``st``, ``padding`` are older
         names.
     ignore_border : bool
         Whether patches that are not whole are left out.
     mode : {"max", "sum", "average_inc_pad", "average_exc_pad"}
     """
-    return _pooled(input, 2, ws or ds, ignore_border, stride or st, padding or pad, mode)
+    size, step = ds if ws is None else ws, st if stride is None else stride
+    return _pooled(input, 2, size, ignore_border, step, pad if padding is None else padding, mode)
 
 
 def pool_3d(input: Any, ws: Any = None, ignore_border: bool | None = None,
             stride: Any = None, pad: Any = (0, 0, 0), mode: str = "max", **older: Any) -> Variable:
     """Patches of the last three axes; see :func:`pool_2d`."""
-    return _pooled(input, 3, ws or older.get("ds"), ignore_border, stride or older.get("st"),
-                   older.get("padding") or pad, mode)
+    size = older.get("ds") if ws is None else ws
+    step = older.get("st") if stride is None else stride
+    return _pooled(input, 3, size, ignore_border, step, older.get("padding", pad), mode)
 
 
 def max_pool_2d_same_size(input: Any, patch_size: Any) -> Variable:
@@ -53,13 +60,11 @@ def _pooled(x: Any, rank: int, ws: Any, ignore: bool | None, stride: Any, pad: A
     if ws is None:
         raise TypeError(at(f"pool_{rank}d: ws, the size of the patches, is missing"))
     value = as_tensor_variable(x)._value
-    for word, sizes in (("ws", ws), ("stride", stride), ("pad", pad)):
-        if sizes is not None and not (isinstance(sizes, (tuple, list)) and len(sizes) == rank):
-            raise TypeError(at(f"pool_{rank}d: {word} must be {rank} numbers, as in "
-                               f"{(2,) * rank}, not {typed(sizes)}"))
-    size = tuple(int(n) for n in ws)
-    step = size if stride is None else tuple(int(n) for n in stride)
-    around = tuple(int(n) for n in pad)
+    size = _sizes(rank, "ws", ws)
+    step = size if stride is None else _sizes(rank, "stride", stride)
+    around = (0,) * rank if pad is None else _sizes(rank, "pad", pad)
+    if not all(isinstance(n, int) for n in (*size, *step, *around)):
+        return wrapped(taken(value, size, step, around, bool(ignore), mode))
     lead = value.shape[:-rank]
     images = F.reshape(value, (-1, 1, *value.shape[-rank:]))
     whole = bool(ignore)
@@ -70,12 +75,26 @@ def _pooled(x: Any, rank: int, ws: Any, ignore: bool | None, stride: Any, pad: A
     return wrapped(F.reshape(found, (*lead, *found.shape[-rank:])))
 
 
+def _sizes(rank: int, word: str, sizes: Any) -> tuple[Any, ...]:
+    """Numbers, or what the run tells: a vector, or integer scalars."""
+    if isinstance(sizes, Variable) and sizes.ndim == 1:
+        sizes = [sizes[i] for i in range(rank)]
+    if not (isinstance(sizes, (tuple, list)) and len(sizes) == rank):
+        raise TypeError(at(f"pool_{rank}d: {word} must be {rank} numbers, as in "
+                           f"{(2,) * rank}, not {typed(sizes)}"))
+    found = []
+    for n in map(bare, sizes):
+        size = size_of(n, f"pool_{rank}d: {word}") if isinstance(n, Tensor) else n
+        found.append(size if isinstance(size, Dim) else int(size))
+    return tuple(found)
+
+
 def _summed(x: Any, size: Any, step: Any, around: Any, whole: bool, mode: str) -> Any:
     """Sums of patches, or their means over what is inside."""
     rank = len(size)
     counts = F.ones_like(x)
     if not whole:  # zeros behind, so that the last patch is whole
-        behind = [(-(n + 2 * p - k)) % s if isinstance(n, int) else k - 1
+        behind = [combine("max", (windows(n + 2 * p, k, s, False) - 1) * s + k - n - 2 * p, 0)
                   for n, p, k, s in zip(x.shape[-rank:], around, size, step, strict=True)]
         width = [(0, 0), (0, 0), *((0, b) for b in behind)]
         x, counts = F.pad(x, width), F.pad(counts, width)
@@ -89,6 +108,27 @@ def _summed(x: Any, size: Any, step: Any, around: Any, whole: bool, mode: str) -
         return total / elements
     inside = F.avg_pool(counts, size, step, around) * elements
     return total / inside
+
+
+class Pool(metaclass=Kind):
+    """The operation of :func:`pool_2d`, for ``isinstance(x.owner.op, Pool)``; ``Pool(ignore_border,
+    mode)(x, ws)`` makes one."""
+
+    test = staticmethod(lambda op: op.name in ("max_pool", "window_sum"))
+    makes = staticmethod(lambda ignore_border=False, mode="max", ndim=2, openmp=None: (
+        lambda x, ws, stride=None, pad=None: _pooled(
+            x, ndim, ws, ignore_border, stride, pad, mode)))
+
+    @staticmethod
+    def out_shape(imgshape: Any, ws: Any = None, ignore_border: bool = False, stride: Any = None,
+                  pad: Any = None, ndim: int = 2, ds: Any = None, st: Any = None,
+                  padding: Any = None) -> list[Any]:
+        """The shape of what comes out for images of some shape."""
+        size, step = ds if ws is None else ws, st if stride is None else stride
+        around = (0,) * ndim if (told := padding if pad is None else pad) is None else told
+        step = size if step is None else step
+        return [*imgshape[:-ndim], *(windows(n + 2 * p, k, s, ignore_border) for n, k, s, p in zip(
+            imgshape[-ndim:], size, step, around, strict=True))]
 
 
 _strictly(__name__)

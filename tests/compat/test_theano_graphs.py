@@ -1,0 +1,86 @@
+"""Graphs as Theano's programs walk over them: owners, tags, names, orders."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import agnesi.compat.theano as theano
+import agnesi.compat.theano.tensor as T
+from agnesi.compat.theano.scan_module.scan_op import Scan
+from agnesi.compat.theano.tensor.shared_randomstreams import (
+    RandomStateSharedVariable,
+    RandomStreams,
+)
+
+
+def test_results_of_one_operation_have_one_owner():
+    x = T.matrix("x")
+    (a, b), _ = theano.scan(lambda row, c: [c + row, c.sum()], sequences=x,
+                            outputs_info=[T.zeros((3,)), None])
+    assert isinstance(a.owner.op, Scan) and not isinstance(x.sum().owner.op, Scan)
+    for y in (a, b):
+        assert y.owner.outputs[y.index] is y
+    assert a.index != b.index and x.index is None and x.sum().index == 0
+    inside = a.owner.op
+    assert len(inside.inputs) == len(a.owner.inputs)
+    assert {y.ndim for y in inside.outputs} >= {0, 1}
+    assert [n.op for n in theano.gof.graph.io_toposort([x], [a, b])].count(a.owner.op) == 1
+    f = theano.function([x], [a, b])
+    assert sum(isinstance(n.op, Scan) for n in f.maker.fgraph.toposort()) == 1
+
+
+def test_an_output_has_one_owner():
+    class Same(theano.Op):
+        __props__ = ()
+
+    x = T.vector("x")
+    with pytest.raises(ValueError, match=r"has an owner already, exp\(x\)"):
+        theano.Apply(Same(), [x], [T.exp(x)])
+
+
+def test_tags_and_names_stay_with_what_nobody_holds():
+    x = T.vector("x")
+    h = T.tanh(x)
+    h.tag.role, h.name = "hidden", "h"
+    y = h + 1
+    y.name = "y"
+    del h
+    gc.collect()
+    h = y.owner.inputs[0]
+    assert (h.name, h.tag.role) == ("h", "hidden")
+    copy = theano.clone(y, {x: T.vector("z") * 2})
+    assert copy is not y and copy.name == "y"
+    assert (copy.owner.inputs[0].name, copy.owner.inputs[0].tag.role) == ("h", "hidden")
+    y.anything = 3
+    assert y.anything == 3
+
+
+def test_theanos_order_of_operations():
+    x, w, b = T.matrix("x"), T.matrix("w"), T.vector("b")
+    y = T.tanh(T.dot(x, w) + T.exp(b))
+    order = [n.op for n in theano.gof.graph.io_toposort([x, w, b], [y])]
+    assert [order.index(T.exp), order.index(T.tanh)] == [0, len(order) - 1]
+
+
+def test_states_of_random_variables_are_told_apart():
+    draw = RandomStreams(1).normal((2,))
+    kinds = {type(x) for x in theano.gof.graph.inputs([draw]) if hasattr(x, "get_value")}
+    assert kinds == {RandomStateSharedVariable}
+    assert not isinstance(theano.shared(1.0), RandomStateSharedVariable)
+    doubled = theano.shared(3.0, "w") * 2
+    gc.collect()
+    (w,) = (x for x in theano.gof.graph.inputs([doubled]) if x.name == "w")
+    assert w.get_value() == 3
+    w.set_value(4.0)
+    assert theano.function([], doubled)() == 8
+
+
+def test_no_sizes_are_a_vector_of_integers():
+    x = T.tensor3("x")
+    assert T.as_tensor_variable(x.shape[3:]).dtype == "int64"
+    y = x.reshape(T.join(0, T.prod(x.shape[:3])[None], x.shape[3:]), ndim=1)
+    assert theano.function([x], y)(np.ones((2, 3, 4))).shape == (24,)
+    assert theano._asarray([1], dtype="float32").dtype == np.float32
