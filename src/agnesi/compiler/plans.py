@@ -19,7 +19,7 @@ from agnesi.core.support.config import LENT, MODE, switched, witnessed
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.random.generators import repeated
+from agnesi.ops.random.generators import Draw, repeated
 
 #: Operations beyond which the layers of Python around them count for little.
 _MAX_OPERATIONS = 100
@@ -152,8 +152,12 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
 
 
 def _directly(step: Step, values: Sequence[Tensor], y: Tensor) -> Step:
-    """A step of which the C function gave, for the values that there are, what it gives."""
+    """A step with what native code calls in its place: a stock of numbers, or a C function that
+    gave, for the values that there are, what the step gives."""
     op, places, _ = step
+    if isinstance(op, Draw):
+        stock = op.stock()
+        return step if stock is None else (op, places, (None, (stock,)))
     arrays: Any = [values[i].array for i in places]
     found = None if op.c_call is None else op.c_call(*arrays)
     if found is None or len(arrays) + len(found[1]) > MOST_ARGUMENTS:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dispatch
-from agnesi.core.calls import plans
+from agnesi.core.calls import plans, stocks
 from agnesi.core.ir.node import Node
 from agnesi.core.storage.leaves import node_of
 from agnesi.core.storage.views import View, share
@@ -32,13 +32,15 @@ _OBJECTS: dict[str, Any] = {
     "THEIRS": THEIRS, "MET": MET, "MODE": MODE, "TRACES": TRACES, "LENT": LENT, "config": config,
     "mapped": LENT.mapped, "written": LENT.written, "CONSTANTS": LENT.constants,
     "silent": silent_context(), "out": ("out",), "Ellipsis": Ellipsis,
+    "DRAWN": stocks.DRAWN,
     "NotImplemented": NotImplemented,
 }
 #: Functions of NumPy's, by their places in its table.
 _NUMPYS = {"PyArray_CopyInto": 50, "PyArray_FromAny": 69, "PyArray_NewCopy": 85}
 #: Classes of which it names slots.
 _CLASSES = {kind.__name__: kind for kind in (
-    Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans, plans.RegionPlan)}
+    Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans, plans.RegionPlan,
+    stocks.Stock)}
 
 
 def _word(name: str, held: list[str]) -> int:

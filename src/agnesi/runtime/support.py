@@ -59,7 +59,7 @@ _RELAX = {
 }
 _METH_FASTCALL_KEYWORDS = 0x82
 #: The files of native code for eager operations.
-_OF_EAGER = ("eager", "inplace")
+_OF_EAGER = ("eager", "inplace", "draws")
 #: What a function returns that is left because a signal's handler has raised an error.
 INTERRUPTED = -(1 << 31)
 #: About the cycles between two polls, where no counter of cycles may be read.

@@ -178,6 +178,11 @@ def zero_(self: Tensor) -> Tensor:
     return copy_(self, as_tensor(0, self.dtype))
 
 
+def taking(x: Tensor, values: Tensor) -> Tensor:
+    """A tensor once it has taken the values of another."""
+    return x if LENT.written(_COPY, x, values) is not NotImplemented else copy_(x, values)
+
+
 @public
 def copy_(self: Tensor, other: TensorLike) -> Tensor:
     """Take the values of another array, converted and broadcast to this tensor's type.

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.draws import basic, choices, plain
-from agnesi.api.tensor.inplace import copy_
+from agnesi.api.tensor.inplace import taking
 from agnesi.api.torch.texts import docstring
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import explain_errors
+from agnesi.core.public import explain_errors, planned
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random import random
@@ -40,9 +40,11 @@ def _method(words: str, raises: str = "ValueError | If a parameter is out of ran
     """The method that writes draws into the tensor; ``words`` are PyTorch's for its parameters."""
 
     def decorate(function: Draw) -> Draw:
+        drawn = planned(function)
+
         def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-            found = {_OURS.get(word, word): value for word, value in keywords.items()}
-            return copy_(self, function(self, *args, **found))
+            found = keywords and {_OURS.get(word, word): v for word, v in keywords.items()}
+            return taking(self, drawn(self, *args, **found))
 
         function.__doc__ = docstring(
             function, "Tensor | The tensor itself.", "", "",

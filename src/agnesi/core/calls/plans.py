@@ -34,8 +34,9 @@ _MANY_CALLS = 500
 _calls = 0
 
 
-#: An operation, the places of what it reads, and its C function with what that takes besides.
-Step = tuple[Any, tuple[int, ...], tuple[Callable[..., Any], tuple[Any, ...]] | None]
+#: An operation, the places of what it reads, and its C function with what that takes besides; None
+#: with a stock of random numbers (``ops.random.ahead``), from which native code takes them.
+Step = tuple[Any, tuple[int, ...], tuple[Callable[..., Any] | None, tuple[Any, ...]] | None]
 
 
 class Plan:

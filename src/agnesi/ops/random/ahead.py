@@ -30,7 +30,16 @@ def blocks(what: Hashable, state: np.ndarray, count: int,
     if rows is None or not 0 <= first - start <= _BLOCKS - count:
         if len(_made) >= _MAX_STREAMS:
             _made.clear()
-        start, rows = _made[key] = first, make(state, _BLOCKS)
+        start, rows = _made[key] = first, np.ascontiguousarray(make(state, _BLOCKS))
     place = first - start
     found: Any = rows[:, place: place + count]
     return found
+
+
+def held(what: Hashable, state: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The state before what was made of a stream last, and the rows of that."""
+    key0, key1, *_ = state.tolist()
+    start, rows = _made.get((what, key0, key1), (0, None))
+    if rows is None:
+        return None
+    return np.array([key0, key1, start & 0xFFFFFFFF, start >> 32], np.uint32), rows

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agnesi.core.calls.stocks import DRAWN, Stock
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Size
@@ -33,6 +33,8 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made, noted
 from agnesi.ops.base.select import floor
 from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.random import ahead
+from agnesi.ops.random.ahead import MOST_BLOCKS
 from agnesi.ops.random.lineage import LINEAGE
 from agnesi.ops.random.noise import Noise, numbers_per_block
 from agnesi.ops.random.philox import Advance, RandomBits, behind
@@ -42,19 +44,17 @@ _UINT32 = dtypes.uint32
 
 #: Under which streams are advanced.
 LOCK = Lock()
-#: States and what they were before draws, where an attempt may be given up.
-_DRAWN: ContextVar[list[tuple[Tensor, Tensor]] | None] = ContextVar("drawn", default=None)
 
 
 def attempted(attempt: Callable[[], Any]) -> Any:
     """What an attempt gives; where that is None, streams are as they were before it."""
     drawn: list[tuple[Tensor, Tensor]] = []
-    token = _DRAWN.set(drawn)
+    token = DRAWN.set(drawn)
     try:
         found = attempt()
     finally:
-        _DRAWN.reset(token)
-    around = _DRAWN.get()
+        DRAWN.reset(token)
+    around = DRAWN.get()
     if found is None:
         for state, before in reversed(drawn):
             assign(state, before)
@@ -64,7 +64,7 @@ def attempted(attempt: Callable[[], Any]) -> Any:
 
 
 def _note(state: Tensor, before: Tensor) -> None:
-    drawn = _DRAWN.get()
+    drawn = DRAWN.get()
     if drawn is not None and state.array is not None:
         drawn.append((state, before))
 
@@ -244,7 +244,7 @@ class Generator(Written):
         data: Any = self.state.array
         with LENT.lock(data), LOCK.lock:  # the numbers are made side by side
             state: np.ndarray = data.copy()
-            if _DRAWN.get() is not None:
+            if DRAWN.get() is not None:
                 _note(self.state, wrap(state))
             if STATE.watch is None:  # as ``assign`` of what is neither a view nor recorded
                 data[2], data[3] = behind(state, words)
@@ -272,6 +272,18 @@ class Draw(Op):
 
     def perform(self) -> np.ndarray:
         return self.op.perform(_of_all()._taken(self.words))
+
+    def stock(self) -> Stock | None:
+        """What native code takes the numbers from, if they are so few that more are made ahead."""
+        op: Any = self.op
+        (what, width), words = op.ahead(op.size), int(self.words)
+        count = -(-words // 4)
+
+        def make() -> tuple[np.ndarray, Any]:
+            state = _of_all()._taken(words)
+            return op.perform(state), ahead.held(what, state)
+
+        return Stock(_of_all(), op.size, width, count, make) if 0 < count <= MOST_BLOCKS else None
 
 
 def repeated(*attempts: Callable[[], Any]) -> list[Any]:

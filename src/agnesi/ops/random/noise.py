@@ -131,7 +131,7 @@ class Noise(Op):
         each, left = divmod(n, per)
         few = each < ahead.MOST_BLOCKS
         if few:
-            made = ahead.blocks((self.kind, self.dtype.char), state, each + bool(left), self._made)
+            made = ahead.blocks(self.ahead(n)[0], state, each + bool(left), self._made)
             if not left:
                 return made.flatten()
         native = each >= _CHUNK_BLOCKS and config.compile and LENT.compiles()
@@ -155,6 +155,10 @@ class Noise(Op):
             if left and start + count == each and count < step:
                 result[per * each:] = [x[count] for x in made[:left]]
         return result
+
+    def ahead(self, size: int) -> tuple[Any, int]:
+        """What such numbers made ahead are known by, and how many of a row ``size`` takes."""
+        return (self.kind, self.dtype.char), size // numbers_per_block(self.dtype)
 
     def _made(self, state: np.ndarray, blocks: int) -> np.ndarray:
         words, name = words_of(state, blocks), self.dtype.name

@@ -107,8 +107,12 @@ class RandomBits(Op):
         n = self.size
         blocks = -(-n // 4)
         if blocks <= ahead.MOST_BLOCKS:
-            return ahead.blocks("words", state, blocks, words_of).flatten()[:n]
+            return ahead.blocks(self.ahead(n)[0], state, blocks, words_of).flatten()[:n]
         return words_of(state, blocks).reshape(-1)[:n]
+
+    def ahead(self, size: int) -> tuple[Any, int]:
+        """What such words made ahead are known by, and how many of a row ``size`` takes."""
+        return "words", -(-size // 4)
 
     def lower(self, at: Any, state: Any) -> Any:
         key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))

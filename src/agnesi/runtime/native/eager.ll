@@ -1018,19 +1018,27 @@ no:
   ret i1 false
 }
 
-; What the C function of a step gives, without NumPy's warnings: %arguments has room for those behind
+; What the C function of a step gives, or the stock of a draw, without NumPy's warnings: %arguments has room for those behind
 ; the first %n, which the function takes besides.  Owned; null with an error set, or with none where
 ; the context is in use: by another thread, or by this one further out.
 define internal ptr @call_directly(ptr %table, ptr %direct, ptr %arguments, i64 %n) nounwind {
 entry:
   %context = call ptr @word_of(ptr %table, i64 {w:silent})
+  %none = call ptr @api_get(i64 16)
   %function = call ptr @item(ptr %direct, i64 0)
   %others = call ptr @item(ptr %direct, i64 1)
+  %draws = icmp eq ptr %function, %none
+  br i1 %draws, label %draw.it, label %begin
+draw.it:                                      ; which reads the mode of this context
+  %stock = call ptr @item(ptr %others, i64 0)
+  %drawn = call ptr @draw(ptr %table, ptr %stock)
+  ret ptr %drawn
+begin:
   %count.at = getelementptr i8, ptr %others, i64 16
   %count = load i64, ptr %count.at
   br label %test
 test:
-  %i = phi i64 [0, %entry], [%i1, %take]
+  %i = phi i64 [0, %begin], [%i1, %take]
   %more = icmp ult i64 %i, %count
   br i1 %more, label %take, label %enter
 take:
