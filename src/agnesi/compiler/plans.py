@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from agnesi.autodiff.bodies import body_trace, is_cut
 from agnesi.autodiff.recording import Identity
 from agnesi.core.calls.plans import MOST_ARGUMENTS, MOST_VALUES, Plan, RegionPlan, Step
@@ -48,17 +50,18 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         compared = (lambda: function(*args, **keywords)), (lambda: made.values(xs))
         found, values = repeated(*compared) if draws else [attempt() for attempt in compared]
         found = flatten(found)[0]
+        arrays = [getattr(v, "array", None) for v in values]  # before elements are taken
         made.element = made.build is None and element_place(found[0]) is not None
         if not _agree(found, flatten(made.result(values))[0], xs):
             return None
         made.quick = len(values) <= MOST_VALUES and all(
             op.outputs == 1 and type(op) is not Item and (
                 op.work is None
-                or op.work(*[values[i].array for i in places]) < MIN_ASIDE_NANOSECONDS)
+                or op.work(*[arrays[i] for i in places]) < MIN_ASIDE_NANOSECONDS)
             for op, places, _ in made.steps)
         if made.quick:
-            made.steps = tuple([_directly(step, values, y) for step, y in zip(
-                made.steps, values[-len(made.steps):], strict=True)])
+            made.steps = tuple([_directly(step, arrays, y) for step, y in zip(
+                made.steps, arrays[len(arrays) - len(made.steps):], strict=True)])
     except Exception:  # whatever it is, the function itself will tell
         return None
     computing = [op for op, *_ in made.steps if "movement" not in op.traits]
@@ -151,22 +154,34 @@ def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
                 [next(copies) if n in fixed else places[n] for n in ends], build)
 
 
-def _directly(step: Step, values: Sequence[Tensor], y: Tensor) -> Step:
-    """A step with what native code calls in its place: a stock of numbers, or a C function that
-    gave, for the values that there are, what the step gives."""
+def _directly(step: Step, values: Sequence[Any], known: Any) -> Step:
+    """A step with what native code takes in its place: a stock of numbers, how a view lies, or a C
+    function that gave, for the values that there are, what the step gives."""
     op, places, _ = step
     if isinstance(op, Draw):
         stock = op.stock()
         return step if stock is None else (op, places, (None, (stock,)))
-    arrays: Any = [values[i].array for i in places]
+    arrays: Any = [values[i] for i in places]
+    if op.view and (layout := _layout(arrays[0], known)) is not None:
+        return op, places, (None, (layout,))
     found = None if op.c_call is None else op.c_call(*arrays)
     if found is None or len(arrays) + len(found[1]) > MOST_ARGUMENTS:
         return step
-    data, known = silently(found[0], *arrays, *found[1]), y.array
-    data = laid(op, data)
+    data = laid(op, silently(found[0], *arrays, *found[1]))
     same = (data.dtype == known.dtype and data.shape == known.shape
             and data.strides == known.strides and data.tobytes() == known.tobytes())
     return (op, places, found) if same else step
+
+
+def _layout(x: Any, y: Any) -> bytes | None:
+    """How a view lies in an array, as words: whether it may be written, the offset, the axes, sizes
+    and strides; None where it lies elsewhere, or the array tells nothing about writing."""
+    owner = y.base
+    if owner is None or (owner is not x and owner is not x.base) or not x.size or (
+            not x.flags.writeable):
+        return None
+    words = [y.flags.writeable, y.ctypes.data - x.ctypes.data, y.ndim, *y.shape, *y.strides]
+    return np.array(words, np.int64).tobytes()
 
 
 def _agree(found: Sequence[Any], planned: Sequence[Any], xs: Sequence[Tensor]) -> bool:

@@ -31,7 +31,7 @@ from agnesi.core.op import (
 from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
-from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, NestingError, at, ours, shown
 from agnesi.core.support.migration_hints import with_keyword
@@ -265,6 +265,25 @@ def planned(function: F) -> F:
 
     call.__wrapped__ = inspect.unwrap(function)
     return _renamed(call, function.__name__)
+
+
+def at_once(usual: Callable[..., Any]) -> Callable[[F], F]:
+    """A public function whose usual calls, outside of traces and programs, ``usual`` answers: given
+    the arguments without names, it returns NotImplemented for all others."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            if not keywords and not TRACES.running and not MODE.get().symbolic:
+                found = usual(*args)
+                if found is not NotImplemented:
+                    return found
+            return function(*args, **keywords)
+
+        call.__wrapped__ = inspect.unwrap(function)
+        return _renamed(call, function.__name__)
+
+    return decorate
 
 
 def is_device(target: Any) -> bool:

@@ -256,6 +256,7 @@ def register(family: list[Any], t: Tensor | Node) -> None:
     """Let the family of tensors on one memory know a tensor, or a node that keeps one's value for a
     gradient, weakly.
     """
+    before = len(family)
     family.append(weakref.ref(t))
-    if len(family) > 32 and len(family) & (len(family) - 1) == 0:
+    if before >= 32 and before & (before - 1) == 0:
         family[1:] = [ref for ref in family[1:] if ref() is not None]

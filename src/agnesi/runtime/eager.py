@@ -26,9 +26,9 @@ from agnesi.runtime.entry import slot_offset
 _OBJECTS: dict[str, Any] = {
     "nothing": "", "zero": 0, "one": 1, "dtypes": type(np.dtype),
     **{thing.__name__: thing for thing in (
-        Tensor, Node, View, plans.Plan, plans.RegionPlan, str, list, slice, Exception, register,
-        dispatch.current, node_of, sys._getframe, ours, share, dispatch.finished, dispatch.laid,
-        plans.by_plan, plans.replayed)},
+        Tensor, Node, View, plans.Plan, plans.RegionPlan, str, list, slice, bytes, Exception,
+        register, dispatch.current, node_of, sys._getframe, ours, share, dispatch.finished,
+        dispatch.laid, plans.by_plan, plans.replayed)},
     "THEIRS": THEIRS, "MET": MET, "MODE": MODE, "TRACES": TRACES, "LENT": LENT, "config": config,
     "mapped": LENT.mapped, "written": LENT.written, "CONSTANTS": LENT.constants,
     "silent": silent_context(), "out": ("out",), "Ellipsis": Ellipsis,
@@ -36,7 +36,8 @@ _OBJECTS: dict[str, Any] = {
     "NotImplemented": NotImplemented,
 }
 #: Functions of NumPy's, by their places in its table.
-_NUMPYS = {"PyArray_CopyInto": 50, "PyArray_FromAny": 69, "PyArray_NewCopy": 85}
+_NUMPYS = {"PyArray_CopyInto": 50, "PyArray_FromAny": 69, "PyArray_NewCopy": 85,
+           "PyArray_SetBaseObject": 282}
 #: Classes of which it names slots.
 _CLASSES = {kind.__name__: kind for kind in (
     Tensor, Node, View, Mode, Count, Config, plans.Plan, plans.Plans, plans.RegionPlan,

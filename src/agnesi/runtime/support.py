@@ -182,6 +182,7 @@ def source(waiting: str = "") -> str:
         "pooled": str(POOLED_BYTES),
         "swapped": str(ord(">")),
         "items": str(tuple.__basicsize__),
+        "bytes": str(bytes.__basicsize__ - 1),
         "interrupted": str(INTERRUPTED),
         "elsewhere": str(ELSEWHERE),
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},

@@ -19,7 +19,7 @@ from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Size
 from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
-from agnesi.core.public import higher
+from agnesi.core.public import higher, planned
 from agnesi.core.shapes import axis_of
 from agnesi.core.storage.leaves import is_followed
 from agnesi.core.storage.memory_order import is_row_major
@@ -392,6 +392,7 @@ def contiguous(self: Tensor, *, memory_format: object = None) -> Tensor:
     return movement.contiguous(self)
 
 
+@planned
 def clone(self: Tensor, *, memory_format: object = None) -> Tensor:
     """A copy in memory of its own; gradients flow through it.
 
@@ -404,6 +405,7 @@ def clone(self: Tensor, *, memory_format: object = None) -> Tensor:
     return copy(self)
 
 
+@planned
 def copy(self: Tensor, order: object = None) -> Tensor:
     """:func:`clone` by NumPy's name.
 

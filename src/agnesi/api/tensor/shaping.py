@@ -148,6 +148,7 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
     return permuted(self, None if not order or order == (None,) else order)
 
 
+@planned
 def t(self: Tensor) -> Tensor:
     """The transposed matrix.
 
@@ -156,6 +157,7 @@ def t(self: Tensor) -> Tensor:
     return permuted(self)
 
 
+@planned
 def mt(self: Tensor) -> Tensor:
     """The last two axes swapped."""
     return transposed(self)
@@ -232,6 +234,7 @@ def tile(self: Tensor, *reps: Any) -> Tensor:
 
 
 # -- dtypes ---------------------------------------------------------------------------------
+@planned
 def to(self: Tensor, *target: Any, dtype: DTypeLike = None, device: object = None,
        copy: bool = False,
        non_blocking: bool = False, memory_format: object = None) -> Tensor:
@@ -291,7 +294,7 @@ def converter(dtype: Any, name: str) -> Callable[[Tensor], Tensor]:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"The values as {dtype}.\n\n{_FORMAT}{_RETURNS}" \
                      "    The tensor itself if it is so."
-    return method
+    return planned(method)
 
 
 def _part(x: Tensor, imaginary: bool) -> Tensor:

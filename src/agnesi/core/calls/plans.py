@@ -35,7 +35,8 @@ _calls = 0
 
 
 #: An operation, the places of what it reads, and its C function with what that takes besides; None
-#: with a stock of random numbers (``ops.random.ahead``), from which native code takes them.
+#: with a stock of random numbers (``core.calls.stocks``), from which native code takes them, or
+#: with the words that say how a view lies.
 Step = tuple[Any, tuple[int, ...], tuple[Callable[..., Any] | None, tuple[Any, ...]] | None]
 
 

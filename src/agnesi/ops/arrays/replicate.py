@@ -22,7 +22,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
-from agnesi.core.support.tracing import is_known
+from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import refusal, size_of
 from agnesi.ops.base import expand as spread
@@ -41,9 +41,13 @@ _INT64 = np.dtype("int64")
 
 def _broadcast(x: Tensor, shape: Shape) -> Tensor:
     """``x`` broadcast, as a view: later changes of ``x`` show in it."""
+    if x.shape == shape:
+        return x
+    planning = getattr(current_trace(), "plans", False)
+    if planning or (x.array is not None and not is_tracing()):
+        return apply(spread.BroadcastTo(shape, True), x)
     t = spread.broadcast_to(x, shape)
-    if t is not x:
-        share(t, spread.BroadcastTo(shape), x)
+    share(t, spread.BroadcastTo(shape), x)
     return t
 
 

@@ -14,13 +14,13 @@ from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, is_static
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
-from agnesi.core.public import planned, public
+from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import check_axes
 from agnesi.core.storage import memory
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.config import LENT, MODE, config
 from agnesi.core.support.errors import DTypeError, oversized
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.silence import silently
@@ -41,6 +41,11 @@ from agnesi.ops.base.convert import (
     written,
 )
 from agnesi.ops.base.expand import BroadcastTo, broadcast_to
+
+#: Codes of the dtypes of NumPy's that are as those of tensors.
+_CHARS = "?bBhHiIlLefdFD"
+#: Elements up to which a new tensor is made at once.
+_FEW_ELEMENTS = 1024
 
 
 # -- helpers --------------------------------------------------------------------------------
@@ -143,6 +148,48 @@ def _like(x: Any, dtype: Any) -> tuple[Shape, np.dtype]:
 
 
 # -- from data ------------------------------------------------------------------------------
+def _is_plain(data: Any) -> bool:
+    """Return whether data is an array as tensors hold it."""
+    if type(data) is not np.ndarray:
+        return False
+    dtype = data.dtype
+    return dtype.isbuiltin == 1 and dtype.char in _CHARS
+
+
+def _around(data: Any = None, *more: Any) -> Any:
+    """A tensor around an array, in the usual call of what shares its memory."""
+    return NotImplemented if more or not _is_plain(data) else wrap(data)
+
+
+def _of_copy(data: Any = None, *more: Any) -> Any:
+    """A tensor of a copy of an array, or of numbers, in the usual call of ``tensor``."""
+    if more:
+        return NotImplemented
+    if _is_plain(data):
+        return wrap(memory.copied(data))
+    kind: Any = type(data)
+    if kind is list and 0 < len(data) <= _FEW_ELEMENTS and len(kinds := set(map(type, data))) == 1:
+        (kind,) = kinds
+    dtype = config._float_dtype if kind is float else dtypes.int64 if kind is int else None
+    if dtype is None:
+        return NotImplemented
+    try:
+        return wrap(silently(np.array, data, dtype))
+    except OverflowError:
+        return NotImplemented
+
+
+def _uninitialised(*sizes: Any) -> Any:
+    """An uninitialised tensor of the default dtype, in the usual call of ``empty``."""
+    shape = sizes[0] if len(sizes) == 1 and type(sizes[0]) is tuple else sizes
+    floats = config._float_dtype
+    if floats is None or len(shape) > 8 or [n for n in shape if type(n) is not int or not (
+            0 <= n < _FEW_ELEMENTS)]:
+        return NotImplemented
+    return wrap(np.empty(shape, floats))
+
+
+@at_once(_of_copy)
 @public
 def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = None,
            requires_grad: bool = False, name: str | None = None, out: Tensor | None = None
@@ -192,6 +239,7 @@ def noted(x: Tensor, given: bool = False) -> Tensor:
     return x
 
 
+@at_once(_around)
 @public
 def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
             copy: bool | None = None, out: Tensor | None = None) -> Tensor:
@@ -245,6 +293,7 @@ def _lies_in(t: Tensor, source: Any) -> bool:
     return not isinstance(source, (list, tuple, *SCALARS)) and t.array.base is not None
 
 
+@at_once(_around)
 @public
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
@@ -338,6 +387,7 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
     return _finished(alloc(value, *checked_sizes(shape)), requires_grad)
 
 
+@at_once(_uninitialised)
 @public
 def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
           requires_grad: bool = False, out: Tensor | None = None) -> Tensor:

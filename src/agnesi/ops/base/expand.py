@@ -36,9 +36,13 @@ def add_up(x: np.ndarray, axes: Any, dtype: Any = None, out: Any = None,
 
 @record
 class BroadcastTo(LinearOp):
-    """Repeat axes of size 1, and add axes in front."""
+    """Repeat axes of size 1, and add axes in front.
+
+    Where ``view`` says so, the result looks into its operand.
+    """
 
     shape: Shape
+    view: bool = False  # type: ignore[misc]
     name = "broadcast_to"
     traits = frozenset(("cheap", "movement", "broadcast"))
 

@@ -107,9 +107,6 @@ class Permute(LinearOp):
     def perform(self, x: np.ndarray) -> np.ndarray:
         return x.transpose(self.axes)
 
-    def c_call(self, x: np.ndarray) -> Any:
-        return np.ndarray.transpose, (self.axes,)
-
     def inverse(self) -> Permute:
         """The permutation that leads back."""
         back = [0] * len(self.axes)

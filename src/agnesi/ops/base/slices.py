@@ -117,9 +117,6 @@ class Slice(LinearOp):
     def perform(self, x: np.ndarray) -> np.ndarray:
         return x[self.index()]
 
-    def c_call(self, x: np.ndarray) -> Any:
-        return operator.getitem, (self.index(),)
-
     @property
     def put(self) -> Op:
         """The operation that gives the base with another value of the view."""

@@ -118,7 +118,11 @@ entry:
   %pair = alloca [2 x ptr]
   %size.at = getelementptr i8, ptr %family, i64 16
   %size = load i64, ptr %size.at
-  %many = icmp ugt i64 %size, 31              ; what is gone is to be cleared away
+  %large = icmp ugt i64 %size, 31
+  %size1 = sub i64 %size, 1
+  %bits = and i64 %size, %size1
+  %power = icmp eq i64 %bits, 0
+  %many = and i1 %large, %power               ; what is gone is to be cleared away
   br i1 %many, label %register, label %refer
 register:
   store ptr %family, ptr %pair
@@ -1018,7 +1022,51 @@ no:
   ret i1 false
 }
 
-; What the C function of a step gives, or the stock of a draw, without NumPy's warnings: %arguments has room for those behind
+; A view of an array, which lies in it as the words say (`_layout` of compiler/plans.py); owned, or null
+; with an error set.
+define internal ptr @view_of(ptr %table, ptr %array, ptr %layout) nounwind {
+entry:
+  %words = getelementptr i8, ptr %layout, i64 {bytes}
+  %may = load i64, ptr %words, align 1
+  %offset.at = getelementptr i64, ptr %words, i64 1
+  %offset = load i64, ptr %offset.at, align 1
+  %nd.at = getelementptr i64, ptr %words, i64 2
+  %nd = load i64, ptr %nd.at, align 1
+  %dims = getelementptr i64, ptr %words, i64 3
+  %strides = getelementptr i64, ptr %dims, i64 %nd
+  %flags.at = getelementptr i8, ptr %array, i64 64
+  %flags = load i32, ptr %flags.at
+  %writeable = and i32 %flags, 1024           ; NPY_ARRAY_WRITEABLE
+  %kept = icmp ne i64 %may, 0
+  %own.flags = select i1 %kept, i32 %writeable, i32 0
+  %data = call ptr @field(ptr %array, i64 16)
+  %first = getelementptr i8, ptr %data, i64 %offset
+  %descr = call ptr @field(ptr %array, i64 56)
+  %type = call ptr @api_get(i64 2)
+  %make = call ptr @api_get(i64 3)
+  %nd32 = trunc i64 %nd to i32
+  call void @incref(ptr %descr)
+  ; steals %descr, also where it fails
+  %view = call ptr %make(ptr %type, ptr %descr, i32 %nd32, ptr %dims, ptr %strides, ptr %first, i32 %own.flags, ptr null)
+  %none = icmp eq ptr %view, null
+  br i1 %none, label %no, label %base
+base:
+  call void @incref(ptr %array)
+  %set.base = call ptr @word_of(ptr %table, i64 {w:PyArray_SetBaseObject})
+  ; steals %array, also where it fails
+  %error = call i32 %set.base(ptr %view, ptr %array)
+  %failed = icmp ne i32 %error, 0
+  br i1 %failed, label %drop, label %yes
+drop:
+  call void @decref(ptr %view)
+  ret ptr null
+yes:
+  ret ptr %view
+no:
+  ret ptr null
+}
+
+; What the C function of a step gives, a view as it lies, or the stock of a draw, without NumPy's warnings: %arguments has room for those behind
 ; the first %n, which the function takes besides.  Owned; null with an error set, or with none where
 ; the context is in use: by another thread, or by this one further out.
 define internal ptr @call_directly(ptr %table, ptr %direct, ptr %arguments, i64 %n) nounwind {
@@ -1027,11 +1075,20 @@ entry:
   %none = call ptr @api_get(i64 16)
   %function = call ptr @item(ptr %direct, i64 0)
   %others = call ptr @item(ptr %direct, i64 1)
-  %draws = icmp eq ptr %function, %none
-  br i1 %draws, label %draw.it, label %begin
+  %own = icmp eq ptr %function, %none
+  br i1 %own, label %ready, label %begin
+ready:
+  %known = call ptr @item(ptr %others, i64 0)
+  %known.type = call ptr @field(ptr %known, i64 8)
+  %bytes = call ptr @word_of(ptr %table, i64 {w:bytes})
+  %lies = icmp eq ptr %known.type, %bytes
+  br i1 %lies, label %look.into, label %draw.it
+look.into:
+  %array = load ptr, ptr %arguments
+  %view = call ptr @view_of(ptr %table, ptr %array, ptr %known)
+  ret ptr %view
 draw.it:                                      ; which reads the mode of this context
-  %stock = call ptr @item(ptr %others, i64 0)
-  %drawn = call ptr @draw(ptr %table, ptr %stock)
+  %drawn = call ptr @draw(ptr %table, ptr %known)
   ret ptr %drawn
 begin:
   %count.at = getelementptr i8, ptr %others, i64 16
