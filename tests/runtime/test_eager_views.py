@@ -131,7 +131,8 @@ def test_new_tensors_are_those_of_the_whole_functions():
                [np.float32(2)], range(3), np.float32(2), np.arange(3), np.arange(3, dtype=">i4"),
                np.arange(6.0).reshape(2, 3).T, np.ma.array([1.0]), np.array(["a"]),
                np.longdouble(2), np.zeros(2, "longdouble"), np.zeros(2, "float16"),
-               np.zeros(2, "M8[s]"), np.zeros(3, [("a", "f4")]), np.zeros((), "bool"), ag.ones(2), np.matrix([[1.0]]),
+               np.zeros(2, "M8[s]"), np.zeros(3, [("a", "f4")]), np.zeros((), "bool"), ag.ones(2),
+               np.matrix([[1.0]]),
                read_only(np.ones(2)).array]
     for function, extra in ((ag.tensor, {"name": None}), (ag.asarray, {"copy": None}),
                             (ag.from_numpy, {})):

@@ -183,7 +183,7 @@ def _uninitialised(*sizes: Any) -> Any:
     """An uninitialised tensor of the default dtype, in the usual call of ``empty``."""
     shape = sizes[0] if len(sizes) == 1 and type(sizes[0]) is tuple else sizes
     floats = config._float_dtype
-    if floats is None or len(shape) > 8 or [n for n in shape if type(n) is not int or not (
+    if floats is None or not sizes or len(shape) > 8 or [n for n in shape if type(n) is not int or not (
             0 <= n < _FEW_ELEMENTS)]:
         return NotImplemented
     return wrap(np.empty(shape, floats))
