@@ -45,7 +45,7 @@ from agnesi.ops.base.expand import BroadcastTo, broadcast_to
 #: Codes of the dtypes of NumPy's that are as those of tensors.
 _CHARS = "?bBhHiIlLefdFD"
 #: Elements up to which a new tensor is made at once.
-_FEW_ELEMENTS = 1024
+_FEW_ELEMENTS, _FEW_AXES = 1024, 8
 
 
 # -- helpers --------------------------------------------------------------------------------
@@ -183,8 +183,8 @@ def _uninitialised(*sizes: Any) -> Any:
     """An uninitialised tensor of the default dtype, in the usual call of ``empty``."""
     shape = sizes[0] if len(sizes) == 1 and type(sizes[0]) is tuple else sizes
     floats = config._float_dtype
-    if floats is None or not sizes or len(shape) > 8 or [n for n in shape if type(n) is not int or not (
-            0 <= n < _FEW_ELEMENTS)]:
+    known = [type(n) is int and 0 <= n < _FEW_ELEMENTS for n in shape]
+    if floats is None or not sizes or len(known) > _FEW_AXES or False in known:
         return NotImplemented
     return wrap(np.empty(shape, floats))
 

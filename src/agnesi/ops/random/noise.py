@@ -156,7 +156,7 @@ class Noise(Op):
                 result[per * each:] = [x[count] for x in made[:left]]
         return result
 
-    def ahead(self, size: int) -> tuple[Any, int]:
+    def ahead(self, size: Any) -> tuple[Any, int]:
         """What such numbers made ahead are known by, and how many of a row ``size`` takes."""
         return (self.kind, self.dtype.char), size // numbers_per_block(self.dtype)
 

@@ -110,7 +110,7 @@ class RandomBits(Op):
             return ahead.blocks(self.ahead(n)[0], state, blocks, words_of).flatten()[:n]
         return words_of(state, blocks).reshape(-1)[:n]
 
-    def ahead(self, size: int) -> tuple[Any, int]:
+    def ahead(self, size: Any) -> tuple[Any, int]:
         """What such words made ahead are known by, and how many of a row ``size`` takes."""
         return "words", -(-size // 4)
 
