@@ -109,6 +109,35 @@ def letters(n):
     return float(eager), None if w.grad is None else w.grad.numpy(), compiled.numpy()
 
 
+def crossing():
+    """Derivatives of letters that cross: each process gives back first what it got last."""
+    rank, x = dist.rank(), ag.tensor(np.arange(1.0, 4) + dist.rank())
+
+    def exchanged(x):
+        if rank == 0:
+            mine, theirs = dist.send(x, to=1), dist.recv(x * 1, source=1)
+        else:
+            theirs, mine = dist.recv(x * 1, source=0), dist.send(x, to=0)
+        return theirs + 0 * mine
+
+    def loss(x):
+        return ((rank + 1) * exchanged(x) ** 3).sum()
+
+    def moved(x):
+        return ag.jvp(exchanged, (x,), (2 * x,))[1]
+
+    def curved(x):
+        return ag.grad(lambda x: (ag.grad(loss)(x) * x).sum())(x)
+
+    v = ag.symbolic.tensor("float64", (3,), "v")
+    linear = ag.function([v], ag.grad(lambda x: exchanged(x).sum())(v))
+    linear(x)  # each call sends, although the gradient needs nothing of the call
+    declared = [ag.function([v], f(v))(x) for f in (ag.grad(loss), moved, curved)]
+    found = [[f(x), ag.jit(f)(x), of_graph, ag.vmap(f)(ag.stack([x, x]))[1]] for f, of_graph in
+             zip((ag.grad(loss), moved, curved), declared, strict=True)]
+    return [[np.asarray(y) for y in ys] for ys in found], linear(x)
+
+
 def calls():
     """How many collectives a program does whose results nobody needs, or that are equal."""
     group = dist.init()

@@ -72,6 +72,18 @@ def test_letters_bring_gradients_back(workers, n):
     np.testing.assert_allclose(again, 6 * w)
 
 
+def test_letters_that_cross_have_derivatives(workers):
+    for rank, ((gradients, tangents, products), linear) in enumerate(
+            workers.run(programs.crossing)):
+        x = np.arange(1.0, 4)
+        slope = 3 * (2 - rank) * (x + rank) ** 2  # of the other one's loss
+        for ys, wanted in ((gradients, slope), (tangents, 2 * (x + 1 - rank)),
+                           (products, 3 * slope)):
+            for y in ys:
+                np.testing.assert_allclose(y, wanted, rtol=1e-12)
+        np.testing.assert_array_equal(linear, np.ones(3))
+
+
 def test_a_letter_that_is_not_expected_is_refused(workers):
     text = workers.run(programs.other_letter)[1]
     assert "what rank 0 sent is not what rank 1 receives" in text

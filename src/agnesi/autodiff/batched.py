@@ -16,7 +16,7 @@ from agnesi.autodiff.bodies import BodyTrace, body_trace, close, close_all
 from agnesi.autodiff.recording import Identity, SetValue
 from agnesi.core.dispatch import current, graph_node, symbolic
 from agnesi.core.graph import constant_value
-from agnesi.core.ir.node import Node, toposort
+from agnesi.core.ir.node import Node, executed, toposort
 from agnesi.core.op import EXPLAINED, Item, Op, in_user_code, located
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.tracing import is_tracing, within
@@ -110,7 +110,7 @@ class Batch:
         """The values of nodes."""
         roots = list(roots)
         known = self.known
-        for node in toposort(roots, lambda n: n in known or self._found_outside(n)):
+        for node in executed(roots, lambda n: n in known or self._found_outside(n)):
             if node not in known and not self._found_outside(node):
                 known[node] = self._leaf(node) if node.op is None else self._value(node)
         return [known[n] for n in roots]

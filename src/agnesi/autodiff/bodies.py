@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf, looking
 from agnesi.core.dispatch import assign, current, node_of_type, notice
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.ir.node import Node, next_serial, toposort
+from agnesi.core.ir.node import Node, executed, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.storage.views import looking_through
 from agnesi.core.substitution import copied, substituted
@@ -479,7 +479,7 @@ def _stopped(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[Node]:
     What was computed while nothing was recorded says so by an operation from now on.
     """
     known = set(inputs)
-    order = toposort(outputs, known.__contains__)
+    order = executed(outputs, known.__contains__)
     if not any(map(is_cut, order)):
         return list(outputs)
     done: dict[Node, Node] = {}

@@ -10,7 +10,7 @@ from agnesi.autodiff.reverse import backprop, missing_rule, read_by_rules, seed
 from agnesi.autodiff.rules import cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current
-from agnesi.core.ir.node import Node, toposort
+from agnesi.core.ir.node import Node, executed
 from agnesi.core.op import Item, typed
 from agnesi.core.public import higher
 from agnesi.core.shapes import fits
@@ -45,7 +45,7 @@ def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor],
 
 def _leading(roots: Iterable[Node], known: Collection[Node]) -> list[Node]:
     """Operations through which tangents flow from known ones to ``roots``, inputs first."""
-    order = toposort(roots, lambda n: n in known or not n.requires_grad)
+    order = executed(roots, lambda n: n in known or not n.requires_grad)
     return [n for n in order if n not in known and n.op is not None and n.requires_grad]
 
 

@@ -18,7 +18,7 @@ from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import Op
+from agnesi.core.op import Op, item_of
 from agnesi.core.substitution import substituted
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
@@ -101,6 +101,14 @@ def _after(node: Node, waits: tuple[Node, ...]) -> Node:
     return Node(
         After(), (node, *waits), node.shape, node.dtype, node.weak, node.requires_grad, node.where
     )
+
+
+def with_meetings(nodes: Sequence[Node]) -> list[Node]:
+    """Results of a declared graph, the first of which comes after all that other processes wait
+    for: none of that is dropped, whatever the results turn out to need."""
+    met = [n for n in toposort(nodes) if n.op is not None and "meets" in n.op.traits]
+    return [_after(n, tuple(item_of(m, 0) for m in met)) if met and not i else n
+            for i, n in enumerate(nodes)]
 
 
 def segment(results: Sequence[Tensor], since: int) -> list[Tensor]:

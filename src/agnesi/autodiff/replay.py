@@ -15,7 +15,7 @@ from agnesi.autodiff.bodies import is_cut
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.ir.dims import Dim, Size, combine
-from agnesi.core.ir.node import Node, toposort
+from agnesi.core.ir.node import Node, executed, toposort
 from agnesi.core.op import Item, typed
 from agnesi.core.substitution import open_sizes, size_with, unify
 from agnesi.core.support.config import switched
@@ -63,7 +63,7 @@ class _Replay:
 
     def tensor(self, node: Node) -> Any:
         """Return the present value of a node; a tuple for an operation of several results."""
-        for n in toposort([node], self._done.__contains__):
+        for n in executed([node], self._done.__contains__):
             if n not in self._done:
                 self._done[n] = _leaf(n) if n.op is None else self._applied(n)
         return self._done[node]

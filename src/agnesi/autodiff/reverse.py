@@ -13,7 +13,7 @@ from agnesi.autodiff.recording import ALIAS, STOP, alias, enable_grad, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current, touch
-from agnesi.core.ir.node import Node, toposort
+from agnesi.core.ir.node import Node, executed, toposort
 from agnesi.core.op import Item, explain, item_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
@@ -42,6 +42,8 @@ _new = Tensor.__new__
 
 def _carrying(roots: Iterable[Node]) -> list[Node]:
     """Nodes that carry gradient from ``roots``, inputs first."""
+    if LENT.in_order:
+        return [n for n in executed(roots, lambda n: not n.requires_grad) if n.requires_grad]
     order: list[Node] = []
     done: set[Node] = set()
     stack = [n for n in roots if n.requires_grad]
@@ -67,7 +69,7 @@ def _between(
     """Nodes through which gradient flows from ``roots`` to ``wrt``, inputs first."""
     reached = set(wrt)
     kept = []
-    for node in toposort(roots, lambda n: not n.requires_grad or n in constants):
+    for node in executed(roots, lambda n: not n.requires_grad or n in constants):
         if node in reached or (
             node.requires_grad
             and node not in constants

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.opgraph import OpFromGraph
+from agnesi.autodiff.recompute import with_meetings
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.binding.sized_call import sized_call
@@ -54,7 +55,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
 from agnesi.core.substitution import size_with, substituted, unify
-from agnesi.core.support.config import STATE, TRACES, WITNESSES, config
+from agnesi.core.support.config import LENT, STATE, TRACES, WITNESSES, config
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.record import replace
@@ -98,6 +99,8 @@ class Function(Direct, Inspectable):
         nodes = last_rows_uncut(substituted(
             [graph_node(as_tensor(t)) for t in (*results, *updates.values())], replaced
         ))
+        if LENT.in_order:
+            nodes = with_meetings(nodes)
         check_used([(i.name or f"number {k}", n) for k, (i, n) in enumerate(
             zip(inputs, given, strict=True))], nodes, unused)
         same = first_alike(found := value_dims(given, nodes, replaced))

@@ -16,8 +16,8 @@ import numpy as np
 
 from agnesi.core.ir.dims import Dim, Shape, Size
 from agnesi.core.ir.extents import Extent
-from agnesi.core.ir.node import Node, toposort
-from agnesi.core.op import typed
+from agnesi.core.ir.node import Node, executed, toposort
+from agnesi.core.op import item_of, typed
 from agnesi.core.substitution import (
     born,
     copied,
@@ -244,12 +244,21 @@ class FunctionGraph:
             t = live_tensor(old) if old.op is None else None
             if t is not None:
                 tensors.setdefault(id(t), new)
-        order = toposort(outputs, done.__contains__)
+        order = executed(outputs, done.__contains__)
+        met: dict[Any, tuple[Node, ...]] = {}  # what waits for other processes, each for the last
+        last: Node | None = None
         for node in order:
             if node in done:
                 continue
             if node.op is not None:
                 operands = tuple([done[n] for n in node.inputs])
+                if "meets" in node.op.traits:
+                    key = node.op, operands
+                    if key not in met:
+                        behind = [interner.add(item_of(done[last], 0))] if last else operands[:1]
+                        met[key] = *behind, *operands[1:]
+                        last = node
+                    operands = met[key]
                 if since is None or node.serial < since:
                     new = copied(node, operands)
                 else:
@@ -263,7 +272,8 @@ class FunctionGraph:
                 done[node] = found if found is not None else interner.add(_closed_leaf(node))
         self.inputs = own
         self.outputs = tuple(done[n] for n in outputs)
-        self.__dict__["nodes"] = tuple(dict.fromkeys([done[n] for n in order]))
+        if not met:
+            self.__dict__["nodes"] = tuple(dict.fromkeys([done[n] for n in order]))
 
     @classmethod
     def of(cls, inputs: Iterable[Node], outputs: Iterable[Node]) -> FunctionGraph:

@@ -15,7 +15,7 @@ from typing import Any
 from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.ir.extents import Extent
-from agnesi.core.ir.node import Node, next_serial, toposort
+from agnesi.core.ir.node import Node, executed, next_serial
 from agnesi.core.op import Item, explain, name_at, typed
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import symbol
@@ -166,7 +166,7 @@ def substituted(outputs: Sequence[Node], replace: Mapping[Node, Node]) -> list[N
     known = {d: n for d, n in known.items() if d != n}
     sized = partial(size_with, known=known)
     done: dict[Node, Node] = dict(replace)
-    for node in toposort(outputs, lambda n: n in replace):
+    for node in executed(outputs, lambda n: n in replace):
         if node in done:
             continue
         inputs = tuple([done[n] for n in node.inputs])

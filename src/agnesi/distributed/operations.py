@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.custom.effects import ordered
+from agnesi.autodiff.recompute import After
 from agnesi.compiler.control import pooled_empty
 from agnesi.compiler.library import collectives as native
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir import foreign
 from agnesi.core.op import Op
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import CollectiveError, ShapeError, at, location, user_where
-from agnesi.core.support.record import record
+from agnesi.core.support.record import record, replace
 from agnesi.core.support.tracing import is_known, is_tracing
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.distributed.processes.group import GROUPS, KINDS, Group, closed
 from agnesi.distributed.processes.signatures import shown_text
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.base.select import where
 from agnesi.ops.control.loop import applied
 from agnesi.ops.elementwise.complexes import view_as_complex, view_as_real
 
@@ -50,6 +53,8 @@ class Collective(Op):
         The user's line, which others are shown.
     asked : str
         What the user asked for, where several things are done in the same way; it must agree, too.
+    declared : bool
+        Whether a declared graph has it: it runs when that does, whatever is known before.
     """
 
     kind: str
@@ -60,11 +65,14 @@ class Collective(Op):
     peer: int
     line: str
     asked: str
+    declared: bool = False
     keep_inputs = ()
     outputs = 2
 
     def __post_init__(self) -> None:
         self.__dict__["name"] = self.kind
+        if self.declared:
+            self.__dict__["traits"] = frozenset({"meets"})
         if self.how in _EXTREMES:
             self.__dict__.update(keep_inputs=(1,), keep_output=True)
 
@@ -148,7 +156,9 @@ class Collective(Op):
         if self.kind == "send":
             return g + self._also("recv", g)
         if self.kind == "recv":
-            self._also("send", g)
+            sent = self._also("send", g)
+            if sent._requires_grad or sent.array is None:  # it is needed, and so are derivatives
+                return apply(After(), where(False, sent, zeros_like(g)), sent)
         return None
 
     def _also(self, kind: str, x: Tensor, how: str | None = None, peer: int = -1) -> Tensor:
@@ -156,7 +166,7 @@ class Collective(Op):
         line = self.line if self.line.startswith("the gradient") else f"the gradient of {self.line}"
         peer = self.peer if kind in _WITH_PEERS and peer < 0 else peer
         op = Collective(kind, self.how if how is None else how, self.group, self.rank, self.size,
-                        peer, line, "")
+                        peer, line, "", self.declared)
         return issue(op, x)
 
     def jvp(self, ts: Any, ys: Any, token: Tensor, x: Tensor) -> Any:
@@ -186,9 +196,10 @@ def issue(op: Collective, x: Tensor) -> Tensor:
         found: list[Tensor] = STATE.examples.outside(
             lambda rows, whole: [_for_all(op, rows[0], whole)], op, [x], each=False)
         return found[0]
-    if not is_tracing() and not is_known(x):  # a declared graph: its results are asked for
-        return applied(op, wrap(np.zeros((), np.int8)), x)[1]
-    return ordered(op, (x,))[0]
+    if is_tracing() or (is_known(x) and not op.declared):
+        return ordered(op, (x,))[0]
+    op, x = replace(op, declared=True), symbol(graph_node(x))
+    return applied(op, wrap(np.zeros((), np.int8)), x)[1]  # whose results are asked for
 
 
 def _for_all(op: Collective, many: bool, x: Tensor) -> Tensor:

@@ -18,10 +18,12 @@ from __future__ import annotations
 #: segment       holds a graph that is lowered in its place
 #: raises        refuses some values of its operands
 #: draws         takes numbers of the default generator: happens in program order
+#: meets         waits for other processes when a declared graph runs: in program order, which the
+#:               first operand and the first result are there to keep
 #: ============= =====================================================================
 TRAITS = frozenset("""
     cheap heavy commutative comparison movement permutation broadcast gather conversion
-    ordering control segment raises sizes draws
+    ordering control segment raises sizes draws meets
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal

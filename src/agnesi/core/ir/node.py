@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agnesi.core.ir.dims import Shape
+from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import Where, location
 
 T = TypeVar("T")
@@ -104,6 +105,23 @@ def toposort(
                 if n not in done:
                     stack.append(n)
     return order
+
+
+def creation(node: Node) -> int:
+    """The place of a node among all in the order in which they were made; leaves come first."""
+    return abs(node.serial) if node.op is not None else 0
+
+
+def executed(
+    outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None
+) -> list[Node]:
+    """Nodes as ``toposort`` finds them, in the order of the program where that counts.
+
+    That is where operations wait for other processes, which may run another program: an order that
+    only follows from what depends on what may block all of them.
+    """
+    order = toposort(outputs, stop)
+    return toposort(sorted(order, key=creation), stop) if LENT.in_order else order
 
 
 def leaves(outputs: Sequence[Node]) -> Iterator[Node]:

@@ -40,6 +40,8 @@ class Lent:
     #: A function whose calls ``(args, keywords)`` are compiled where that pays.
     regions: Callable[[Callable[..., Any]], Callable[..., Any]] = staticmethod(
         lambda function: lambda args, keywords: function(*args, **keywords))
+    #: Whether other processes wait for operations of this one, in the order of the program.
+    in_order = False
     #: The cotangents of a backward pass over eager records from compiled code, or None:
     #: ``taped(order, seeds, wrt)``.
     taped: Callable[..., dict[Any, Any] | None] = staticmethod(lambda order, seeds, wrt: None)
