@@ -73,6 +73,22 @@ def test_short_kernels_call_costly_functions_that_they_need_often(monkeypatch, c
     assert bool(re.search(r"call <\d+ x double> @exp\.", texts[0])) == called
 
 
+def test_programs_of_many_short_kernels_write_costly_functions_out_a_few_times(monkeypatch):
+    texts = []
+    real = machine.load
+    monkeypatch.setattr(machine, "load", lambda text, **k: texts.append(text) or real(text, **k))
+
+    def f(x, w):
+        for i in range(60):
+            x = ag.sin(x @ w + i) + x.cumsum() * 0.1
+        return x
+
+    x, w = np.linspace(0, 1, 8), np.linspace(-1, 1, 64).reshape(8, 8) * 0.1
+    np.testing.assert_allclose(ag.jit(f)(x, w), f(ag.tensor(x), ag.tensor(w)), rtol=1e-10)
+    written = texts[0].count("call <8 x double> @sin.far")
+    assert texts[0].count("call <8 x double> @sin.v8f64") > 30 and written < 30, written
+
+
 def nest(elements):
     buffer, axis = Buffer((elements,), np.dtype("float32"), "temporary"), Axis(0, elements)
     return Nest([], (axis,), [Store(buffer, Affine(0, {axis: 1}), const(1.0, "float32"))])

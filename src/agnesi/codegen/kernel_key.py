@@ -29,6 +29,7 @@ class _Key:
         self.buffers: dict[int, int] = {}
         self.spots: dict[tuple[int, int], int] = {}
         self.values: dict[int, int] = {}
+        self._walked: set[Expr] = set()
 
     def of(self, part: Any) -> Hashable:
         kind = type(part)
@@ -65,9 +66,8 @@ class _Key:
         if found is not None:
             return found
         new = []
-        for v in walk([value]):
-            if id(v) not in self.values:
-                args = tuple([self.values[id(a)] for a in v.args])
-                self.values[id(v)] = len(self.values)
-                new.append((v.op, args, v.dtype, self.of(v.param)))
+        for v in walk([value], self._walked):
+            args = tuple([self.values[id(a)] for a in v.args])
+            self.values[id(v)] = len(self.values)
+            new.append((v.op, args, v.dtype, self.of(v.param)))
         return tuple(new)

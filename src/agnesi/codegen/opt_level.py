@@ -28,10 +28,10 @@ _FOREIGN_INSTRUCTIONS = 1 << 15
 _MAX_WORK_SHARE = 1 / 200
 #: Share of all work of all such kernels.
 _MAX_TOTAL_WORK_SHARE = 1 / 32
-#: Scalar instructions of a kernel that takes no time.
-_NO_WORK = 1 << 14
-#: Costly functions beside the first of their kind from which a kernel calls them.
-_MIN_REPEATED = 6
+#: Scalar instructions of a kernel that takes no time, in all and for each of its costly functions.
+_NO_WORK, _NO_WORK_EACH = 1 << 14, 1 << 11
+#: Costly functions beside the first of their kind from which a kernel calls them, and a program.
+_MIN_REPEATED, _MIN_REPEATED_IN_ALL = 6, 24
 
 
 def work(kernels: Sequence[Kernel], size: Callable[[Kernel], Any] | None = None) -> Any:
@@ -89,6 +89,8 @@ class Effort:
         total = guess(work(kernels))
         self._most, self._left = total * _MAX_WORK_SHARE, total * _MAX_TOTAL_WORK_SHARE
         self._turns = 1
+        self._written: set[tuple[str, str]] = set()
+        self._repeated = 0
 
     @contextmanager
     def inside(self, kernel: Kernel) -> Iterator[None]:
@@ -106,11 +108,18 @@ class Effort:
         return True
 
     def repeats(self, plan: NestPlan) -> bool:
-        """Return whether a nest that takes no time has many costly functions of few kinds.
+        """Return whether a nest that takes no time calls its costly functions: where it has many
+        of few kinds, or the nests before it had.
 
         To write one out takes LLVM about a millisecond; calls take a third longer to run.
         """
-        if guess(plan.work) * self._turns > _NO_WORK:
-            return False
         costly = [(v.op, v.dtype) for v in walk([s.value for s in plan.stores]) if is_heavy(v.op)]
-        return len(costly) - len({*costly}) >= _MIN_REPEATED
+        if not costly or guess(plan.work) * self._turns > max(
+                _NO_WORK, _NO_WORK_EACH * len(costly)):
+            return False
+        kinds = {*costly}
+        if len(costly) - len(kinds) >= _MIN_REPEATED:
+            return True
+        self._repeated += len(costly) - len(kinds - self._written)
+        self._written |= kinds
+        return self._repeated >= _MIN_REPEATED_IN_ALL

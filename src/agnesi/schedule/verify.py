@@ -20,7 +20,7 @@ from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, may_fail, walk
 from agnesi.core.ir.loops import Affine
 from agnesi.core.support.dtypes import name_of
 from agnesi.schedule.evaluation_counts import work
-from agnesi.schedule.memory.placement import overwrites_safely
+from agnesi.schedule.memory.overwriting import overwrites_safely
 from agnesi.schedule.program import Layout, Program
 
 #: Roles of buffers that are there when a program begins.

@@ -123,8 +123,27 @@ def sums(n):
     return ag.jit(lambda x: [ag.exp(x + float(i)) for i in range(n)]), ag.ones(5)
 
 
+def irregular(n):
+    """Each operation takes the last value and any earlier one, so that no two kernels are equal."""
+    rng = np.random.default_rng(1)
+    operations = [
+        lambda a, b: a * b, lambda a, b: a + b, lambda a, b: ag.sin(a) * 0.5 + b,
+        lambda a, b: ag.tanh(a - b), ag.maximum, lambda a, b: ag.where(a > b, a, b * 0.9),
+    ]
+    program = [(operations[rng.integers(6)], int(rng.integers(i + 1))) for i in range(n)]
+
+    def f(x):
+        values = [x]
+        for operation, place in program:
+            values.append(operation(values[-1], values[place]))
+        return values[-1]
+
+    return ag.jit(f), ag.tensor(np.linspace(0.1, 0.9, 8).astype("float32"))
+
+
 @pytest.mark.share(5)
-@pytest.mark.parametrize(("make", "n"), [(gradient_of_chain, 60), (sgd_step, 12), (sums, 12)])
+@pytest.mark.parametrize(
+    ("make", "n"), [(gradient_of_chain, 60), (sgd_step, 12), (sums, 12), (irregular, 100)])
 def test_compiling_calls_functions_in_proportion(make, n):
     f, x = make(n // 2)
     f(x)

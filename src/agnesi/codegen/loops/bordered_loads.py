@@ -41,10 +41,10 @@ class Border(NamedTuple):
 def bordered(scope: Any, value: Expr) -> Expr:
     """A choice whose first branch loads under masks what its condition tests; ``value`` if none."""
     condition, wanted, other = value.args
-    if not wanted.loads or not scope.varies(condition) or any(
+    tests = _tests(condition)
+    if not wanted.loads or all([t.loads for t in tests]) or not scope.varies(condition) or any(
             v.op in ("reduce", "steps") for v in walk([wanted])):
         return value
-    tests = _tests(condition)
     changes = {}
     for load in walk([wanted]):
         if load.op == "load" and load.dtype not in PARTS and scope.varies(load):
@@ -63,9 +63,14 @@ def bordered(scope: Any, value: Expr) -> Expr:
 
 def _tests(condition: Expr) -> set[Expr]:
     """All that must hold."""
-    if condition.op != "logical_and":
-        return {condition}
-    return set().union(*map(_tests, condition.args))
+    found, stack = set(), [condition]
+    while stack:
+        test = stack.pop()
+        if test.op == "logical_and":
+            stack += test.args
+        else:
+            found.add(test)
+    return found
 
 
 def _border(scope: Any, load: Expr, tests: set[Expr]) -> Border | None:

@@ -462,9 +462,13 @@ def nested(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
             yield from nested(block.kernels)
 
 
-def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:
-    """All expressions below ``values``, each once, arguments first."""
-    done: set[Expr] = set()
+def walk(values: Sequence[Expr] | Iterator[Expr],
+         done: set[Expr] | None = None) -> Iterator[Expr]:
+    """All expressions below ``values``, each once, arguments first.
+
+    Those in ``done``, which all others join, and what is below them are left out.
+    """
+    done = set() if done is None else done
     stack: list[Any] = list(values)  # None stands on a value whose arguments are through
     while stack:
         value = stack.pop()
@@ -506,10 +510,7 @@ def bound_in(values: Sequence[Expr]) -> set[Axis]:
 
 def buffers_of(values: Sequence[Expr]) -> list[Buffer]:
     """Buffers that expressions load from, each once."""
-    found: dict[Buffer, Any] = {}
-    for value in reversed(values):
-        found.update(reads_of(value))
-    return list(found)
+    return list(dict.fromkeys([v.param[0] for v in walk(values) if v.op == "load"]))
 
 
 def reads_of(value: Expr) -> dict[Buffer, set[Affine]]:

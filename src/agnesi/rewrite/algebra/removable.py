@@ -67,7 +67,8 @@ def cancelled_terms(node: Node) -> Tensor | None:
     if len(signed) > _MOST_TERMS or not any(map(_may_cancel, (n for _, n in signed))):
         return None
     parts, shared = _split(signed)
-    for base, leaf, value in _bases([n for part in parts for n, _ in part[1]], node):
+    bases = _bases([n for part in parts for n, _ in part[1]], node)
+    for base, leaf, value in bases:
         if expandable(base):
             parts, shared = _split(signed, (base,))
         few = _expanded(parts, base, leaf, value, _TERMS_TO_FIND)
@@ -78,8 +79,10 @@ def cancelled_terms(node: Node) -> Tensor | None:
         if near is None:
             return None
         return _replaced(node, near, shared)
+    if not bases:
+        return None
     parts, shared = _split(signed)
-    far = _far(parts, _bases([n for part in parts for n, _ in part[1]], node), _cancels)
+    far = _far(parts, bases, _cancels)
     return far and _replaced(node, far, shared)
 
 
@@ -122,7 +125,7 @@ def _far(parts: Sequence[Part], bases: Sequence[tuple[Node, Node, float]],
     kinds = [(_POWER, 1), *[(_POWER, 2)] * ("sqrt" in names)]
     if names & _GROWING:
         kinds += [(_EXPONENTIAL, 1), (_EXPONENTIAL, 2)]
-    for base in [b for b, _, value in bases if value == 0]:
+    for base in [b for b, _, value in bases if value == 0 and _follow(parts, (b,))]:
         for kind, by in kinds:
             found = None
             for side in (1, -1):
@@ -263,10 +266,24 @@ def _bases(inside: Iterable[Node], node: Node) -> list[tuple[Node, Node, float]]
     return [f for f in found if (f[0].shape, f[0].dtype) == (node.shape, node.dtype)]
 
 
+def _follow(parts: Sequence[Part], values: Collection[Node]) -> bool:
+    """Return whether terms follow from some values alone."""
+    seen, stack = {*values}, [n for _, part in parts for n, _ in part]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            if expandable(n):
+                stack += operands(n)
+            elif scalar(n) is None:
+                return False
+    return True
+
+
 def _expanded(parts: Sequence[Part], base: Node, leaf: Node, value: float,
               count: int) -> list[Series] | None:
     """The series of terms near where a value is 0."""
-    if not math.isfinite(value):
+    if not math.isfinite(value) or not _follow(parts, (base, leaf)):
         return None
     with digits():
         x = Series(1, constant(Decimal(1), count).c)

@@ -11,21 +11,17 @@ from typing import Any
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import (
     Buffer,
-    Convolution,
     Kernel,
     Nest,
-    Product,
     Store,
     may_fail,
-    reads_of,
-    reductions,
 )
 from agnesi.core.ir.loops import Affine, Axis, load, ravel
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import OversizeError
 from agnesi.schedule.dependence import Dependence, Traffic
 from agnesi.schedule.memory import dynamic_sizes
-from agnesi.schedule.memory.inplace_rows import reads_rows_first
+from agnesi.schedule.memory.overwriting import Overwriting, overwrites_safely, same_layout
 from agnesi.schedule.program import Group, Layout, Program
 
 _ROLES = ("argument", "state", "constant", "output")
@@ -186,7 +182,7 @@ def _limited(program: Program, limit: int) -> list[Kernel]:
     traffic = program.dependence.traffic
     outside = sum(b.nbytes for b in _table(program, program.kernels))
     remaker = Remaker(program.kernels, program.shared, lambda kernel, old, new: (
-        _same(old, new) and overwrites_safely(kernel, old, new)
+        overwrites_safely(kernel, old, new)
     ), program.request.target.costs)
 
     def arena(kernels: Sequence[Kernel]) -> int:
@@ -231,55 +227,6 @@ def _copy(state: Buffer, result: Buffer) -> Kernel:
     return kernel
 
 
-def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
-    """Return whether a kernel may write ``target`` over the memory of ``source`` that it reads.
-
-    It may if every element of ``source`` is read only where the same element of ``target`` is
-    written, in the same step of the loops, and first read before that; or if rows are read as a
-    whole before any of their elements is written (``schedule/memory/inplace_rows.py``).
-    """
-    if not _same(source, target):
-        return False
-    places = {} if kernel.like is None else kernel.like.places
-    if source not in places:
-        return _overwrites(kernel, source, target)
-    key = overwrites_safely, places[source], places[target]
-    return bool(kernel.answer(key, lambda: _overwrites(kernel, source, target)))
-
-
-def _overwrites(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
-    stores = [s for s in kernel.stores() if s.buffer is target]
-    if len(stores) != 1 or not isinstance(kernel, Nest | Product | Convolution):
-        return False
-    if isinstance(kernel, Product | Convolution) and source in (kernel.a.buffer, kernel.b.buffer):
-        return False
-    if isinstance(kernel, Nest) and reads_rows_first(kernel, source, stores[0]):
-        return True
-    return _reads_where_it_writes(kernel, source, stores[0])
-
-
-def _reads_where_it_writes(kernel: Kernel, source: Buffer, target: Store) -> bool:
-    """Return whether elements are read where the same elements of the target are written, and
-    before.
-
-    Threads share out loops that other stores may need alone: each of them would read and write the
-    target.
-    """
-    place = target.offset
-    written = loaded = False
-    for store in kernel.stores():
-        if not store.offset.free <= place.free:
-            return False
-        at = reads_of(store.value).get(source)
-        if at is not None:
-            if at != {place} or store.offset.free != place.free or (written and not loaded) or any(
-                    source in reads_of(v) for v in reductions([store.value])):
-                return False
-            loaded = True
-        written = written or store is target
-    return True
-
-
 def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buffer,
                    result: Buffer, failing: set[int]) -> bool:
     """Decide on an update in place; its kernels then come behind the state's readers.
@@ -293,20 +240,13 @@ def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buf
         return False
     writer, *later = writers
     reads, _ = dependence.traffic.of(kernels[writer])
-    if (state in reads or not _same(state, result)) and not overwrites_safely(
+    if (state in reads or not same_layout(state, result)) and not overwrites_safely(
         kernels[writer], state, result
     ):
         return False
     if any(state in dependence.traffic.of(kernels[k])[0] for k in later):
         return False
     return dependence.put_behind(writer, {*dependence.readers.get(state, ()), *failing})
-
-
-def _same(a: Buffer, b: Buffer) -> bool:
-    """Return whether two buffers have the same layout."""
-    if a.contiguous and b.contiguous:
-        return a.size == b.size and a.dtype == b.dtype
-    return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides
 
 
 def _lifetimes(kernels: Sequence[Kernel], traffic: Traffic,
@@ -332,7 +272,7 @@ def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: list[Buff
     if result.role != "output" or result not in spans:
         return
     for argument in donated:
-        if not _same(argument, result):
+        if not same_layout(argument, result):
             continue
         first = spans[result][0]
         last = spans.get(argument, (0, -1))[1]
@@ -382,12 +322,13 @@ def _owners(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
         started = starts.get(k, ())
         # Numbers are many, and next to nothing is saved by them.
         read = traffic.of(kernel)[0] if any(b.shape for b in started) else []
+        overwriting = Overwriting(kernel)
         for buffer in started:
             for old in read:
                 owner = shared.get(old, old)
                 if (
                     owner in owners and owners[owner] == k
-                    and _same(old, buffer) and overwrites_safely(kernel, old, buffer)
+                    and overwriting.safely(old, buffer)
                 ):
                     shared[buffer] = owner
                     owners[owner] = spans[buffer][1]
