@@ -219,6 +219,7 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.linalg.norm(Q, axis=()), "axis names no axis"),
     (lambda: ag.exp(np.ma.masked_array(Q, [0, 1])), "tensors have no masks"),
     (lambda: ag.from_dlpack(np.ma.masked_array(Q, [0, 1])), "tensors have no masks"),
+    (lambda: ag.grad(ag.sum)(np.ma.masked_array(Q, [0, 1])), "grad: tensors have no masks"),
     (lambda: ag.shared(np.zeros(2, "int8")).set_value([300, 1]), "300 does not fit into int8"),
     (lambda: ag.function([a := T.imatrix("a")], a + 1)([[2**40]]), "does not fit into int32"),
     (lambda: ag.unique(Q, size=-1), "size must be at least 0"),

@@ -175,6 +175,18 @@ def test_what_cannot_be_read_says_so(config, message):
         nn.from_config(config)
 
 
+def test_what_lies_too_deep_says_so(tmp_path):
+    deep, config = nn.Linear(2, 2), {"type": "ReLU"}
+    for _ in range(1000):
+        deep, config = nn.Sequential(deep), {"type": "Sequential", "layers": [config]}
+    yaml = "layers:\n" + "".join("  " * i + "- a:\n" for i in range(3000))
+    for refused in (lambda: nn.to_config(deep), lambda: ag.save(deep, tmp_path / "deep.ag"),
+                    lambda: nn.from_config(config), lambda: nn.from_config("[" * 5000),
+                    lambda: nn.from_config(yaml)):
+        with pytest.raises(ag.NestingError, match=r"deep in (each other|config)"):
+            refused()
+
+
 def test_errors_of_parameters_and_of_code():
     with pytest.raises(TypeError, match=r"Linear: .*units"):
         nn.from_config({"type": "Linear", "in_features": 3, "out_features": 2, "units": 4})

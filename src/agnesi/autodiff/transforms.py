@@ -24,11 +24,11 @@ from agnesi.core.public import higher, renamed
 from agnesi.core.support import tree
 from agnesi.core.support.config import LENT, STATE, switched
 from agnesi.core.support.dtypes import is_inexact
-from agnesi.core.support.errors import GradientError, at, call_user
+from agnesi.core.support.errors import DTypeError, GradientError, at, call_user
 from agnesi.core.support.foreign import has
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, check_unmasked
 from agnesi.ops.base.creation import ones_like, zeros_like
 
 Function = Callable[..., Any]
@@ -388,6 +388,10 @@ class Inputs:
         return i % len(self.args)
 
     def _float(self, x: Any) -> Tensor:
+        try:
+            check_unmasked(x)
+        except DTypeError as error:
+            raise DTypeError(at(f"{self.owner}: {error}")) from None
         try:
             t = as_tensor(x)
         except TypeError:

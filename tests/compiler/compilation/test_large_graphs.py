@@ -141,9 +141,17 @@ def irregular(n):
     return ag.jit(f), ag.tensor(np.linspace(0.1, 0.9, 8).astype("float32"))
 
 
+def nested(n):
+    nest = ag.ones(3)
+    for i in range(30 * n):
+        nest = [nest] if i % 2 else {"inner": nest}
+    return ag.jit(lambda nest: None), nest
+
+
 @pytest.mark.share(5)
 @pytest.mark.parametrize(
-    ("make", "n"), [(gradient_of_chain, 60), (sgd_step, 12), (sums, 12), (irregular, 100)])
+    ("make", "n"),
+    [(nested, 20), (gradient_of_chain, 60), (sgd_step, 12), (sums, 12), (irregular, 100)])
 def test_compiling_calls_functions_in_proportion(make, n):
     f, x = make(n // 2)
     f(x)

@@ -418,18 +418,28 @@ def _changes(given: Arguments) -> Iterator[tuple[tuple[int, ...], Any, Tree, Any
     way there, the new thing, the structure of both, the old one, and its leaves.
     """
     leaves, before = given.leaves, given.containers
-    stack: list[tuple[tuple[int, ...], Tree, Any, int, int]] = [((), given.tree, given.nest, 0, 0)]
+    stack: list[tuple[Any, Tree, Any, int, int]] = [((), given.tree, given.nest, 0, 0)]
     while stack:
-        path, tree, now, leaf, place = stack.pop()
+        way, tree, now, leaf, place = stack.pop()
         if tree.kind is None:
             if now is not leaves[leaf] and not same(now, leaves[leaf]):
-                yield path, now, tree, leaves[leaf], ()
+                yield _path(way), now, tree, leaves[leaf], ()
         elif tree.kind is not type(None) and now is not before[place]:
-            yield path, now, tree, before[place], leaves[leaf:leaf + tree.leaves]
+            yield _path(way), now, tree, before[place], leaves[leaf:leaf + tree.leaves]
         else:
+            place += 1
             for i, (inner, held) in enumerate(zip(tree.children, tree.take(now)[0], strict=True)):
-                stack.append(((*path, i), inner, held, leaf, place + 1))
-                leaf, place = leaf + inner.leaves, place + sum(1 for _ in inner.walk())
+                stack.append(((way, i), inner, held, leaf, place))
+                leaf, place = leaf + inner.leaves, place + inner.size
+
+
+def _path(way: Any) -> tuple[int, ...]:
+    """The children on the way to a part, from pairs of the way so far and the next one."""
+    found = []
+    while way:
+        way, i = way
+        found.append(i)
+    return tuple(reversed(found))
 
 
 def _put(tree: Tree, nest: Any, path: Sequence[int], value: Any) -> None:

@@ -90,16 +90,18 @@ class Tree:
     :ivar kind: Class of the container; None for a leaf.
     :ivar extra: What its class needs beside the children (keys of a dict, names of fields).
     :ivar children: The nests inside.
-    :ivar leaves, depth: How many leaves it has, and how many containers lie in each other at most.
+    :ivar leaves, size, depth: How many leaves it has, how many trees :meth:`walk` gives, and how
+        many containers lie in each other at most.
     """
 
-    __slots__ = ("_hash", "children", "depth", "extra", "kind", "leaves")
+    __slots__ = ("_hash", "children", "depth", "extra", "kind", "leaves", "size")
 
     def __init__(self, kind: type | None, extra: Any, children: tuple[Tree, ...]) -> None:
         self.kind = kind
         self.extra = extra
         self.children = children
         self.leaves: int = sum([c.leaves for c in children]) if kind is not None else 1
+        self.size: int = 1 + sum([c.size for c in children])
         self.depth: int = 1 + max([c.depth for c in children], default=0) if kind else 0
         self._hash: int | None = None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agnesi.core.op import typed
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import NestingError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.configs import prototxt, yamls
@@ -18,6 +18,8 @@ from agnesi.nn.configs.caffe import Net, activation_for
 from agnesi.nn.functions.elementary import Identity
 from agnesi.nn.layers.sequential import Sequential
 
+#: Modules that lie in each other, at most: Python reads and writes texts by calls in each other.
+_MOST_NESTED = 100
 #: Keys of an entry that are no parameters of its class.
 _OWN = frozenset(("type", "name", "inputs", "outputs", "activation", "layers"))
 #: Endings of files, and how their text is read.
@@ -68,12 +70,20 @@ def _read(config: Any) -> Any:
     if isinstance(config, Path) or (
             isinstance(config, str) and "\n" not in config and config.endswith(tuple(_READERS))):
         path = Path(config)
-        return _READERS[path.suffix](path.read_text(encoding="utf-8"))
+        return _parsed(_READERS[path.suffix], path.read_text(encoding="utf-8"))
     if not isinstance(config, str):
         return config
     if prototxt.is_like(config):
         return prototxt.loads(config)
-    return json.loads(config) if config.lstrip()[:1] in "{[" else yamls.loads(config)
+    return _parsed(json.loads if config.lstrip()[:1] in "{[" else yamls.loads, config)
+
+
+def _parsed(read: Callable[[str], Any], text: str) -> Any:
+    try:
+        return read(text)
+    except RecursionError:
+        raise NestingError(at("from_config: entries of the text lie too deep in each other")
+                           ) from None
 
 
 def _made(config: Any, shapes: dict[str, Any]) -> Module:
@@ -125,16 +135,27 @@ def to_config(module: Module) -> dict[str, Any]:
     :returns: Plain data, as JSON takes it.
     :raises TypeError: If a module does not tell how it was made, as those with code of one's own.
     :raises ValueError: If a parameter of its class has a value that the class refuses.
+    :raises NestingError: If modules lie more than 100 deep in each other.
     :see: nn.from_config, Module.state_dict
 
     >>> ag.nn.to_config(ag.nn.Sequential(ag.nn.Linear(4, 2), ag.nn.ReLU()))["layers"][0]
     {'type': 'Linear', 'in_features': 4, 'out_features': 2}
     """
+    return _described(module, 0)
+
+
+def _described(module: Module, depth: int) -> dict[str, Any]:
+    """The description of a module that lies in so many others."""
+    if depth > _MOST_NESTED:
+        raise NestingError(at(
+            f"to_config: modules lie more than {_MOST_NESTED} deep in each other, which no text "
+            "keeps: give layers to a Sequential side by side"))
     if isinstance(module, Net):
         return module.description
     kind = type(module)
     if kind is Sequential:
-        return {"type": "Sequential", "layers": [to_config(m) for m in module.children()]}
+        layers = [_described(m, depth + 1) for m in module.children()]
+        return {"type": "Sequential", "layers": layers}
     if getattr(import_module("agnesi.nn"), kind.__name__, None) is not kind:
         raise TypeError(at(f"only the code of {kind.__name__}, which is no layer of agnesi.nn, "
                            "tells what it does, and no file keeps that: save "

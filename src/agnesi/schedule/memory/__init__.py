@@ -4,7 +4,8 @@ In: kernels with their dependences (``schedule/dependence.py`` finds the reads a
 once). Out: the same kernels in the order of the smallest peak that was found (``order.py``),
 state written in place and results in the memory of arguments (``placement.py``), results over what
 is read where they are written (``overwriting.py``) or over rows that were read as a whole
-(``inplace_rows.py``), and an arena with an offset for every temporary (``arena.py``). What is only copied into a result is made there.
+(``inplace_rows.py``), and an arena with an offset for every temporary (``arena.py``). What is only
+copied into a result is made there.
 
 Under a limit (``ag.jit(memory_limit=...)``) values are computed again behind a gap
 (``rematerialize.py``); with ``save_dtype`` they are kept in half precision while idle
