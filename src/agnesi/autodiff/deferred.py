@@ -343,10 +343,20 @@ def _fit_broadcasts(xs: Sequence[Tensor], known: dict[Dim, int]) -> None:
             every = dict.fromkeys((*leaves(part), *leaves(first)))
             names = sorted([n for n in every if n not in fixed], key=(first, part).__contains__)
             if (wanted := size_with(first, known)) != size_with(part, known):
-                known.update(next((
-                    {n: v} for n in names for v in range(2 * wanted)
-                    if size_with(first, {**known, n: v}) == size_with(part, {**known, n: v})), {}))
+                known.update(_fitting(first, part, known, names, 2 * wanted))
             fixed.update(names)
+
+
+def _fitting(first: Any, part: Any, known: dict[Dim, int], names: Sequence[Dim],
+             most: int) -> dict[Dim, int]:
+    """Another number for one of some names, by which two sizes are equal, or one of them is 1."""
+    for numbers, may_be_one in ((range(1, most), False), ((1,), True), ((0,), False)):
+        for name in names:
+            for number in numbers:
+                sizes = [size_with(n, {**known, name: number}) for n in (first, part)]
+                if sizes[0] == sizes[1] or (may_be_one and 1 in sizes):
+                    return {name: number}
+    return {}
 
 
 def _in_another_order(call: Call, xs: Sequence[Tensor], names: list[Dim], known: list[Any],

@@ -377,3 +377,25 @@ def test_operands_that_are_smaller_than_numbers_among_the_arguments() -> None:
     matrix = T.dmatrix("m")
     rank = ag.function([matrix], ag.linalg.matrix_rank(matrix))
     assert [int(rank(np.ones(shape))) for shape in ((2, 2), (0, 3))] == [1, 0]
+
+
+@pytest.mark.parametrize("cut", [
+    lambda v: ag.delete(v, 1), lambda v: ag.delete(v, [1, 0]), lambda v: ag.insert(v, 1, 2.0),
+    lambda v: ag.insert(v, [0, 1], 2.0)])
+def test_axes_that_fit_a_multiple_of_themselves_have_size_one(cut) -> None:
+    x, rows = T.dvector("x"), T.dvector("rows")
+    y = ag.concat([x, x]) * x
+    found = ag.function([x], cut(y))(np.array([3.0]))
+    np.testing.assert_array_equal(found, cut(ag.tensor([9.0, 9.0])))
+    each = ag.function([x, rows], ag.vmap(lambda r: cut(y * r))(rows))
+    assert each(np.ones(1), np.ones(2)).shape == (2, *found.shape)
+
+
+def test_sizes_as_tensors_of_a_dtype_keep_it() -> None:
+    x = T.fvector("x")
+    size = ag.asarray(x.shape[0], dtype="float64")
+    assert (x * size).dtype == (ag.ones(3) * ag.asarray(3, dtype="float64")).dtype == "float64"
+    draws = [ag.random.randint(x.shape[0], size=(40,)), ag.random.choice(x.shape[0], (40,)),
+             ag.random.choice(x, (40,))]
+    for found in ag.function([x], draws)(np.arange(3.0, dtype="float32")):
+        assert set(np.unique(found)) == {0, 1, 2}

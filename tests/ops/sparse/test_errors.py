@@ -54,6 +54,7 @@ def test_errors_tell_the_operation_its_operands_and_the_line():
         (lambda: a + a.T, r"^add\(float64\[2, 3\], float64\[3, 2\]\): sparse matrices"),
         (lambda: a * np.ones(2), r"^multiply\(float64\[2, 3\], float64\[2\]\): .* broadcast"),
         (lambda: a[:, [7]], r"^getitem\(float64\[2, 3\], "),
+        (lambda: a.with_data(ag.ones(1)), r"^with_data\(float64\[2, 3\], float32\[1\]\): the l"),
         (lambda: ag.sparse.CSC([1.0], [2], [0, 1], (2, 1)), r"^CSC\(\[1.0\], \[2\], \[0, 1\], "),
     ):
         with pytest.raises((ValueError, IndexError), match=text) as caught:

@@ -41,6 +41,12 @@ def _array(x: Tensor) -> np.ndarray:
     return np.asarray(x.array)
 
 
+def check_lengths(what: str, a: Any, b: Any) -> None:
+    """Refuse shapes that are not those of two vectors of one length."""
+    if len(a) != 1 or (a != b and not any(isinstance(n, Dim) for n in (*a, *b))):
+        raise ShapeError(f"the lengths of {what} must be equal, but shapes are {a} and {b}")
+
+
 def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
             major: int) -> tuple[Tensor, Tensor]:
     """Indices of a matrix that is given from outside, which nobody can change."""
@@ -50,10 +56,8 @@ def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
         indices = cast(indices, dtypes.int64)
     check_pattern(indices, indptr)
     lines, columns = shape[major], shape[1 - major]
-    for what, a, b in (("data and indices", data.shape, indices.shape),
-                       (f"indptr and {lines} + 1", indptr.shape, (lines + 1,))):
-        if len(a) != 1 or (a != b and not any(isinstance(n, Dim) for n in (*a, *b))):
-            raise ShapeError(f"the lengths of {what} must be equal, but shapes are {a} and {b}")
+    check_lengths("data and indices", data.shape, indices.shape)
+    check_lengths(f"indptr and {lines} + 1", indptr.shape, (lines + 1,))
     if not is_known(indices, indptr):
         return guarded(indices, indptr, columns)
     starts, places = _array(indptr), _array(indices)

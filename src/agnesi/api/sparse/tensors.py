@@ -100,17 +100,21 @@ class SparseTensor(Words):
         new._given = None
         return new
 
+    @_named_in_errors("with_data")
     def with_data(self, data: Tensor) -> Any:
         """The same pattern with other entries, as many as there are.
 
         :param data: The entries.
         :returns: Of the same format.
         :rtype: SparseTensor
+        :raises ShapeError: If there are more entries or fewer.
 
         >>> A = ag.sparse.csr([[0.0, 2.0], [3.0, 0.0]])
         >>> ag.grad(lambda data: (A.with_data(data) @ ag.ones(2)).sum())(A.data)
         tensor([1., 1.])
         """
+        data = as_tensor(data)
+        layout.check_lengths("data and indices", data.shape, self.indices.shape)
         return self._made(data, self.indices, self.indptr, self.shape)
 
     _with = with_data

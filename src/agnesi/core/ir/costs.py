@@ -8,6 +8,7 @@ from __future__ import annotations
 #: cheap         takes less for an element than the element's way through memory
 #: heavy         worth keeping rather than repeating
 #: commutative   its two operands may change places
+#: comparison    tells whether its two operands are the same, or is 0, 1 or one of them there
 #: movement      an element of the result is one of the first operand's
 #: permutation   a movement that hands on each element once
 #: broadcast     a movement that repeats elements
@@ -34,7 +35,9 @@ _COMMUTATIVE = frozenset("""
     add multiply maximum minimum equal not_equal logical_and logical_or logical_xor bitwise_and
     bitwise_or bitwise_xor
 """.split())
-_COMPARISON = frozenset("equal not_equal less less_equal greater greater_equal".split())
+_COMPARISON = frozenset((
+    "equal not_equal less less_equal greater greater_equal subtract divide floor_divide remainder "
+    "fmod maximum minimum").split())
 HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"

@@ -210,7 +210,7 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
         return cast(x, dtype)
     if isinstance(x, Dim):
         node = Node(Size(x), (), (), dtypes.int64, weak=True)
-        return symbol(node) if dtype is None else apply(Cast(dtype), symbol(node))
+        return symbol(node) if dtype is None else cast(symbol(node), dtype)
     if type(x) in SCALARS:
         if type(x) is complex and dtype is not None:
             check_real(x, dtype)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import Cast, as_tensor
 
 _FUNCTIONS: dict[str, Any] = {
     "+": arith.add, "-": arith.subtract, "*": arith.multiply, "/": arith.divide,
@@ -18,6 +19,7 @@ _FUNCTIONS: dict[str, Any] = {
     "eq": compare.equal, "ne": compare.not_equal, "lt": compare.less, "le": compare.less_equal,
     "gt": compare.greater, "ge": compare.greater_equal,
 }
+_PRECISE = Cast(dtypes.float64)
 _OPERANDS = (Dim, int, float, complex, Tensor, np.ndarray, np.generic)
 
 
@@ -44,4 +46,4 @@ def with_tensors(name: str, a: Any, b: Any) -> Any:
         return combine(name, *(int(x) if isinstance(x, np.integer) else x for x in (a, b)))
     exact = name == "/" or any(isinstance(x, (float, complex)) for x in (a, b))
     return _FUNCTIONS[name](*(
-        as_tensor(x, dtypes.float64) if exact and isinstance(x, Dim) else x for x in (a, b)))
+        apply(_PRECISE, as_tensor(x)) if exact and isinstance(x, Dim) else x for x in (a, b)))

@@ -1,8 +1,9 @@
-"""Rounded reductions that both sides of a comparison are computed from.
+"""Rounded reductions that both sides of a comparison or difference are computed from.
 
-Where a minimum or maximum is differentiated, elements are compared with it.  A sum that is computed
-twice may be added up in two orders, so that no element equals the extreme of all, or is at least
-it: such sums are kept.
+Where a minimum or maximum is differentiated, elements are compared with it, and what is left of
+sums without their maximum is 0 somewhere.  A sum of which some elements are computed once more for
+one side, in a loop of their own, may be added up in another order there, so that no element equals
+the extreme of all, or is at least it: such sums are kept.
 """
 
 from __future__ import annotations
@@ -18,24 +19,30 @@ _MAX_LOOKED_AT_NODES = 64
 
 
 def shared_sums(node: Node, facts: Mapping[int, NodeFacts]) -> set[int]:
-    """The ids of inexact reductions below both operands of a comparison."""
+    """The ids of inexact reductions below both operands of a comparison, of which one side reads
+    several elements for one of its own."""
     left, right = sorted(node.inputs, key=lambda n: n.op is not None)  # numbers first
     below = _sums(left, facts)
-    return below & _sums(right, facts) if below else below
+    also = _sums(right, facts) if below else {}
+    return {s for s, alone in below.items() if s in also and not (alone and also[s])}
 
 
-def _sums(node: Node, facts: Mapping[int, NodeFacts]) -> set[int]:
-    """Reductions that round, below a node, as far as nothing between them has memory anyway."""
-    found, seen, stack = set(), {id(node)}, [node]
-    while stack and len(seen) < _MAX_LOOKED_AT_NODES:
-        maker = stack.pop()
+def _sums(node: Node, facts: Mapping[int, NodeFacts]) -> dict[int, bool]:
+    """Reductions that round, below a node, as far as nothing between them has memory anyway, and
+    whether all between them has at least as many elements."""
+    found: dict[int, bool] = {}
+    least: dict[int, int] = {}
+    stack = [(node, facts[id(node)].weight if node.op is not None else 0)]
+    while stack and len(least) < _MAX_LOOKED_AT_NODES:
+        maker, fewest = stack.pop()
         known = facts[id(maker)] if maker.op is not None else None
         if known is None or not known.lowers or known.product:
             continue
         if known.axes and maker.dtype.kind in "fcV" and maker.op.name not in _EXACT:
-            found.add(id(maker))
+            found[id(maker)] = found.get(id(maker), True) and fewest >= known.weight
             continue
-        new = [operand for operand in maker.inputs if id(operand) not in seen]
-        seen.update(map(id, new))
-        stack += new
+        fewest = min(fewest, known.weight)
+        if fewest < least.get(id(maker), fewest + 1):
+            least[id(maker)] = fewest
+            stack += [(operand, fewest) for operand in maker.inputs]
     return found
