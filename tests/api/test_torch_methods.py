@@ -335,3 +335,40 @@ def test_new_makes_tensors_of_the_same_dtype() -> None:
     for call in (x.new, ag.FloatTensor, ag.Tensor):
         with pytest.raises(TypeError, match=r"may be a shape, or data"):
             call(x.shape)  # PyTorch's constructors know a shape from a tuple of data
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_tensors_get_another_shape_in_place(run: Any) -> None:
+    """What looked into their memory keeps its shape, and gradients go the new way."""
+    def step(v: Any) -> Any:
+        z = v * 3
+        row = z[0:1]
+        assert z.unsqueeze_(0) is z and z.shape == (1, 2, 3) and row.shape == (1, 3)
+        z.add_(1)
+        row.mul_(2)
+        back = (v + 1).transpose_(0, 1)
+        back[0] *= ag.tensor([2.0, 3.0])
+        return z.squeeze_(0).t_(), back.swapaxes_(0, 1), v.exp().swapdims_(0, 1).squeeze_(dim=0)
+
+    v = ag.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    found = run(step)(v)
+    sum(y.sum() for y in found).backward()
+    x = np.arange(6.0).reshape(2, 3)
+    assert found[0].tolist() == ((x * 3 + 1) * [[2], [1]]).T.tolist()
+    assert found[1].tolist() == ((x + 1) * [[2, 1, 1], [3, 1, 1]]).tolist()
+    np.testing.assert_allclose(np.asarray(found[2].detach()), np.exp(x).T)
+    slopes = np.array([[8, 7, 7], [6, 4, 4]]) + np.exp(x)
+    np.testing.assert_allclose(np.asarray(v.grad), slopes)
+
+
+def test_shapes_in_place_of_what_others_hold_are_refused() -> None:
+    w, b = ag.ones(2, requires_grad=True), ag.zeros((2, 3))
+    with pytest.raises(ag.GradientError, match=r"leaf that requires .* write x = x.unsqueeze\(0\)"):
+        w.unsqueeze_(0)
+    for step in (lambda a: a.t_(), lambda a: b.t_()):
+        with pytest.raises(ag.TraceError, match=r"outside of the compiled .* write x = x.t\(\)"):
+            ag.jit(step)(b)
+    row = b[0]
+    row.unsqueeze_(0).add_(1)
+    assert b.tolist() == [[1] * 3, [0] * 3] and row.shape == (1, 3)
+    assert ag.vmap(lambda u: (u * 2).unsqueeze_(0))(b).shape == (2, 1, 3)

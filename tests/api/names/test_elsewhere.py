@@ -32,8 +32,8 @@ OWNERS: dict[str, Any] = {
     "module 'agnesi.optim.lr_scheduler'": optim.lr_scheduler,
     "module 'agnesi.symbolic'": symbolic,
     **{f"module 'agnesi.{name}'": importlib.import_module(f"agnesi.{name}") for name in (
-        "amp", "autograd", "compiler", "cuda", "cuda.amp", "data", "distributed", "distributions",
-        "distributions.constraints", "fft", "func", "image", "linalg",
+        "accelerator", "amp", "autograd", "compiler", "cuda", "cuda.amp", "data", "distributed",
+        "distributions", "distributions.constraints", "fft", "func", "image", "linalg",
         "metrics", "nn.init", "nn.parallel", "nn.utils", "saving", "sklearn", "sparse", "special",
         "testing", "training", "tree",
         "utils", "utils.data", "data.datasets")},

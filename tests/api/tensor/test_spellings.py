@@ -128,6 +128,8 @@ def test_deviations_by_dim_say_what_they_divide_by(name: str) -> None:
     for function in (getattr(ag, name), getattr(type(X), name)):
         with pytest.raises(TypeError, match="write correction=1 or correction=0"):
             function(X, dim=0)
+        with pytest.raises(TypeError, match="write correction=1 or correction=0"):
+            function(X, keepdim=True)
         expected = getattr(np, name)(A, 0, ddof=1)
         for keywords in ({"correction": 1}, {"unbiased": True}, {"ddof": 1}):
             np.testing.assert_allclose(function(X, dim=0, **keywords), expected, rtol=1e-6)

@@ -93,7 +93,7 @@ def _deviation(function: Form, args: Any, keywords: Any) -> Any:
     if len(args) == 2 and type(args[1]) is bool and not keywords:
         return function(args[0], correction=int(args[1]))
     told = {"correction", "unbiased", "ddof"} & keywords.keys()
-    if ({"dim", "input"} & keywords.keys() or _keeps(args, keywords)) and not told:
+    if {"dim", "input", "keepdim"} & keywords.keys() and not told:
         raise TypeError(
             f"{function.__name__} divides by n - 1 in PyTorch and by n in NumPy; write "
             "correction=1 or correction=0"

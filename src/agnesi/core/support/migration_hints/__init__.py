@@ -17,12 +17,15 @@ from typing import Any
 #: Which texts tell of an owner's names: files and their names, the first ones first.
 _TEXTS = {
     "module 'agnesi'": "torch.TORCH jax.JAX jax.JNP numpy.NUMPY theano.THEANO jax.LAX "
-                       "theano.TENSOR jax_libraries.EQUINOX",
-    "module 'agnesi.nn'": "layers.NN jax_libraries.NN",
+                       "theano.TENSOR jax_libraries.EQUINOX "
+                       "jax_libraries.FUNCTIONAL jax_libraries.OPTAX jax_libraries.LOSSES",
+    "module 'agnesi.nn'":
+        "layers.NN jax_libraries.NN jax_libraries.FUNCTIONAL jax_libraries.STAX",
     "module 'agnesi.nn.functional'":
         "layers.FUNCTIONAL jax_libraries.FUNCTIONAL jax_libraries.LOSSES",
     "module 'agnesi.nn.init'": "jax_libraries.INIT", "module 'agnesi.tree'": "jax_libraries.TREE",
-    "module 'agnesi.optim'": "layers.OPTIM jax_libraries.OPTAX jax_libraries.LOSSES",
+    "module 'agnesi.optim'": "layers.OPTIM jax_libraries.OPTAX jax_libraries.LOSSES "
+                             "jax_libraries.OPTIMIZERS",
     "module 'agnesi.optim.lr_scheduler'": "layers.SCHEDULES",
     "module 'agnesi.random'": "numpy.RANDOM jax_libraries.RANDOM",
     "module 'agnesi.symbolic'": "theano.TENSOR theano.THEANO",
@@ -45,6 +48,7 @@ _TEXTS = {
     "Pipeline": "distributed.PIPELINE", "Mesh": "distributed.MESH",
     "Central": "distributed.CENTRAL", "ShardedBatches": "distributed.BATCHES",
     "Workers": "distributed.WORKERS",
+    "module 'agnesi.accelerator'": "modules.CUDA",
     "module 'agnesi.cuda'": "modules.CUDA", "module 'agnesi.amp'": "modules.AMP",
     "module 'agnesi.cuda.amp'": "modules.AMP", "module 'agnesi.compiler'": "modules.COMPILER",
     "module 'agnesi.distributions.constraints'": "modules.CONSTRAINTS",

@@ -68,6 +68,7 @@ logmeanexp(v) | ag.logsumexp(v) - ag.log(v.numel())
 soft_sign(x) | nn.functional.softsign(x)
 sparse_plus(x) | ag.where(x < 1, ag.clip(x + 1, 0) ** 2 / 4, x)
 sparse_sigmoid(x) | ag.clip((x + 1) / 2, 0, 1)
+swish(x) | nn.functional.silu(x)
 squareplus(x) | (x + ag.sqrt(x ** 2 + 4)) / 2
 standardize(x) | nn.functional.layer_norm(x, x.shape[-1:])
 """
@@ -117,6 +118,22 @@ generalized_normal random_gamma_p : `ag.random.gamma`
 truncated_normal_ : `ag.random.truncated_normal`
 """
 
+STAX = """
+serial Exp elementwise : `nn.Sequential`, of modules and functions
+FanOut FanInSum parallel shape_dependent : `forward` of an `nn.Module`, which takes and adds tensors
+FanInConcat : `ag.cat(tensors, dim=-1)`
+GeneralConv GeneralConvTranspose : `nn.Conv2d`, `nn.ConvTranspose2d`
+SumPool : `nn.AvgPool2d`, times the size of its windows
+glorot glorot_normal : `nn.init.xavier_normal_(parameter)`
+"""
+OPTIMIZERS = """
+momentum nesterov : `ag.optim.SGD(model.parameters(), 0.1, momentum=0.9, nesterov=True)`
+rmsprop_momentum : `ag.optim.RMSprop(model.parameters(), momentum=0.9)`
+clip_grads l2_norm : `nn.utils.clip_grad_norm_(parameters, max_norm)`, which returns the norm
+inverse_time_decay polynomial_decay piecewise_constant make_schedule : a schedule of
+    `ag.optim.lr_scheduler`
+pack_optimizer_state unpack_optimizer_state JoinPoint : `optimizer.state_dict()`
+"""
 OPTAX = """
 adam adamw sgd rmsprop adagrad adadelta adamax nadam radam lion lamb adafactor rprop : the class of
     this name: `ag.optim.Adam(model.parameters(), lr)`; nests are `ag.tree.leaves(nest)`

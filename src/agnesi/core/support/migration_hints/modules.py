@@ -8,7 +8,9 @@ set_detect_anomaly detect_anomaly anomaly_mode : `ag.ensure(x, ag.isfinite(x).al
 forward_ad dual_level make_dual unpack_dual : `ag.jvp`
 profiler profile record_function : `ag.jit(f).explain()`
 graph saved_tensors_hooks save_on_cpu : `ag.checkpoint(f, x)`, which computes values again
-kineto_available is_multithreading_enabled set_multithreading_enabled : nothing: an inside of
+kineto_available is_multithreading_enabled set_multithreading_enabled enforce_grad_layout_policy
+    is_view_replay_enabled ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState
+    has_torch_function handle_torch_function : nothing: an inside of
     PyTorch's
 """
 
@@ -24,7 +26,9 @@ collect_env mobile_optimizer : nothing: an inside of PyTorch's
 DATA = """
 DistributedSampler distributed : `ag.distributed.ShardedBatches`
 default_convert : `ag.data.default_collate`
-IterDataPipe MapDataPipe DFIterDataPipe datapipes : `ag.data.IterableDataset`, `ag.data.Dataset`
+IterDataPipe MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe
+    guaranteed_datapipes_determinism non_deterministic argument_validation runtime_validation
+    runtime_validation_disabled : `ag.data.IterableDataset`, `ag.data.Dataset`
 """
 
 FUNC = """
@@ -53,6 +57,13 @@ hermite_polynomial_h hermite_polynomial_he : `ag.special.eval_hermite(n, x)`,
     `ag.special.eval_hermitenorm(n, x)`
 laguerre_polynomial_l : `ag.special.eval_laguerre(n, x)`
 legendre_polynomial_p : `ag.special.eval_legendre(n, x)`
+legendre chebyt chebyu chebyc chebys jacobi laguerre genlaguerre hermite hermitenorm gegenbauer
+    sh_legendre sh_chebyt sh_chebyu sh_jacobi : the values, `ag.special.eval_{0}`
+p_roots l_roots h_roots he_roots t_roots u_roots c_roots s_roots j_roots la_roots cg_roots ps_roots
+    ts_roots us_roots js_roots : `ag.special.roots_legendre(n)` and its kin
+stirling2 : `ag.special.binom(n, k)`, of whose products it is a sum
+riccati_jn riccati_yn : `x * ag.special.spherical_jn(n, x)`, `x * ag.special.spherical_yn(n, x)`
+errstate seterr geterr SpecialFunctionWarning SpecialFunctionError : `ag.isfinite(x)`
 """
 
 LINALG = """
@@ -65,6 +76,15 @@ hessenberg qz ordqz rsf2csf : `ag.linalg.schur(a)`
 funm : `ag.linalg.eigh(a)`, whose eigenvalues the function is taken of, or `ag.linalg.expm`,
     `ag.linalg.logm`, `ag.linalg.sqrtm`
 tridiagonal_lu_factor tridiagonal_lu_solve : `ag.linalg.solve_banded`
+cossin cdf2rdf : `ag.linalg.svd(x)`, `ag.linalg.eig(x)`
+cholesky_banded cho_solve_banded : `ag.linalg.solveh_banded`, or `ag.linalg.cholesky(a)`
+eig_banded eigvals_banded eigvalsh_tridiagonal : `ag.linalg.eigh(a)` of the whole matrix
+qr_delete qr_insert qr_update : `ag.linalg.qr(x)` once more
+ldl : `ag.linalg.lu_factor(a)`
+expm_cond : `ag.linalg.expm_frechet(a, b)`
+LinAlgWarning : `ag.linalg.LinAlgError`
+bandwidth matrix_balance clarkson_woodruff_transform find_best_blas_type get_blas_funcs
+    get_lapack_funcs fiedler_companion : nothing: SciPy's does it to `x.numpy()`
 solve_discrete_are solve_continuous_are : `ag.linalg.schur(a)` of the Hamiltonian matrix
 pivot_to_permutation : `ag.linalg.lu(a)`, which gives the permutation
 matrix_dot : `ag.linalg.multi_dot([a, b, c])`
@@ -203,10 +223,22 @@ save_checkpoint save_model : `trainer.save(path)`
 """
 
 CUDA = """
+seed seed_all initial_seed : `ag.manual_seed(0)`
 current_device get_device_name get_device_properties get_device_capability set_device device_of
     Event Stream ExternalStream stream current_stream default_stream set_stream nvtx CUDAGraph graph
     graphs memory memory_stats memory_summary mem_get_info ipc_collect get_arch_list init
     set_per_process_memory_fraction utilization temperature power_draw comm nccl profiler
+    caching_allocator_alloc caching_allocator_delete caching_allocator_enable current_device_idx
+    can_device_access_peer change_current_allocator check_error clock_rate cudart cudaStatus
+    current_blas_handle current_solver_handle current_device_index device_index empty_host_cache
+    device_memory_used get_allocator_backend get_gencode_flags get_per_process_memory_fraction
+    get_stream_from_external get_sync_debug_mode graph_pool_handle host_memory_stats
+    is_current_stream_capturing is_tf32_supported list_gpu_processes make_graphed_callables
+    max_memory_allocated max_memory_cached max_memory_reserved memory_allocated memory_cached
+    memory_reserved memory_snapshot memory_usage reset_accumulated_memory_stats get_memory_info
+    reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats
+    set_device_idx set_device_index set_sync_debug_mode use_mem_pool CUDAPluggableAllocator
+    GreenContext MemPool StreamContext AcceleratorError CudaError DeferredCudaCallError empty_cache
     OutOfMemoryError : nothing: there is one device, the CPU, as `ag.cuda.is_available()` tells
 """
 

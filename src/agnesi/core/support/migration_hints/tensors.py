@@ -49,8 +49,6 @@ histogram put argpartition choose compress partition searchsorted : the function
 as_strided nonzero_static slice_inverse
     unsafe_chunk unsafe_split unsafe_split_with_sizes : as the function
 as_strided_scatter index : `x[...]`
-squeeze_ swapaxes_ t_ transpose_ unsqueeze_ swapdims_ : `x = x.squeeze()` and the like: names may be
-    given again, shapes do not change in place
 polygamma_ : `x.copy_(y)` with the result y of `ag.{0}`, or `ag.fill_diagonal(x, value)`, `ag.put(x,
     i, v)`
 map_ map2_ apply_ : `ag.vectorize(f)`
