@@ -97,6 +97,10 @@ def test_another_model_is_refused_in_all(workers):
         for text, what in zip(texts[1:], ("data_parallel", "same_state", "Central"), strict=True):
             assert f"rank 0: {what}" in text and f"rank 1: {what}" in text
             assert "of 4 tensors, 12 elements" in text and "of 6 tensors, 18 elements" in text
+    with pytest.raises(ValueError, match="none of the model's parameters"):
+        dist.data_parallel(ag.nn.Linear(2, 1), ag.optim.SGD(ag.nn.Linear(2, 1).parameters(), lr=1))
+    with pytest.raises(TypeError, match="each of the ranks must be an integer, not 0"):
+        dist.new_group([0.5])
     with pytest.raises(TypeError, match=r"data_parallel: .* must be"):
         dist.data_parallel(3, 4)
 

@@ -56,10 +56,32 @@ def test_zero_leaves_frozen_parameters_and_forgets_gradients(stage):
     (lambda net: dist.Mesh((-1,), ("data",)), "get_group", "group"),
     (lambda net: dist.Central(net, dist.ASGD()), "sync_params", "sync"),
     (lambda net: dist.ShardedBatches([1, 2], 1), "set_epoch", "an order of its own"),
+    (lambda net: dist, "nccl", "no GPU tensors"),
+    (lambda net: dist, "is_nccl_available", "no GPU tensors"),
+    (lambda net: dist, "get_backend", "who launched"),
+    (lambda net: net.weight, "share_memory_", "SharedHandle"),
 ])
 def test_names_of_other_libraries_are_told(make, name, told):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'; use .*{told}"):
         getattr(make(ag.nn.Linear(2, 2)), name)
+
+
+@pytest.mark.parametrize("ask", [
+    lambda: dist.init("nccl"), lambda: dist.init(backend="nccl"),
+    lambda: dist.all_reduce(ag.ones(2), backend="nccl"), lambda: dist.Workers(2, backend="nccl"),
+])
+def test_there_is_no_backend_to_choose(ask):
+    with pytest.raises(TypeError, match=r"who launched the processes says .* NCCL"):
+        ask()
+
+
+def test_a_process_that_is_not_started_is_named():
+    with dist.Workers(2, timeout=20) as workers:
+        os.kill(workers._processes[1].pid, signal.SIGKILL)
+        for _ in range(2):
+            with pytest.raises(dist.CollectiveError, match=r"worker 1 .* was killed by SIGKILL"):
+                workers.run(dist.rank)
+        assert workers._processes[0].is_alive()  # it was told, as it waited
 
 
 def test_what_cannot_be_pickled_is_told(workers):

@@ -64,6 +64,9 @@ class DataParallel(Shares):
         state = _state(model, optimizer)
         kinds = f"{type(model).__name__}, {type(optimizer).__name__}"
         trained = {id(p) for p in optimizer.parameters}
+        if trained.isdisjoint(map(id, model.parameters())):
+            raise ValueError(at("data_parallel: the optimizer has none of the model's parameters "
+                                f"({kinds}): make it of model.parameters()"))
         compare_tensors(f"data_parallel({kinds})", (
             (name if id(t) in trained else f"{name} (not trained)", t) for name, t in state), group)
         with no_grad():
@@ -228,6 +231,7 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
         ``mean`` for losses to be shown.  As a decorator of a step it does what ``split`` and
         ``mean`` do.
     :raises TypeError: If that is no model, or no optimizer.
+    :raises ValueError: If the optimizer has no parameter of the model.
     :raises CollectiveError: If a process has another model.
     :see: distributed.launch, distributed.all_reduce
 

@@ -190,7 +190,8 @@ class Workers(Explained):
             if errors and busy and time.monotonic() - last > _GRACE_SECONDS:
                 self._give_up(min(errors), errors[min(errors)])
         if errors:
-            raise errors[min(errors, key=lambda q: (isinstance(errors[q], CollectiveError), q))]
+            raise errors[min(errors, key=lambda q: (
+                isinstance(errors[q], CollectiveError), errors[q] is not self._dead, q))]
         return [found[place] for place in sorted(found)]
 
     def _give_up(self, rank: int, error: BaseException) -> None:
@@ -204,8 +205,9 @@ class Workers(Explained):
         process.join(1.0)
         code = process.exitcode
         how = "does not answer" if code is None else ended(code)
-        self._dead = CollectiveError(at(f"worker {rank} (process {process.pid}) {how}"))
-        return self._dead
+        lost = CollectiveError(at(f"worker {rank} (process {process.pid}) {how}"))
+        self._dead = self._dead or lost
+        return lost
 
     def close(self) -> None:
         """Let the processes end."""
@@ -235,6 +237,7 @@ class Workers(Explained):
 def serve(end: Connection, rank: int, count: int, threads: int, timeout: float) -> None:
     """Run a worker: make calls until there are no more."""
     set_num_threads(threads)
+    refused = None
     while True:
         try:
             message = end.recv()
@@ -245,11 +248,18 @@ def serve(end: Connection, rank: int, count: int, threads: int, timeout: float) 
             return
         if message[0] == "join":
             world.shutdown()
-            world.init(rank, count, message[1], timeout=timeout)
+            try:
+                world.init(rank, count, message[1], timeout=timeout)
+            except CollectiveError as error:  # of another one, that did not come: the call tells
+                refused = error
             continue
         number, call = message[1:]
         del message  # what it holds may be dropped before the next one comes
-        _answer(end, rank, number, call)
+        if refused is not None:
+            end.send((number, False, refused))
+            refused = None
+        else:
+            _answer(end, rank, number, call)
         del call
 
 

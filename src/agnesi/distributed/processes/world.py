@@ -9,7 +9,7 @@ import signal
 import zlib
 from typing import Annotated, Any, TypeAlias
 
-from agnesi.core.integers import is_integer
+from agnesi.core.integers import check_integer, is_integer
 from agnesi.core.options import Rule
 from agnesi.core.support.config import bequeath, inherited
 from agnesi.core.support.errors import CollectiveError, at, typed
@@ -33,7 +33,8 @@ _world: list[Group] = []
 
 #: The name of a backend, which others take there, is no rank.
 _Rank: TypeAlias = Annotated[int, Rule(
-    "an integer (there is one backend, shared memory or MPI by who launched the processes: write "
+    "an integer (there is no backend to choose: who launched the processes says whether they share "
+    "memory or use MPI, and tensors lie in the CPU's memory, where NCCL has nothing to do: write "
     "init())", is_integer, plain=True)]
 
 
@@ -263,6 +264,8 @@ def new_group(ranks: Any, group: Group | None = None) -> Group:
     around = world(group)
     if isinstance(ranks, (str, int)):
         raise TypeError(at(f"new_group: ranks must be a list of numbers, as [0, 1], not {ranks!r}"))
+    for r in ranks:
+        check_integer(r, "each of the ranks")
     wanted = [int(r) for r in ranks]
     if not wanted or len({*wanted}) < len(wanted) or not {*wanted} <= {*range(around.size)}:
         raise ValueError(at(f"new_group: the ranks must be some of 0 to {around.size - 1}, each "

@@ -60,10 +60,17 @@ COMM_WORLD COMM_SELF global_process_set default_pg : nothing: `group=None` is al
 create kvstore kv KVStoreDist dist_sync dist_device_sync : `ag.distributed.KVStore()`
 dist_async : `ag.distributed.Central`
 set_optimizer : `ag.distributed.KVStore(update)`
-is_nccl_available is_gloo_available is_mpi_available get_backend
-    is_ucc_available is_xccl_available is_backend_available is_torchelastic_launched
-    mpi_built gloo_built nccl_built mpi_enabled mpi_threads_supported get_backend_config
-    get_default_backend_for_device Is_initialized : `ag.distributed.world_size()`
+nccl is_nccl_available nccl_built ProcessGroupNCCL NCCLGroup NcclCommunicator NCCLBackend
+    PyNcclCommunicator NCCL cuda_ipc IPCHandle IpcHandle CudaIPCHandle cudaIpcGetMemHandle
+    ipc_handle cuda is_xccl_available cuda_built :
+    nothing: there are no GPU tensors, so neither NCCL nor CUDA IPC has anything to do; processes
+    share memory, or use MPI
+gloo ucc ProcessGroupGloo ProcessGroupMPI is_gloo_available is_mpi_available get_backend
+    is_ucc_available is_backend_available is_torchelastic_launched mpi_built gloo_built
+    mpi_enabled mpi_threads_supported get_backend_config get_default_backend_for_device :
+    nothing: who launched the processes says whether they share memory or
+    use MPI
+Is_initialized : `ag.distributed.is_initialized()`
 spawn run elastic start_processes : `ag.distributed.launch`
 remote ActorPool ScalingConfig : `ag.distributed.RayWorkers`
 get_context : `ag.distributed.rank()`, `ag.distributed.world_size()`

@@ -105,7 +105,10 @@ keep_unused backend inline abstracted_axes fullgraph dynamic in_shardings out_sh
     fori_loop cond : nothing: the compiler sees to it
 mode | jit function : `optimizer`, `include` and `exclude`
 world_size num_processes nprocs processes | init launch : `size`
-backend init_method store device_id pg_options group_name comm use_local_synchronization
+backend | init new_group all_reduce all_gather reduce_scatter broadcast all_to_all send recv barrier
+    Workers launch : nothing: who launched the processes says whether they share memory or use MPI;
+    there are no GPU tensors, which NCCL would need
+init_method store device_id pg_options group_name comm use_local_synchronization
     | init new_group : nothing: who launched the processes says what they are
 async_op sync_op tag | all_reduce all_gather reduce_scatter broadcast all_to_all send recv barrier :
     nothing: collectives are done when they return; compiled steps overlap them

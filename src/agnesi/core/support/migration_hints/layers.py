@@ -61,7 +61,8 @@ EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
 MODULE = """
 set_submodule : `self.name = module`
 cuda ipu xpu mtia : nothing: there is one device, the CPU
-share_memory to_empty : nothing: there is one device, the CPU
+share_memory : `ag.distributed.SharedHandle(x)` of each parameter, or `ag.distributed.Central`
+to_empty : nothing: there is one device, the CPU
 compile : `ag.jit(model)`
 fit evaluate predict score : `ag.training.Trainer(model, optimizer, loss)`, whose methods these are
 predict_proba : `ag.softmax(model(x), -1)`
