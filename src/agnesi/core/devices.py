@@ -80,8 +80,8 @@ class device(str):  # noqa: N801 - used as a function
         place = "" if self.index is None else f", index={self.index}"
         return f"device(type={self.type!r}{place})"
 
-    def __getnewargs__(self) -> tuple[str, int | None]:  # type: ignore[override]
-        return self.type, self.index
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
 
     def __enter__(self) -> device:
         if self.type in _ELSEWHERE:

@@ -126,6 +126,9 @@ class Tree:
                 tree._hash = hash((tree.kind, tree.extra, inner))
         return self._hash  # type: ignore[return-value]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tree, (self.kind, self.extra, self.children)  # hashes differ between processes
+
     def walk(self) -> Iterator[Tree]:
         """The tree and all inside, each before what is inside of it.
 
