@@ -268,6 +268,15 @@ def test_wrong_updates_are_refused():
 
 
 # -- mutable inputs -----------------------------------------------------------------------------
+def test_defaults_are_what_they_were_after_every_call():
+    v = T.vector("v")
+    w = ag.shared(np.zeros(2))
+    for value in (np.zeros(2), w):
+        f = ag.function([ag.In(v, value=value, mutable=True)], v + 1)
+        assert f().tolist() == f().tolist() == [1, 1]
+    assert w.get_value().tolist() == [0, 0]
+
+
 def test_inputs_are_left_alone_unless_declared_mutable():
     a, b = vectors()
     x, y = np.ones(4), np.full(4, 2.0)

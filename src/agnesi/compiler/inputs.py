@@ -80,6 +80,7 @@ class Inputs:
         self.names = [i.name for i in told]
         self.variables = [i.variable for i in told]
         self.types = [(i.variable.dtype, i.variable.ndim) for i in told]
+        self._mutable = {k for k, i in enumerate(told) if i.mutable}
         self.states: dict[int, Shared] = {}
         self.defaults: dict[int, Any] = {}
         for k, i in enumerate(told):
@@ -131,7 +132,8 @@ class Inputs:
 
     def _default(self, k: int) -> Any:
         value = self.defaults[k]
-        return value.get_value(borrow=True) if isinstance(value, Shared) else value
+        array = value.get_value(borrow=True) if isinstance(value, Shared) else value
+        return array.copy() if k in self._mutable else array  # the next call begins with it, too
 
     def _named(self, owner: str, positional: int, keywords: dict[str, Any]) -> dict[int, Any]:
         """Values by place of what is given by name."""

@@ -31,6 +31,7 @@ from agnesi.compat.theano import updates as updates
 from agnesi.compat.theano.compile import Mode as Mode
 from agnesi.compat.theano.compile import predefined_modes as predefined_modes
 from agnesi.compat.theano.config import config as config
+from agnesi.compat.theano.config import read_settings as _read_settings
 from agnesi.compat.theano.functions import In as In
 from agnesi.compat.theano.functions import Out as Out
 from agnesi.compat.theano.functions import Param as Param
@@ -99,3 +100,4 @@ def sparse_grad(var: Variable) -> Variable:
 
 _strictly(__name__)
 _lend(__name__, "ifelse")
+_read_settings()

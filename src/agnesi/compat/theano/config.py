@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from configparser import RawConfigParser
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
 from agnesi.core.support.config import config as ours
+from agnesi.core.support.config import settings_of
 from agnesi.core.support.errors import at
 from agnesi.core.support.migration_hints import nearest
 
@@ -113,6 +116,48 @@ class _Section:
         finally:
             for k, v in old.items():
                 setattr(self, k, v)
+
+
+class _Cased(RawConfigParser):
+    """A reader of files whose names keep their case: floatX."""
+
+    def optionxform(self, optionstr: str) -> str:
+        return optionstr
+
+
+def _value(text: str) -> Any:
+    """A value as flags and files of settings write it."""
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if text.lower() in words and text not in ("0", "1"):
+        return words[text.lower()]
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _told() -> Iterator[tuple[str, str]]:
+    """Settings of the files that THEANORC names (``~/.theanorc`` by default), then of THEANO_FLAGS,
+    which wins; PyTensor's names of both go, too."""
+    for library in ("THEANO", "PYTENSOR"):
+        flags, files = settings_of(library)
+        parser = _Cased()
+        parser.read(map(os.path.expanduser, files.split(os.pathsep)))
+        for section in parser.sections():
+            first = "" if section == "global" else f"{section}."
+            yield from ((f"{first}{key}", text) for key, text in parser.items(section))
+        for flag in flags.split(","):
+            name, sign, text = flag.partition("=")
+            if sign:
+                yield name.strip(), text.strip()
+
+
+def read_settings() -> None:
+    """Let settings be what the environment says; names that are unknown say nothing, as there."""
+    for name, text in _told():
+        known = name in ("floatX", *_DEFAULTS, *_OTHERS) or name.partition(".")[0] in _SECTIONS
+        if known:
+            setattr(config, name, _value(text))
 
 
 def _near(name: str) -> str:

@@ -315,9 +315,8 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
              for a, b in givens]
     given = [ours for i in told for ours in _told(i)]
     options: dict[str, Any] = {"profile": bool(config.profile if profile is None else profile)}
-    if str(getattr(mode, "optimizer", mode)).upper() in ("FAST_COMPILE", "FAST_COMPILE_FAST"):
-        options["optimizer"] = "fast_compile"
-    options |= mode_of(mode).choices()
+    chosen = mode_of(mode)
+    options |= chosen.preset | chosen.choices()
     if isinstance(outputs, tuple) and len(outputs) == 2 and isinstance(outputs[1], Mapping):
         raise TypeError("outputs are what scan returned, a pair of outputs and updates: write "
                         "outputs, updates = theano.scan(...), and give updates=updates, too")
@@ -332,7 +331,7 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
                         no_default_updates=True, on_unused_input="ignore", optimizer="None"), [
                             a for a, _ in new]
 
-    found = mode_of(mode).around(compiled(
+    found = chosen.around(compiled(
         given, shape.asked, updates=changes, givens=swaps,
         no_default_updates=bare(no_default_updates), name=name or "function",
         on_unused_input=unused, **options), reference)

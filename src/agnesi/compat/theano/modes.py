@@ -24,6 +24,8 @@ _LARGEST_MAGNITUDE = 1e10
 #: Theano's names of groups of rules that are passes here.
 _OURS = {"inplace": ("write_in_place", "update_in_place"), "inplace_opt": (
     "write_in_place", "update_in_place"), "local_elemwise_fusion": ("fusion",)}
+#: Names of optimizers that do less, and ours.
+_PRESETS = {"none": "None", "fast_compile": "fast_compile", "fast_compile_fast": "fast_compile"}
 
 
 class Mode:
@@ -55,6 +57,13 @@ class Mode:
             ":")] for kind, tags in self._tags.items()}
         return {kind: [t for name in names for t in _OURS.get(name, (name,)) if _known(kind, t)]
                 for kind, names in chosen.items() if any(names)}
+
+    @property
+    def preset(self) -> dict[str, str]:
+        """The optimizer, as agnesi's functions take it, where it is not the usual one."""
+        told = settings.optimizer if self.optimizer == "default" else self.optimizer
+        found = _PRESETS.get(str(told).lower())
+        return {} if found is None else {"optimizer": found}
 
     def around(self, compiled: Any, reference: Callable[[], Any]) -> Any:
         """What a function calls: compiled code, or what watches it.
@@ -237,7 +246,10 @@ _NAMED = {"DEBUGMODE": DebugMode, "DEBUG_MODE": DebugMode, "NANGUARDMODE": NanGu
 
 
 def mode_of(told: Any) -> Mode:
-    """The mode that a name, or None, stands for."""
+    """The mode that a name stands for; where it is None, ``config.mode``."""
+    told = settings.mode if told is None else told
+    if str(told).upper() == "MODE":
+        return Mode()
     if isinstance(told, str):
         kind = _NAMED.get(told.upper())
         return Mode(optimizer=told) if kind is None else kind()

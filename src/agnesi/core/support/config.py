@@ -25,6 +25,12 @@ def cache_home() -> str:
     return home if os.path.isabs(home) else ""
 
 
+def settings_of(library: str) -> tuple[str, str]:
+    """Flags and files of settings of another library: ``THEANO_FLAGS``, ``THEANORC``."""
+    files = os.environ.get(f"{library}RC", f"~/.{library.lower()}rc")
+    return os.environ.get(f"{library}_FLAGS", ""), files
+
+
 class Lent:
     """Hooks by which the compiler serves operations, which are below it; see ``compiler/eager.py``.
     """
