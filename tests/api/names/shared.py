@@ -33,7 +33,7 @@ _FUNCTIONS = (
 )
 #: Random, uninitialised, in any order, about the process, or made of functions.
 SKIPPED = frozenset("""
-    partition argpartition
+    partition argpartition pca_lowrank svd_lowrank
     Tensor bernoulli can_cast clone compile cond empty empty_like enable_grad finfo from_dlpack
     from_numpy frombuffer get_num_threads iinfo is_grad_enabled manual_seed no_grad normal print
     promote_types rand randint randn randperm result_type set_num_threads vmap while_loop save load
