@@ -157,6 +157,22 @@ def test_an_axis_by_place_that_stays_in_pytorchs_word_is_pytorchs():
             run(lambda x: x.std(1, keepdim=True))
 
 
+@pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian", "mode"])
+def test_numpys_words_beside_pytorchs(name):
+    """As in PyTorch itself: a program that says ``dim`` or ``input`` may say ``keepdims``."""
+    x = ag.tensor([[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]])
+    f = getattr(ag, name)
+    values, places = f(x, dim=1, keepdim=True)
+    calls = [lambda: f(x, dim=1, keepdims=True), lambda: f(input=x, dim=1, keepdims=True),
+             lambda: getattr(x, name)(dim=1, keepdims=True)]
+    if name.endswith("median"):
+        calls.append(lambda: f(input=x, axis=1, keepdims=True))
+    for call in calls:
+        found = call()
+        assert found[0].tolist() == values.tolist() and found[1].tolist() == places.tolist()
+    assert ag.sort(input=x, axis=0).indices.tolist() == [[0, 1, 0], [1, 0, 1]]
+
+
 def test_gradients_of_any_iterable_of_tensors():
     net = nn.ParameterList([ag.ones(2), ag.ones(3)])
     found = ag.autograd.grad(sum((p ** 2).sum() for p in net), net, only_inputs=True)

@@ -44,13 +44,19 @@ def _keeps(args: Any, keywords: Any) -> bool:
     return len(args) > 1 and "keepdim" in keywords
 
 
+def _in_their_words(found: Form, args: Any, keywords: Any) -> Any:
+    """A call in PyTorch's words, beside which it takes two of NumPy's."""
+    words = {"keepdims": "keepdim", "axis": "dim"}
+    return found(*args, **{words.get(w, w): v for w, v in keywords.items()})
+
+
 def _named(found: Form, *words: str) -> Form:
     """Another function where one of PyTorch's words is given, or more than it takes by place."""
     foreign = {"dim", "input", *words}
 
     def form(function: Form, args: Any, keywords: Any) -> Any:
         if foreign & keywords.keys() or (len(args) > 2 and not keywords) or _keeps(args, keywords):
-            return found(*args, **keywords)
+            return _in_their_words(found, args, keywords)
         return NotImplemented
 
     return form
@@ -61,7 +67,7 @@ def _extreme(found: Form, of_two: Form) -> Form:
 
     def form(function: Form, args: Any, keywords: Any) -> Any:
         if "dim" in keywords or (len(args) == 3 and not keywords) or _keeps(args, keywords):
-            return found(*args, **keywords)
+            return _in_their_words(found, args, keywords)
         if "other" in keywords and len(args) < 2:
             return of_two(*args, *(keywords[w] for w in ("input", "other") if w in keywords))
         if len(args) == 2 and isinstance(args[1], Tensor) and not (keywords or args[1].weak):
