@@ -187,6 +187,24 @@ def test_what_lies_too_deep_says_so(tmp_path):
             refused()
 
 
+@pytest.mark.parametrize(("name", "content", "message"), [
+    ("a.json", b'{"type": ', "JSON, line 1, column 10"), ("b.json", b"\xff{}", "utf-8"),
+    ("c.json", b"[1,]", "JSON, line 1"), ("d.yaml", b"- [1, 2", "YAML, line 1"),
+    ("e.prototxt", b"layer {", "ends within a bracket"), ("f.prototxt", b"\xfflayer", "utf-8"),
+])
+def test_files_that_cannot_be_read_are_named(name, content, message, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"{name}: .*{message}"):
+        nn.from_config(path)
+
+
+def test_layers_that_no_memory_holds():
+    """NumPy's error of memory is made of more than a text."""
+    with pytest.raises(MemoryError, match=r"from_config: .*1000000000"):
+        nn.from_config({"type": "Linear", "in_features": 10**9, "out_features": 10**9})
+
+
 def test_errors_of_parameters_and_of_code():
     with pytest.raises(TypeError, match=r"Linear: .*units"):
         nn.from_config({"type": "Linear", "in_features": 3, "out_features": 2, "units": 4})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import os
 import tarfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -180,7 +181,7 @@ def read_idx(path: _Path) -> np.ndarray:
     try:
         with (gzip.open if name.endswith(".gz") else open)(name, "rb") as file:
             data = file.read()
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise FileFormatError(at(f"{name} is damaged: {error}")) from None
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in _IDX or len(data) < 4 + 4 * data[3]:
         raise FileFormatError(at(f"{name} is no IDX file"))
@@ -279,7 +280,7 @@ def _members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
                 if member.isfile() and wanted(f"/{member.name}"):
                     file: Any = tar.extractfile(member)
                     yield member.name, file.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise FileFormatError(at(f"{archive} is damaged: {error}")) from None
 
 

@@ -77,21 +77,18 @@ def _extreme(found: Form, of_two: Form) -> Form:
     return form
 
 
-def _middle(with_place: Form, of_all: Form) -> Form:
+def _middle(with_place: Form) -> Form:
     """The lower of two elements in the middle: of an axis with its place, or of all."""
 
     def middle(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-        return of_all(input) if dim is None else with_place(input, dim, keepdim)
+        if dim is None:
+            return with_place(reshape(as_tensor(input), (-1,)), 0).values
+        return with_place(input, dim, keepdim)
 
     return middle
 
 
-def _of_flat(with_place: Form) -> Form:
-    return lambda x: with_place(reshape(as_tensor(x), (-1,)), 0).values
-
-
-_median = _middle(ranked.median_with_place, _of_flat(ranked.median_with_place))
-_nanmedian = _middle(ranked.nanmedian_with_place, _of_flat(ranked.nanmedian_with_place))
+_median, _nanmedian = map(_middle, (ranked.median_with_place, ranked.nanmedian_with_place))
 
 
 def _deviation(function: Form, args: Any, keywords: Any) -> Any:

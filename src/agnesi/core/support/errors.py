@@ -313,8 +313,18 @@ def at(message: str, where: Where = None) -> str:
 
 
 def retold(error: Exception, text: str) -> Any:
-    """The error with another text; one of the system keeps its number, by which programs ask."""
-    found: Any = type(error)(text)
+    """The error with another text; one of the system keeps its number, by which programs ask.
+
+    Where its class is made of more than a text (JSON's, NumPy's of memory), it is of the next
+    class above that is not.
+    """
+    found: Any = None
+    for kind in type(error).__mro__:
+        try:
+            found = kind(text)
+            break
+        except TypeError:
+            continue
     if isinstance(error, OSError):
         found.errno = error.errno
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agnesi.core.op import typed
-from agnesi.core.support.errors import NestingError, at
+from agnesi.core.support.errors import NestingError, at, retold
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.configs import prototxt, yamls
@@ -22,9 +22,19 @@ from agnesi.nn.layers.sequential import Sequential
 _MOST_NESTED = 100
 #: Keys of an entry that are no parameters of its class.
 _OWN = frozenset(("type", "name", "inputs", "outputs", "activation", "layers"))
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(at(f"JSON, {place}: {error.msg}")) from None
+
+
 #: Endings of files, and how their text is read.
 _READERS: dict[str, Callable[[str], Any]] = {
-    ".json": json.loads, ".yaml": yamls.loads, ".yml": yamls.loads, ".prototxt": prototxt.loads}
+    ".json": _json, ".yaml": yamls.loads, ".yml": yamls.loads, ".prototxt": prototxt.loads}
 
 
 #: Parameters that the weight's shape tells: (shape, groups, whether the convolution is transposed).
@@ -70,12 +80,16 @@ def _read(config: Any) -> Any:
     if isinstance(config, Path) or (
             isinstance(config, str) and "\n" not in config and config.endswith(tuple(_READERS))):
         path = Path(config)
-        return _parsed(_READERS[path.suffix], path.read_text(encoding="utf-8"))
+        try:
+            return _parsed(_READERS[path.suffix], path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            told = str(error).partition("\n  at ")[0]
+            raise retold(error, at(f"{path}: {told}")) from None
     if not isinstance(config, str):
         return config
     if prototxt.is_like(config):
-        return prototxt.loads(config)
-    return _parsed(json.loads if config.lstrip()[:1] in "{[" else yamls.loads, config)
+        return _parsed(prototxt.loads, config)
+    return _parsed(_json if config.lstrip()[:1] in "{[" else yamls.loads, config)
 
 
 def _parsed(read: Callable[[str], Any], text: str) -> Any:

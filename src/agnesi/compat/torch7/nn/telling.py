@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.compat.torch7.counting import told_from_one
 from agnesi.core.keywords import WRAPPERS
 from agnesi.core.op import in_user_code
-from agnesi.core.support.errors import ShapeError, at, typed
+from agnesi.core.support.errors import ShapeError, at, retold, typed
 
 WRAPPERS.add(__file__)
 #: What is told where a method fails: the one that users call.
@@ -60,7 +60,7 @@ def _better(error: Any, module: Any, name: str, input: Any) -> Exception:
     if inner is not None:
         places = [k for k, m in enumerate(module.children(), 1) if m is inner]
         text = f"module {places[0]} of {type(module).__name__}: {text}" if places else text
-        found: Any = type(error)(text)
+        found: Any = retold(error, text)
     else:
         kind = TypeError if isinstance(error, AttributeError) else type(error)
         owner = type(module).__name__
