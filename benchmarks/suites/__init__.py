@@ -39,7 +39,7 @@ NAMES = (
     "imports",
     "python_threads",
     "collectives",
-    "eager_op",
+    "eager_op", "eager_calls",
     "seeds",
 )
 

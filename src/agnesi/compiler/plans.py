@@ -65,10 +65,10 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
     except Exception:  # whatever it is, the function itself will tell
         return None
     computing = [op for op, *_ in made.steps if "movement" not in op.traits]
-    if len(computing) < _MIN_COMPILED or draws:
+    composed = any("composed" in op.traits for op in computing)
+    if draws or (len(computing) < _MIN_COMPILED and not composed):
         return made
-    if any(y._view is not None or any(y is x for x in xs) for y in found) or any(
-            "raises" in op.traits for op in computing):
+    if any(y._view is not None or any(y is x for x in xs) for y in found):
         return None
     leaves, tree = flatten((args, keywords))
     places = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]

@@ -32,6 +32,8 @@ from agnesi.ops.control.body import Body
 #: Nanoseconds that an eager operation takes at least, and those of an element, of a product, and of
 #: an element of a matrix that is multiplied, which memory brings at its own speed.
 _CALL, _ELEMENT, _PRODUCT, _READ = 8_000, 3.0, 0.1, 0.25
+#: The same of one that makes many calls of NumPy's.
+_COMPOSED_NANOSECONDS = 20_000
 #: Nanoseconds that compiling takes for an operation of the graph.
 _PRICE = 1_000_000
 #: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
@@ -427,8 +429,10 @@ def _compiled(body: Body) -> Any:
 
 def _work(body: Body) -> int:
     """About how many nanoseconds the operations of a graph take eagerly."""
-    return int(sum(_CALL + _ELEMENT * np.prod(n.shape) + _products(n)
-                   for n in body.graph.nodes if n.op is not None and type(n.op) is not Item))
+    return int(sum(
+        _CALL + _COMPOSED_NANOSECONDS * ("composed" in n.op.traits)
+        + _ELEMENT * np.prod(n.shape) + _products(n)
+        for n in body.graph.nodes if n.op is not None and type(n.op) is not Item))
 
 
 def _products(node: Node) -> float:

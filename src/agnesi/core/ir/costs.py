@@ -21,10 +21,11 @@ from __future__ import annotations
 #: draws         takes numbers of the default generator: happens in program order
 #: meets         waits for other processes when a declared graph runs: in program order, which the
 #:               first operand and the first result are there to keep
+#: composed      its ``perform`` makes many calls of NumPy's, however few the elements
 #: ============= =====================================================================
 TRAITS = frozenset("""
     cheap heavy commutative comparison movement permutation broadcast gather conversion
-    ordering control segment raises sizes draws meets
+    ordering control segment raises sizes draws meets composed
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal

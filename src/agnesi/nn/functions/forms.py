@@ -122,6 +122,7 @@ def log_softmax(x: TensorLike, axis: Axis = None, *, dtype: DTypeLike = None,
     return softmaxes.log_softmax(x if dtype is None else x.astype(dtype), axis)
 
 
+@planned
 @public
 def batch_norm(input: TensorLike, running_mean: Any = None, running_var: Any = None,
                weight: TensorLike | None = None, bias: TensorLike | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import TensorLike
 from agnesi.core.options import NotNegativeBound, Order
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.select import where
@@ -13,6 +13,7 @@ from agnesi.ops.neural import embedding as lookups
 from agnesi.ops.reductions.vectornorms import norm
 
 
+@planned
 @public
 def embedding(input: TensorLike, weight: TensorLike, padding_idx: int | None = None,
               max_norm: NotNegativeBound | None = None, norm_type: Order = 2.0,

@@ -79,6 +79,7 @@ def normalize(input: TensorLike, p: Bound = 2.0, dim: int = 1,
     return x / F.maximum(vector_norm(x, ord=p, axis=dim, keepdims=True), eps)
 
 
+@planned
 @public
 def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
     """1 in the place that a label tells, 0 elsewhere, along a new last axis.

@@ -606,6 +606,7 @@ def any(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return reduced("logical_or", as_tensor(x), axis, keepdims, out)
 
 
+@planned
 @public
 def count_nonzero(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
                   out: Tensor | None = None) -> Tensor:

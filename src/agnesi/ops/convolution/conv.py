@@ -17,7 +17,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape, is_static
 from agnesi.core.ir.loops import Affine
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import Typed, need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
@@ -122,6 +122,7 @@ def _widened(read: loops.Read) -> loops.Read:
 class _Bilinear(BilinearOp):
     """Two operands, linear in each.  ``lower`` is what compiled code does without a kernel."""
 
+    traits = frozenset(("composed",))
     bilinear = True
     kept_by_one = ((0,), (1,))
     template = "conv"
@@ -376,6 +377,7 @@ def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, g
 
 
 # -- functions --------------------------------------------------------------------------------
+@planned
 @public
 def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
            padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,
@@ -408,6 +410,7 @@ def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
     return _conv(x, w, bias, stride, padding, dilation, groups, 1, flip, algorithm)
 
 
+@planned
 @public
 def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
            padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,
@@ -436,6 +439,7 @@ def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
     return _conv(x, w, bias, stride, padding, dilation, groups, 2, flip, algorithm)
 
 
+@planned
 @public
 def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
            padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,

@@ -395,7 +395,7 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
         f"{summary}\n\nIt is :func:`{function.__name__}` of {shape},\n"
         f"or of one image without a batch.\n\n{rest}"
     )
-    return public(pool)
+    return planned(public(pool))
 
 
 max_pool1d, max_pool2d, max_pool3d = (_ranked(max_pool, n) for n in (1, 2, 3))

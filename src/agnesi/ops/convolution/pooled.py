@@ -49,6 +49,7 @@ class _Pool(Op):
 
     windows: Windows
     kernel: Ints
+    traits = frozenset(("composed",))
     tap_cost: ClassVar[int] = _TAP_MULTIPLY_ADDS
     keep_inputs: ClassVar[tuple[int, ...] | None] = ()
     #: The result by NumPy: the reference.

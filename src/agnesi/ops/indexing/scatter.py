@@ -123,7 +123,7 @@ class IndexAdd(Op):
     axes: tuple[int, ...]
     at: int
     name = "index_add"
-    traits = frozenset(("raises",))
+    traits = frozenset(("raises", "composed"))
     work = changing
 
     @property

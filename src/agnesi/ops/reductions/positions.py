@@ -15,7 +15,7 @@ from agnesi.core.ir.dims import Dim, is_static, product
 from agnesi.core.ir.extents import most, need_elements
 from agnesi.core.ir.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
@@ -167,6 +167,7 @@ def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:
     return found.reshape((1,) * x.ndim) if keepdims else found
 
 
+@planned
 @public
 def argmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
@@ -184,6 +185,7 @@ def argmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
     return _position("maximum", x, axis, keepdims)
 
 
+@planned
 @public
 def argmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:

@@ -321,6 +321,7 @@ def flat_or_axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
     return x, shapes.axis_of(axis, x.ndim)
 
 
+@planned
 @public
 def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False,
             stable: bool = True, kind: object = None, out: Tensor | None = None) -> Tensor:
@@ -387,6 +388,7 @@ def topk(x: TensorLike, k: int, axis: int = -1, *, largest: bool = True) -> Orde
     return Ordered(take_along_axis(x, indices, axis), indices)
 
 
+@planned
 @public
 def searchsorted(x1: TensorLike, x2: TensorLike, /, side: str = "left",
                  sorter: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
