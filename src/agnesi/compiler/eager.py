@@ -145,11 +145,11 @@ def _stable(*args: Any) -> dict[Any, Any]:
     return stable(*args)
 
 
-def _regions(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Calls of a function that are compiled where that pays."""
+def _regions(function: Callable[..., Any], wanted: bool = False) -> Callable[..., Any]:
+    """Calls of a function that are compiled where that pays, or at once."""
     from agnesi.compiler.regions import Regions
 
-    return Regions(function)
+    return Regions(function, wanted)
 
 
 def _load() -> None:
@@ -176,6 +176,11 @@ def _plan(*call: Any) -> Any:
     """The operations that a public function applies."""
     _hasten()
     return import_module("agnesi.compiler.plans").plan(*call)
+
+
+def _compiled_plan(*call: Any) -> Any:
+    """A plan that was wanted often, as a compiled region if it can be one."""
+    return import_module("agnesi.compiler.plans").compiled_plan(*call)
 
 
 def _recount() -> None:
@@ -216,6 +221,7 @@ def lend() -> None:
     LENT.compiles, LENT.execute = compiles, _execute
     LENT.sort = _sort
     LENT.stable, LENT.plan, LENT.hasten = _stable, _plan, _hasten
+    LENT.compiled_plan = _compiled_plan
     LENT.regions, LENT.taped, LENT.recount = _regions, _taped, _recount
     register()
     _lend_library()

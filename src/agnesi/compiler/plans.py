@@ -9,13 +9,20 @@ import numpy as np
 
 from agnesi.autodiff.bodies import body_trace, is_cut
 from agnesi.autodiff.recording import Identity
-from agnesi.core.calls.plans import MOST_ARGUMENTS, MOST_VALUES, Plan, RegionPlan, Step
+from agnesi.core.calls.plans import (
+    CALLS_BEFORE_REGION,
+    MOST_ARGUMENTS,
+    MOST_VALUES,
+    Plan,
+    RegionPlan,
+    Step,
+)
 from agnesi.core.dispatch import apply, current, laid
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Item
 from agnesi.core.storage.leaves import COPY
-from agnesi.core.storage.views import element_place
+from agnesi.core.storage.views import element_place, root
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE, switched, witnessed
 from agnesi.core.support.silence import silently
@@ -27,6 +34,8 @@ from agnesi.ops.random.generators import Draw, repeated
 _MAX_OPERATIONS = 100
 #: Operations that compute from which on a compiled region has less to do.
 _MIN_COMPILED = 3
+#: How far a compiled result may be off what it is compared with, by dtype.
+_ROUNDING = {"e": 1e-2, "f": 1e-5, "d": 1e-12, "F": 1e-5, "D": 1e-12}
 #: Elements of results up to which a plan is tried at all, so that it can be compared.
 _MAX_ELEMENTS = 1 << 16
 #: Elements of a result that is always the same, which is kept and copied.
@@ -66,10 +75,48 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return None
     computing = [op for op, *_ in made.steps if "movement" not in op.traits]
     composed = any("composed" in op.traits for op in computing)
-    if draws or (len(computing) < _MIN_COMPILED and not composed):
+    if draws or not computing:
         return made
-    if any(y._view is not None or any(y is x for x in xs) for y in found):
+    apart = not made.element and all(root(y) is not root(x) for y in found for x in xs)
+    records = any(x._requires_grad for x in xs)
+    if len(computing) < _MIN_COMPILED and not composed:
+        if made.quick and made.build is None and apart and not records:
+            made.left = np.array([CALLS_BEFORE_REGION])
+        return made
+    if not apart:
         return None
+    return RegionPlan(LENT.regions(_again(function, args, keywords, xs)), records)
+
+
+def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...],
+                  keywords: dict[str, Any], xs: Sequence[Tensor]) -> Any:
+    """A compiled region in the place of a plan without gradients, where it gives the same within
+    rounding; else the plan."""
+    if len(set(map(id, xs))) < len(xs):
+        args, keywords, xs = _apart(args, keywords)
+    try:
+        regions = LENT.regions(_again(function, args, keywords, xs), True)
+        found, direct = regions(tuple(xs), {}).array, regions.plain()  # type: ignore[attr-defined]
+        known = made(xs).array
+        if direct is None or not _is_close(found, known):
+            return made
+    except Exception:  # whatever it is, the function itself will tell
+        return made
+    plan = RegionPlan(regions, False)
+    plan.direct = direct
+    return plan
+
+
+def _is_close(found: np.ndarray, known: np.ndarray) -> bool:
+    """Return whether arrays are the same within rounding."""
+    rounding = _ROUNDING.get(known.dtype.char, 0.0)
+    return (found.dtype == known.dtype and found.strides == known.strides
+            and np.allclose(found, known, rounding, 0.0, equal_nan=True))
+
+
+def _again(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any],
+           xs: Sequence[Tensor]) -> Callable[..., Any]:
+    """The function of the operands alone, with the other arguments of a call."""
     leaves, tree = flatten((args, keywords))
     places = [next((i for i, x in enumerate(xs) if x is leaf), None) for leaf in leaves]
     plain = [None if type(leaf) is Tensor else leaf for leaf in leaves]
@@ -79,7 +126,7 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
             v if i is None else operands[i] for v, i in zip(plain, places, strict=True)])
         return function(*given, **more)
 
-    return RegionPlan(LENT.regions(again), any(x._requires_grad for x in xs))
+    return again
 
 
 def _apart(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

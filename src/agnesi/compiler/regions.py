@@ -50,8 +50,8 @@ class Regions:
     reads.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], wanted: bool = False) -> None:
+        self.function, self._wanted = function, wanted
         #: Regions by types; None where it cannot be one, before it is traced the number of calls.
         self._found: dict[Any, Region | int | None] = {}
         #: Those made before eager work was counted anew, which has happened so often.
@@ -111,7 +111,7 @@ class Regions:
 
     def _counted(self, key: Any, calls: int, leaves: Sequence[Any]) -> Region | None:
         """The region for types that were there so often before, if that is often enough."""
-        if calls >= BEFORE:
+        if calls >= BEFORE or self._wanted:
             return self._made(key, leaves)
         sizes = [float(x.size) for x in leaves if type(x) is Tensor]
         if not calls and math.prod(sizes) >= _PRODUCT_OF_SIZES:
@@ -130,7 +130,8 @@ class Regions:
             self._found[key] = made
             return made
         try:
-            made = Region(self.function, leaves, *key[:3]) if LENT.compiles() else None
+            made = Region(
+                self.function, leaves, *key[:3], self._wanted) if LENT.compiles() else None
         except Exception:  # whatever it is, the function itself will tell
             made = None
         self._found[key] = made
@@ -170,7 +171,7 @@ class Region:
     """A function for operands of certain types, as two compiled functions."""
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], recording: bool,
-                 tree: Tree | None, places: tuple[int, ...] | None) -> None:
+                 tree: Tree | None, places: tuple[int, ...] | None, wanted: bool) -> None:
         self.token = object()  # by which it is known without being kept
         args = _tensors(leaves, places)
         with witnessed(), switched(symbolic=False), body_trace(recording) as trace:
@@ -183,10 +184,10 @@ class Region:
                 raise UnsuitedError
             if trace.grads or [v.node for v in variables] != trace.variables:
                 raise UnsuitedError
-            self._cut(trace, variables, results, args)
+            self._cut(trace, variables, results, args, wanted)
 
     def _cut(self, trace: BodyTrace, variables: list[Tensor], leaves: list[Tensor],
-             args: Sequence[Tensor]) -> None:
+             args: Sequence[Tensor], wanted: bool) -> None:
         results = [current(v) for v in leaves]
         self.changed = [c for c in trace.captures.values() if c.changed]
         ends = [*results, *(c.now for c in self.changed)]
@@ -197,14 +198,14 @@ class Region:
         saved = backward.saved(ends) if backward is not None else []
         body, outer = close(trace, nodes, [*ends, *saved])
         self.work = _work(body) * (3 if backward is not None else 1)
-        if self.work < GAIN:
+        if self.work < GAIN and not wanted:
             raise UnsuitedError
         price = len(body.graph.nodes)
         self.forward, self.outer = _compiled(body), Outer(outer)
         self.backward = backward
         if backward is not None:
             price += backward.close(saved, args)
-        self.left = self.price = price * _PRICE - self.work
+        self.left = self.price = 0 if wanted else price * _PRICE - self.work
 
     def pays(self) -> bool:
         """Return whether it was wanted often enough; counts this call."""

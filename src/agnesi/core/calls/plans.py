@@ -19,6 +19,8 @@ from agnesi.core.tensor import Tensor
 
 #: Calls that agree before the function is traced, which takes as long as some dozen of them.
 CALLS_BEFORE_PLAN = 16
+#: Calls by a plan in native code after which it is compiled: together they take about as long.
+CALLS_BEFORE_REGION = 10_000
 #: Operands, constants and results of a plan that native code runs.
 MOST_VALUES = 64
 #: Arguments of a C function that it calls.
@@ -44,7 +46,7 @@ class Plan:
     """Operations in order: each reads operands, constants and results before it, by place; behind
     the places is what native code may call instead (``Op.c_call``), or None."""
 
-    __slots__ = ("build", "constants", "element", "ends", "quick", "steps")
+    __slots__ = ("build", "constants", "element", "ends", "left", "quick", "steps")
 
     def __init__(self, constants: Iterable[Tensor], steps: Iterable[Step],
                  ends: Iterable[int], build: Callable[[list[Tensor]], Any] | None) -> None:
@@ -55,6 +57,8 @@ class Plan:
         self.quick = False
         #: Whether the result, a view of one element, is taken out of what it looks into.
         self.element = False
+        #: Calls before it is to be compiled, an array that native code counts down; None where not.
+        self.left: np.ndarray | None = None
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
         return self.result(self.values(xs))
@@ -177,6 +181,10 @@ def by_plan(plans: Plans, known: Any, xs: list[Tensor], args: tuple[Any, ...],
         plan = plan + 1 if plan < CALLS_BEFORE_PLAN else LENT.plan(
             plans.function, args, keywords, xs)
         plans.found[known] = plan
+    elif type(plan) is Plan and plan.left is not None and plan.left[0] <= 0:
+        plan.left = None  # whatever comes of it
+        plan = plans.found[known] = LENT.compiled_plan(
+            plan, plans.function, args, keywords, xs)
     if plan is None or type(plan) is int:
         return NotImplemented
     try:

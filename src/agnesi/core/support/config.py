@@ -43,9 +43,10 @@ class Lent:
     native: Callable[..., Callable[..., np.ndarray]] | None = None
     #: Whether there is a compiler.
     compiles: Callable[[], bool] = staticmethod(lambda: False)
-    #: A function whose calls ``(args, keywords)`` are compiled where that pays.
-    regions: Callable[[Callable[..., Any]], Callable[..., Any]] = staticmethod(
-        lambda function: lambda args, keywords: function(*args, **keywords))
+    #: A function whose calls ``(args, keywords)`` are compiled where that pays, or at the first one
+    #: where the second argument says that they are wanted so.
+    regions: Callable[..., Callable[..., Any]] = staticmethod(
+        lambda function, wanted=False: lambda args, keywords: function(*args, **keywords))
     #: Whether other processes wait for operations of this one, in the order of the program.
     in_order = False
     #: The cotangents of a backward pass over eager records from compiled code, or None:
@@ -69,6 +70,9 @@ class Lent:
     #: The operations that a public function applies to its operands, as a
     #: ``core.calls.plans.Plan``, or None: ``plan(function, args, keywords, operands)``.
     plan: Callable[..., Any] = staticmethod(lambda *call: None)
+    #: A compiled region in the place of a plan that was wanted often, or the plan:
+    #: ``compiled_plan(plan, function, args, keywords, operands)``.
+    compiled_plan: Callable[..., Any] = staticmethod(lambda plan, *call: plan)
     #: Begin to count anew how often eager work is wanted, as a process does that has just started.
     recount: Callable[[], None] = staticmethod(lambda: None)
     #: How often that was done.

@@ -27,7 +27,7 @@ from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import NEEDED, refuse
 from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, reserve, typed
 from agnesi.core.programs import begins_program, in_program
-from agnesi.core.public import apply_to
+from agnesi.core.public import apply_to, planned
 from agnesi.core.storage import memory
 from agnesi.core.storage.memory_order import as_operands, has_rows
 from agnesi.core.support import dtypes
@@ -238,7 +238,7 @@ class Elementwise(Op):
 
     def c_call(self, *xs: np.ndarray) -> Any:
         few = xs[-1].dtype.kind in self.direct and max([x.size for x in xs]) < _MIN_POOLED_ELEMENTS
-        return (self.function, ()) if few and isinstance(self.function, np.ufunc) else None
+        return (self.function, ()) if few else None
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
         """Of bfloat16 numbers: in float32, rounded once."""
@@ -476,7 +476,8 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
             return made
         return call(op, (input,), out)
 
-    return documented(function, op, summary, args, result)
+    made = documented(function, op, summary, args, result)
+    return made if isinstance(op.function, np.ufunc) else planned(made)
 
 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Binary:

@@ -74,6 +74,7 @@ def where(condition: Any, input: Any, other: Any, *, out: Tensor | None = None) 
 def where(condition: Any) -> tuple[Tensor, ...]: ...
 
 
+@planned
 @with_out
 @shown_as("condition", "x1", "x2")
 def where(condition: TensorLike, input: TensorLike | None = None, other: TensorLike | None = None,
@@ -302,6 +303,7 @@ trunc = _rounding(TRUNC, "The whole part, towards zero.", "[1.5, -1.5]", "[ 1., 
 _round = _rounding(ROUND)
 
 
+@planned
 @strict
 @shown_as("x")
 def round(input: TensorLike, decimals: int = 0, out: Tensor | None = None) -> Tensor:

@@ -1566,7 +1566,18 @@ whole:
   %true = call ptr @api_get(i64 13)
   %flag = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.quick})
   %quick = icmp eq ptr %flag, %true
-  br i1 %quick, label %run, label %by.python
+  br i1 %quick, label %count.down, label %by.python
+count.down:
+  %left.array = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.left})
+  %never = icmp eq ptr %left.array, %none
+  br i1 %never, label %run, label %count.one
+count.one:
+  %left.at = call ptr @field(ptr %left.array, i64 16)
+  %left.before = load i64, ptr %left.at
+  %left.now = sub i64 %left.before, 1
+  store i64 %left.now, ptr %left.at
+  %spent = icmp sle i64 %left.now, 0
+  br i1 %spent, label %by.python, label %run
 run:
   call void @incref(ptr %plan)
   call void @decref(ptr %key.is)

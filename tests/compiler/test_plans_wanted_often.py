@@ -1,0 +1,101 @@
+"""Calls that come ten thousand times are compiled: values, dtypes, errors stay as they were."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.compiler import plans
+from agnesi.core.calls.plans import Plan, RegionPlan
+from agnesi.core.support.config import LENT
+from agnesi.runtime import eager
+from benchmarks.models import small_calls
+
+NATIVE = eager.builtin("replayed")
+TEXTS = [t for t in small_calls.texts(small_calls.RECORDED + small_calls.PLAIN)
+         if "_(" not in t and "is_" not in t]
+ODD = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-40, 3e38, 2.5, -1.5, 0.5], "float32")
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """What plans became that were compiled after a few calls."""
+    found, compiled = [], LENT.compiled_plan
+    monkeypatch.setattr(plans, "CALLS_BEFORE_REGION", 4)
+    monkeypatch.setattr(LENT, "replayed", NATIVE)
+    monkeypatch.setattr(LENT, "compiled_plan", lambda *call: (
+        found.append(compiled(*call)), found[-1])[1])
+    LENT.recount()
+    return found
+
+
+def operands(kind):
+    names = small_calls.operands(ag, False)
+    if kind == "odd":
+        for name in ("x", "y", "p"):
+            names[name] = ag.tensor(ODD if name != "y" else ODD[::-1].copy())
+    if kind == "double":
+        for name, x in names.items():
+            if isinstance(x, ag.Tensor) and x.dtype == ag.float32:
+                names[name] = x.double()
+    return names
+
+
+def outcome(run):
+    try:
+        found = run()
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+    parts = found if isinstance(found, (list, tuple)) else [found]
+    return [np.asarray(p.numpy() if isinstance(p, ag.Tensor) else p) for p in parts]
+
+
+@pytest.mark.parametrize("kind", ("usual", "odd", "double"))
+def test_values_stay(kind, soon):
+    names = operands(kind)
+    for text in TEXTS:
+        run = small_calls.forward(text, names)
+        with np.errstate(all="ignore"):
+            first = outcome(run)
+            for _ in range(30):
+                then = outcome(run)
+        assert len(first) == len(then), text
+        for a, b in zip(first, then, strict=True):
+            if isinstance(a, str):
+                assert a == b, text
+                continue
+            assert a.dtype == b.dtype and a.shape == b.shape, text
+            tolerance = 1e-11 if kind == "double" else 2e-5
+            np.testing.assert_allclose(b, a, tolerance, 1e-6, err_msg=text)
+    assert sum(isinstance(plan, RegionPlan) for plan in soon) >= 20
+
+
+def test_other_operands_of_the_same_types_are_computed_anew(soon):
+    x = ag.tensor(ODD[7:])
+    for _ in range(40):
+        x.sum()
+    assert isinstance(soon[-1], RegionPlan)
+    assert float(ag.tensor([1.0, 2.0, 4.0]).sum()) == 7.0
+    assert [float(ag.ones(3).sum()) for _ in range(3)] == [3.0] * 3
+    found = [ag.cumsum(x, 0) for _ in range(60)]
+    assert len({t.array.ctypes.data for t in found}) == 60  # each in memory of its own
+    found[-1].add_(1.0)
+    assert ag.cumsum(x, 0).tolist() == [2.5, 1.0, 1.5]
+
+
+def test_views_gradients_and_settings_keep_their_plans(soon):
+    x, w = ag.ones(4), ag.ones(4, requires_grad=True)
+    for _ in range(40):
+        x[1:], x.reshape(2, 2), x[0], w.sum(), ag.dot(w, x)
+    assert not soon
+    with ag.config(compile=False):
+        for _ in range(40):
+            ag.logsumexp(x, 0)
+    assert all(isinstance(plan, Plan) for plan in soon)
+
+
+def test_what_rounds_otherwise_keeps_its_plan(soon, monkeypatch):
+    monkeypatch.setattr(plans, "_is_close", lambda found, known: False)
+    x = ag.tensor(ODD[7:])
+    for _ in range(40):
+        x.prod()
+    assert len(soon) == 1 and isinstance(soon[0], Plan) and soon[0].left is None
