@@ -131,7 +131,7 @@ class Regions:
             return made
         try:
             made = Region(
-                self.function, leaves, *key[:3], self._wanted) if LENT.compiles() else None
+                self.function, leaves, self._wanted, *key[:3]) if LENT.compiles() else None
         except Exception:  # whatever it is, the function itself will tell
             made = None
         self._found[key] = made
@@ -170,8 +170,8 @@ class UnsuitedError(Exception):
 class Region:
     """A function for operands of certain types, as two compiled functions."""
 
-    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], recording: bool,
-                 tree: Tree | None, places: tuple[int, ...] | None, wanted: bool) -> None:
+    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], wanted: bool,
+                 recording: bool, tree: Tree | None, places: tuple[int, ...] | None) -> None:
         self.token = object()  # by which it is known without being kept
         args = _tensors(leaves, places)
         with witnessed(), switched(symbolic=False), body_trace(recording) as trace:
