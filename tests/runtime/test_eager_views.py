@@ -177,3 +177,26 @@ def test_references_balance():
     gc.collect()
     after = [*map(sys.getrefcount, watched)]
     assert all(abs(a - b) < 50 for a, b in zip(after, before, strict=True)), (before, after)
+
+
+def test_masks_and_lists_choose_and_write_at_once():
+    x, mask = ag.arange(6.0), ag.tensor([True, False, False, True, True, False])
+    for _ in range(20):
+        assert x[mask].tolist() == [0.0, 3.0, 4.0] and x[[1, -1]].tolist() == [1.0, 5.0]
+        y = x.clone()
+        view, before = y[:3], y._version and y._version[0]
+        y[mask] = -0.0
+        y[ag.tensor([1, 2])] = 7
+        assert str(y.tolist()) == "[-0.0, 7.0, 7.0, -0.0, -0.0, 5.0]"
+        assert view.tolist()[1:] == [7.0, 7.0] and y._version[0] != before
+        with pytest.raises(IndexError, match="out of bounds"):
+            x[[1, 9]]
+        with pytest.raises(IndexError):
+            y[mask[:4]] = 1.0
+        w = ag.ones(6, requires_grad=True)
+        z = w * 1
+        z[mask] = 0.0
+        (z * x).sum().backward()
+        assert w.grad.tolist() == [0.0, 1.0, 2.0, 0.0, 0.0, 5.0] and x[mask]._requires_grad is False
+        assert w[mask]._requires_grad
+    assert ag.jit(lambda v: v[[1, 2]] * 2)(x).tolist() == [2.0, 4.0]

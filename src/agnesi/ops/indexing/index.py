@@ -17,8 +17,9 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import known_integer
 from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op, called, typed
-from agnesi.core.public import planned, public
+from agnesi.core.public import at_once, planned, public
 from agnesi.core.storage.views import taken
+from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -36,7 +37,31 @@ _MAX_COUNTED = 4096
 
 
 # -- functions ------------------------------------------------------------------------------
+#: Elements up to which few of them are chosen at once.
+_FEW_ELEMENTS = 1024
+
+
+def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
+    """What a mask or a list of numbers chooses of a tensor without gradients, else
+    NotImplemented."""
+    if more or type(x) is not Tensor or (data := x.array) is None or data.size > _FEW_ELEMENTS or (
+            x._requires_grad and MODE.get().recording):
+        return NotImplemented
+    if type(key) is Tensor:
+        key = key.array
+        if key is None or key.dtype.kind != "b" or not key.ndim or (
+                key.shape != data.shape[:key.ndim]):
+            return NotImplemented
+    elif type(key) is not list or not key or set(map(type, key)) != {int}:
+        return NotImplemented
+    try:
+        return wrap(data[key])
+    except IndexError:  # the function tells it in the user's words
+        return NotImplemented
+
+
 @planned
+@at_once(_chosen)
 @public
 def getitem(x: Tensor, key: Any, /) -> Tensor:
     """``x[key]`` with NumPy's meaning.

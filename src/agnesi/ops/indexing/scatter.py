@@ -13,11 +13,11 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op, typed
-from agnesi.core.public import planned, public
+from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.storage.views import element_place, place_of
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
@@ -212,12 +212,35 @@ def _under(mask: Any, x: Tensor) -> Tensor:
     return reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
 
 
+#: Places up to which a write is made at once.
+_FEW_ELEMENTS = 1024
+
+
+def _soon(x: Any = None, key: Any = None, value: Any = None, *more: Any) -> Any:
+    """None once a value is written in the usual call of ``setitem``, else NotImplemented."""
+    written = type(x) is Tensor and not more and _directly(x, key, value)
+    return None if written else NotImplemented
+
+
+def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
+    """A key that is a mask or a tensor of indices as NumPy takes it, for a number of such a dtype;
+    else None."""
+    found = key.array
+    if found is None or found.dtype.kind not in "biu" or found.size > _FEW_ELEMENTS or (
+            found.dtype.kind == "b" and found.shape != data.shape[:found.ndim]):
+        return None
+    kinds = {float: "fc", int: "iufc", bool: "b"}.get(type(value), "")
+    fits = data.dtype.kind in kinds or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return found if fits else None
+
+
 def _directly(x: Tensor, key: Any, value: Any) -> bool:
     """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
-    data, recording = x.array, MODE.get().recording
-    if data is None or MODE.get().trace is not None or (recording and x._requires_grad):
+    mode = MODE.get()
+    data, recording = x.array, mode.recording
+    if data is None or mode.trace is not None or mode.fixed or (recording and x._requires_grad):
         return False
-    if MODE.get().watch is not None or element_place(x) is not None:
+    if mode.watch is not None or element_place(x) is not None:
         return False
     if type(value) is Tensor:
         if value.array is None or value.array.dtype != data.dtype:
@@ -227,11 +250,14 @@ def _directly(x: Tensor, key: Any, value: Any) -> bool:
         value = value.array
     elif type(value) not in (int, float, bool):
         return False
-    if plain(key, data.ndim) is None:
+    if type(key) is Tensor:
+        if (key := _chosen_at_once(key, value, data)) is None:
+            return False
+    elif plain(key, data.ndim) is None:
         return False
     try:
         silently(operator.setitem, data, key, value)
-    except (ValueError, IndexError, OverflowError):
+    except (ValueError, IndexError, OverflowError, TypeError):
         return False
     touch(x)
     return True
@@ -258,6 +284,7 @@ def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
     return target, _fits(value, target.shape)
 
 
+@at_once(_soon)
 @public
 def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     """``x[key] = value`` in place, with NumPy's meaning.
@@ -276,7 +303,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     if MODE.get().fixed:
         raise TypeError("values of a function that is differentiated here cannot be assigned to; "
                         "make a new array, as with np.where or np.concatenate")
-    if _directly(x, key, value):
+    if TRACES.running and _directly(x, key, value):  # by another thread
         return
     if has_bounds(key):
         part, rest = windowed(x, key)
