@@ -82,6 +82,19 @@ def test_other_operands_of_the_same_types_are_computed_anew(soon):
     assert ag.cumsum(x, 0).tolist() == [2.5, 1.0, 1.5]
 
 
+def test_operands_that_are_the_same_run_in_steps(soon):
+    x, y = ag.tensor(ODD[7:]), ag.ones(3)
+    for call in (ag.dot, lambda a, b: ag.cat([a, b]), lambda a, b: ag.lerp(a, b, 0.5)):
+        for _ in range(200):
+            call(x, y)
+        for _ in range(3):
+            with np.errstate(all="raise"):
+                found = call(x, x)
+            np.testing.assert_allclose(found.numpy(), call(x, x.clone()).numpy(), 1e-5)
+    plan = next(p for p in soon if isinstance(p, RegionPlan))
+    assert isinstance(plan.steps, Plan) and plan.steps.left is None
+
+
 def test_views_gradients_and_settings_keep_their_plans(soon):
     x, w = ag.ones(4), ag.ones(4, requires_grad=True)
     for _ in range(40):

@@ -85,7 +85,8 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return made
     if not apart:
         return None
-    return RegionPlan(LENT.regions(_again(function, args, keywords, xs)), records)
+    steps = made if made.quick and not records else None
+    return RegionPlan(LENT.regions(_again(function, args, keywords, xs)), records, steps)
 
 
 def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...],
@@ -102,7 +103,7 @@ def compiled_plan(made: Plan, function: Callable[..., Any], args: tuple[Any, ...
             return made
     except Exception:  # whatever it is, the function itself will tell
         return made
-    plan = RegionPlan(regions, False)
+    plan = RegionPlan(regions, False, made)
     plan.direct = direct
     return plan
 

@@ -85,16 +85,20 @@ class Plan:
 class RegionPlan:
     """A call that is a compiled region (``compiler/regions.py``)."""
 
-    __slots__ = ("direct", "records", "regions")
+    __slots__ = ("direct", "records", "regions", "steps")
 
-    def __init__(self, regions: Any, records: bool) -> None:
+    def __init__(self, regions: Any, records: bool, steps: Plan | None = None) -> None:
         self.regions = regions
+        #: The plan for operands that are not all different, which native code does not compile.
+        self.steps = steps
         #: Whether an operand requires a gradient.
         self.records = records
         #: The compiled function, once native code may call it with distinct operands.
         self.direct: Callable[..., tuple[Tensor, ...]] | None = None
 
     def __call__(self, xs: Sequence[Tensor]) -> Any:
+        if self.steps is not None and len(set(map(id, xs))) < len(xs):
+            return self.steps(xs)
         found = self.regions(tuple(xs), {})
         if self.direct is None and not self.records:
             self.direct = self.regions.plain()

@@ -212,26 +212,21 @@ def _under(mask: Any, x: Tensor) -> Tensor:
     return reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
 
 
-#: Places up to which a write is made at once.
-_FEW_ELEMENTS = 1024
-
-
 def _soon(x: Any = None, key: Any = None, value: Any = None, *more: Any) -> Any:
     """None once a value is written in the usual call of ``setitem``, else NotImplemented."""
-    written = type(x) is Tensor and not more and _directly(x, key, value)
-    return None if written else NotImplemented
+    return None if type(x) is Tensor and not more and _directly(x, key, value) else NotImplemented
 
 
 def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
     """A key that is a mask or a tensor of indices as NumPy takes it, for a number of such a dtype;
     else None."""
     found = key.array
-    if found is None or found.dtype.kind not in "biu" or found.size > _FEW_ELEMENTS or (
+    if found is None or found.dtype.kind not in "biu" or found.size > 1024 or (
             found.dtype.kind == "b" and found.shape != data.shape[:found.ndim]):
         return None
     kinds = {float: "fc", int: "iufc", bool: "b"}.get(type(value), "")
-    fits = data.dtype.kind in kinds or (isinstance(value, np.ndarray) and value.ndim == 0)
-    return found if fits else None
+    number = isinstance(value, np.ndarray) and value.ndim == 0
+    return found if number or data.dtype.kind in kinds else None
 
 
 def _directly(x: Tensor, key: Any, value: Any) -> bool:

@@ -1556,19 +1556,25 @@ region:
   %and3 = and i1 %changing, %distinct
   %and12 = and i1 %and1, %and2
   %runs = and i1 %and12, %and3
-  br i1 %runs, label %run.region, label %by.python
+  br i1 %runs, label %run.region, label %otherwise
+otherwise:                                    ; in steps, where that is because operands are the same
+  %steps.plan = call ptr @slot(ptr %table, ptr %plan, i64 {w:RegionPlan.steps})
+  %no.steps = icmp eq ptr %steps.plan, %none
+  %or.distinct = or i1 %no.steps, %distinct
+  br i1 %or.distinct, label %by.python, label %whole
 run.region:
   call void @decref(ptr %key.is)
   %y = call ptr @run_region(ptr %table, ptr %direct, ptr %known)
   %unrun.region = icmp eq ptr %y, null
   br i1 %unrun.region, label %failure, label %done
 whole:
+  %chosen = phi ptr [%plan, %kind], [%steps.plan, %otherwise]
   %true = call ptr @api_get(i64 13)
-  %flag = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.quick})
+  %flag = call ptr @slot(ptr %table, ptr %chosen, i64 {w:Plan.quick})
   %quick = icmp eq ptr %flag, %true
   br i1 %quick, label %count.down, label %by.python
 count.down:
-  %left.array = call ptr @slot(ptr %table, ptr %plan, i64 {w:Plan.left})
+  %left.array = call ptr @slot(ptr %table, ptr %chosen, i64 {w:Plan.left})
   %never = icmp eq ptr %left.array, %none
   br i1 %never, label %run, label %count.one
 count.one:
@@ -1579,10 +1585,10 @@ count.one:
   %spent = icmp sle i64 %left.now, 0
   br i1 %spent, label %by.python, label %run
 run:
-  call void @incref(ptr %plan)
+  call void @incref(ptr %chosen)
   call void @decref(ptr %key.is)
-  %t = call ptr @run_plan(ptr %table, ptr %plan, ptr %known)
-  call void @decref(ptr %plan)
+  %t = call ptr @run_plan(ptr %table, ptr %chosen, ptr %known)
+  call void @decref(ptr %chosen)
   %unrun = icmp eq ptr %t, null
   br i1 %unrun, label %failure, label %done
 done:
