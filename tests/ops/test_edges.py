@@ -137,3 +137,14 @@ def test_results_without_elements_are_checked_in_compiled_code(build):
     for run in (build, ag.jit(build)):
         with pytest.raises((IndexError, ValueError)):
             run(x, i)
+
+
+def test_numbers_beyond_all_sizes_neither_crash_nor_hang() -> None:
+    x = ag.rand((1, 2, 3))
+    with pytest.raises(ValueError, match=r"kernel 10+ must be at most"):
+        ag.max_pool(x, 10**30, cover_all=True)
+    with pytest.raises(TypeError, match="kernel True must be an integer"):
+        ag.avg_pool(x, True)
+    assert ag.diff(ag.ones(3), n=10**30).shape == ag.polyder([1, 2, 3], 10**30).shape == (0,)
+    assert ag.allclose(ag.nn.functional.local_response_norm(x, 10**6, alpha=1e6),
+                       x / (1 + (x * x).sum(1, keepdims=True)) ** 0.75)

@@ -131,6 +131,8 @@ def diff(x: TensorLike, /, n: int = 1, axis: int = -1, prepend: TensorLike | Non
                     if e is not None], axis)
     before = (slice(None),) * axis
     for _ in range(n):
+        if type(x.shape[axis]) is int and not x.shape[axis]:
+            break  # there are no differences of nothing, however often
         ahead, behind = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
         x = not_equal(ahead, behind) if x.dtype.kind == "b" else ahead - behind
     return x

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from agnesi.core.integers import is_integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape
 from agnesi.core.ir.extents import Extent, surely
@@ -253,18 +254,30 @@ def within_kernel(tap: Affine, size: int) -> Affine:
 
 
 # -- parameters -------------------------------------------------------------------------------
+def listed(value: Any) -> Any:
+    """Numbers for axes as Python's, where they are an array of NumPy's."""
+    return value.tolist() if isinstance(value, (np.ndarray, np.integer)) else value
+
+
+#: Positions are computed from these numbers, with products of two of them.
+_MOST = 2**31 - 1
+
+
 def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
     """One integer for each spatial axis, from one for all or one each."""
+    value = listed(value)
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
     if len(values) != rank:
         raise ValueError(
             f"{what} {shown(value)} must be one number, or one for each of {rank} axes")
-    if not all(hasattr(v, "__index__") for v in values):
+    if not all(is_integer(v) for v in values):
         raise TypeError(
             f"{what} {shown(value)} must be an integer, or one for each of {rank} axes")
     numbers = tuple(operator.index(v) for v in values)
     if any(v < least for v in numbers):
         raise ValueError(f"{what} {value} must be at least {least}")
+    if any(v > _MOST for v in numbers):
+        raise ValueError(f"{what} {value} must be at most {_MOST}")
     return numbers
 
 

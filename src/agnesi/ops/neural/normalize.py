@@ -319,7 +319,10 @@ def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta:
     if x.ndim < 2 or size < 1:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), and size at least "
                          f"1, not {size}")
-    near = apply(ChannelSum(size // 2, (size - 1) // 2), arith.square(x))
+    low, high = size // 2, (size - 1) // 2
+    if type(x.shape[1]) is int:  # there are no channels further away
+        low, high = min(low, x.shape[1]), min(high, x.shape[1])
+    near = apply(ChannelSum(low, high), arith.square(x))
     return x * arith.power(near * (alpha / size) + k, -beta)
 
 

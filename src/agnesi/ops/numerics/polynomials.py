@@ -172,6 +172,8 @@ def polyder(p: TensorLike, m: int = 1, *, out: Tensor | None = None) -> Tensor:
         raise ValueError(f"the order of the derivative must not be negative: {m}")
     for _ in range(m):
         n = p.shape[0] - 1
+        if n < 0:
+            break  # it is 0, however often
         p = p[:-1] * cast(arange(n, 0, -1), p.dtype) if n > 0 else p[:0]
     return p
 

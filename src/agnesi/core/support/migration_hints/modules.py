@@ -252,7 +252,7 @@ COMPILER = """
 compile : `ag.jit(f)`
 is_compiling is_dynamo_compiling is_exporting : nothing: `ag.jit` runs the same code, print and
     branches included, so it need not know
-disable : the function outside of `ag.jit`, or `with ag.config(compile=False)` around its calls
+disable : the function outside of `ag.jit`, or `ag.config(compile=False)` around its calls
 reset : `ag.jit(f)` once more, which has no versions yet
 allow_in_graph substitute_in_graph assume_constant_result : `ag.jit(f)`, which takes any function
     of Python's, or `ag.Op` for code of your own
