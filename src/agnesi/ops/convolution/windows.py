@@ -260,7 +260,7 @@ def listed(value: Any) -> Any:
 
 
 #: Positions are computed from these numbers, with products of two of them.
-_MOST = 2**31 - 1
+_MOST_STEPS = 2**31 - 1
 
 
 def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
@@ -276,8 +276,8 @@ def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
     numbers = tuple(operator.index(v) for v in values)
     if any(v < least for v in numbers):
         raise ValueError(f"{what} {value} must be at least {least}")
-    if any(v > _MOST for v in numbers):
-        raise ValueError(f"{what} {value} must be at most {_MOST}")
+    if any(v > _MOST_STEPS for v in numbers):
+        raise ValueError(f"{what} {value} must be at most {_MOST_STEPS}")
     return numbers
 
 
