@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import mpmath
 import numpy as np
@@ -25,6 +26,7 @@ LARGE = [900.0, -900.0]
 #: Numbers that variables stand for where rules ask for numbers.
 NUMBERS = (2.5, -3.0, 0.5, np.inf, np.nan, 0.0, -0.0)
 EXPONENTIAL = set("exp expm1 sigmoid softplus tanh cosh sinh erf erfc ndtr logaddexp".split())
+PERIODIC = set("sin cos tan".split())
 EXACT = [r.exactly() for r in rules() if "unsafe" not in r.tags]
 a, b = variables("a b")
 PATTERNS = [r for r in EXACT if isinstance(r, PatternRule)]
@@ -52,7 +54,7 @@ def same(a, b):
 def limits(pattern, at):
     """Exact values of a pattern where numbers of several sizes stand for infinities."""
     infinite = [n for n, v in at.items() if np.isinf(v)]
-    known, digits = (("1e3", "1e5", "1e7"), 700) if is_exponential(pattern) else (
+    known, digits = (("1e3", "1e5", "1e7"), 1000) if is_exponential(pattern) else (
         ("1e400", "1e600", "1e800"), 2500)
     for given in itertools.permutations(map(mpmath.mpf, known), len(infinite)):
         sizes = {n: size if at[n] > 0 else -size for n, size in zip(infinite, given, strict=True)}
@@ -69,18 +71,27 @@ def is_nearer(rule, at, before, after):
     if np.isnan(after):  # where the pattern overflows that has no value
         return np.isinf(before) and found == [None]
     if None in found:
-        return False
+        return np.isinf(after) and is_quotient_by_zero(rule.pattern, at)
     if np.isinf(after):
         return all(np.sign(f) == np.sign(after) and abs(f) > 1e2 for f in found)
     finite = np.isfinite(list(at.values())).all()
-    spread = (1e-9, 1e-290) if finite else (1e-2, 1e-2)
+    spread = (1e-9, 1e-290) if finite else (2e-2, 2e-2)
     return all(np.isclose(after, f, *spread) for f in found)
+
+
+def is_quotient_by_zero(pattern, at):
+    """Whether a finite value grows beyond all bounds as operands go to their zeros."""
+    near = {n: v or math.copysign(1, v) * mpmath.mpf("1e-900") for n, v in at.items()}
+    found = exact_value(pattern, near, 2500) if np.isfinite(list(at.values())).all() else None
+    return found is not None and abs(found) > 1e300
 
 
 def firings(rule):
     """The pattern and what it becomes, over variables of many values and over numbers."""
     names = sorted(rule.pattern.names())
     huge = LARGE if is_exponential(rule.pattern) else HUGE
+    if operations(rule.pattern) & PERIODIC:  # sums with numbers lose all that tells where they are
+        huge = []
     points = np.array(list(itertools.product(SPECIAL + huge, repeat=len(names))))
     for number in (None, *names):
         for value in (0.0,) if number is None else NUMBERS:
@@ -139,7 +150,8 @@ NEARER = {
     "distribute", "product_with_inverse", "solution_of_triangle", "scaled_operand",
     "factor_of_winners", "double_number", "beside_its_logsum", "root_beside", "log_beside_large",
     "inverse_hyperbolic", "over_one_denominator", "root_of_squares", "log_of_squares",
-    "over_squares", "times_over_squares", "log_of_guarded",
+    "over_squares", "log_of_guarded", "power_less_one", "difference_of_roots", "proportion",
+    "cancelled_terms", "log_near_one", "log_complement_of_softmax",
 }
 FUNCTIONS = [r for r in EXACT if not isinstance(r, (PatternRule, GraphRule)) and r.name in SAMPLES]
 

@@ -267,4 +267,5 @@ UNSTABLE = {
 EXCEPTIONS = {
     "exp(x**2) erfc(x)", "sinh(x) / sinh(x + 1)", "1 - tanh(x)**2", "(1 + 1 / x)**x",
     "exp(-x) log(1 + exp(x))", "log(1 + sinh(x))", "log(1 - sqrt(sigmoid(x)))", "exp(tanh(x))",
+    "exp(x) / sqrt(1 + exp(2x))",
 }

@@ -76,10 +76,12 @@ def _samples(rule: PatternRule) -> Iterator[Node]:
     """The pattern over inputs of many types; variables that must be numbers are numbers."""
     names, own = sorted(rule.pattern.names()), rule.pattern.shapes()
     for dtype, shapes in itertools.product(_DTYPES, _shapes(names, own)):
-        for number in (None, *(n for n in names if n not in own)):
+        some = 2.5 if dtype.kind in "fc" else 2
+        for number, value in [(None, 0.0), *[(n, v) for n in names if n not in own
+                                             for v in (some, 0)]]:
             bound = {
-                name: constant(np.asarray(2.5 if dtype.kind in "fc" else 2).astype(dtype))
-                if name == number else Node(None, (), shape, dtype, name=name)
+                name: constant(np.asarray(value).astype(dtype)) if name == number
+                else Node(None, (), shape, dtype, name=name)
                 for name, shape in zip(names, shapes, strict=True)
             }
             sizes = sizes_in(rule.pattern, bound)
@@ -144,6 +146,8 @@ def _check_extremes(rule: Rule) -> None:
     if number is not None:  # it stands for one
         names = names[1:]
         inputs[number] = constant(np.asarray(0.5))
+    if not names:
+        return
     values = [s * v for v in _EXTREMES for s in (1, -1)]
     points = np.asarray(list(itertools.product(values, repeat=len(names))), np.float64)
     inputs |= {n: Node(None, (), (len(points),), dtypes.float64, name=n) for n in names}
@@ -197,6 +201,7 @@ def _evaluate(pattern: Pattern, at: dict[str, float], mp: Any) -> Any:
         "erfc": mp.erfc, "ndtr": mp.ncdf, "log2": lambda x: mp.log(x, 2), "log10": mp.log10,
         "softplus": lambda x: mp.log1p(mp.exp(x)),
         "logaddexp": lambda a, b: mp.log(mp.exp(a) + mp.exp(b)),
+        "log_one_minus_exp": lambda x: mp.log(1 - mp.exp(x)),
     }
     positive = pattern.op.name in ("log", "log2", "log10")
     if any(isinstance(a, mp.mpc) for a in args) or (positive and args[0] <= 0):

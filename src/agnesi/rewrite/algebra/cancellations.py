@@ -277,7 +277,7 @@ def _without(total: Node, x: Node, depth: int = _MAX_NESTED_SUMS) -> Tensor | No
 _rule(log((1 + x) / (1 - x)), 2 * atanh(x) + 0, "atanh")
 _rule(acos(1 - x), 2 * asin(sqrt(x * 0.5)) + 0, "acos_near_one")
 _rule(acosh(1 + x), 2 * asinh(sqrt(x * 0.5)) + 0, "acosh_near_one")
-_rule(atanh(1 - x), 0.5 * log1p(2 * (1 - x) / x), "atanh_near_one")
+_rule(atanh(1 - x), 0.5 * log1p(2 * (1 - x) / (x + 0)), "atanh_near_one")
 
 # -- angles -----------------------------------------------------------------------------------
 _rule(1 - cos(x), 2 * square(sin(x * 0.5)), "one_minus_cos")

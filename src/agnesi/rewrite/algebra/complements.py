@@ -51,7 +51,8 @@ def _rule(pattern: object, replacement: object, name: str, when: object = _real)
 _rule(log1p(-exp(x)), log_one_minus_exp(x), "log1p_of_minus_exp")
 _rule(log_one_minus_exp(-exp(x)), log_cloglog(x), "log_of_cloglog")
 _rule(log1p(-square(tanh(x))), -2 * log_cosh(x), "log_of_squashed")
-_rule(log(2 * sigmoid(x)), log1p(tanh(x * 0.5)) + 0, "log_of_two_sigmoids")
+_rule(log(2 * sigmoid(x)), where(x > 0, log1p(maximum(tanh(x * 0.5), 0)),
+                                 x * 0.5 - log_cosh(x * 0.5)) + 0, "log_of_two_sigmoids")
 _rule(log1p(tanh(x)), where(x > 0, log1p(maximum(tanh(x), 0)), x - log_cosh(x)), "log1p_of_tanh")
 _rule(log1p(-tanh(x)), where(x < 0, log1p(maximum(-tanh(x), 0)), -x - log_cosh(x)),
       "log1p_of_minus_tanh")
