@@ -48,8 +48,9 @@ CASES = [
      "p / p.sum()"),
     (lambda: ag.set_grad_enabled("no"), TypeError,
      "set_grad_enabled: mode must be True or False, not 'no'"),
-    (lambda: distributed.init("nccl"), TypeError, "init: rank must be an integer (there "
-     "is one backend, shared memory or MPI by who launched the processes: write init()) or None, "
+    (lambda: distributed.init("nccl"), TypeError, "init: rank must be an integer (there is no "
+     "backend to choose: who launched the processes says whether they share memory or use MPI, "
+     "and tensors lie in the CPU's memory, where NCCL has nothing to do: write init()) or None, "
      "not 'nccl'"),
     (lambda: distributed.Mesh((1,)), TypeError,
      "Mesh() missing 1 required positional argument: 'names'; it is called as "

@@ -163,7 +163,7 @@ def test_axes_as_one_and_as_several():
     np.testing.assert_array_equal(layers(x).numpy(), x.numpy())
     assert repr(nn.Flatten()) == "Flatten()" and repr(nn.Flatten(1, 2)) == "Flatten(1, 2)"
     assert repr(nn.Unflatten(1, (3, 4))) == "Unflatten(1, (3, 4))"
-    with pytest.raises(ValueError, match=r"(?s)^Unflatten\(float64.*test_layers\.py"):
+    with pytest.raises(ValueError, match=r"(?s)^unflatten\(float64.*test_layers\.py"):
         nn.Unflatten(1, (2, 2))(x)
 
 

@@ -21,8 +21,8 @@ CASES: dict[str, Any] = {
     "elements that wrap": lambda q: ag.cumsum(ag.full((2**32, 2**32), 1.0) * q, axis=0)[0, 0],
     "flat places": lambda q: (ag.full((2**40, 2**30), 1.0) * q).reshape(-1)[2**69],
     "product": lambda q: ((ag.full((2**40, 2**10), 1.0) * q) @ ag.ones((2**10, 2**20)))[0, 0],
-    "border": lambda q: ag.conv1d(ag.ones((1, 1, 5)) * q, ag.ones((1, 1, 2)),
-                                  padding=2**62)[0, 0, 0],
+    "border": lambda q: ag.conv2d(ag.ones((1, 1, 5, 5)) * q, ag.ones((1, 1, 2, 2)),
+                                  padding=2**30)[0, 0, 0, 0],
     "solve": lambda q: ag.linalg.cholesky(ag.eye(2**30) * q)[0, 0],
     "loop": lambda q: ag.scan(
         lambda c, x: (c, ag.cumsum(ag.full((2**50, 2**12), 1.0) * c, 0)[0, 0]), q, length=3)[1],
