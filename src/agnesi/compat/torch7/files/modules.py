@@ -74,7 +74,8 @@ def _parameters(kind: Any) -> dict[str, Any]:
     if hasattr(kind, "names") and hasattr(kind, "defaults"):
         missing = (_REQUIRED,) * (len(kind.names) - len(kind.defaults))
         return dict(zip(kind.names, (*kind.defaults, *missing), strict=True))
-    return {p.name: p.default for p in inspect.signature(kind).parameters.values()}
+    return {p.name: p.default for p in inspect.signature(kind).parameters.values()
+            if p.kind is not p.VAR_KEYWORD}
 
 
 def fields_of(x: Any) -> Fields:
