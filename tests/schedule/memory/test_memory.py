@@ -218,7 +218,13 @@ def test_plans_of_random_steps():
 
         compiled = ag.jit(lambda: step(*states))
         for _ in range(2):
-            found, result = compiled(), step(*expected)
+            try:
+                result = step(*expected)
+            except ValueError:  # of the program: what the step before left does not suit it
+                with pytest.raises(ValueError):
+                    compiled()
+                return
+            found = compiled()
             np.testing.assert_allclose(found.numpy(), result.numpy(), rtol=1e-4, atol=1e-3)
             for a, b in zip(states, expected, strict=True):
                 np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-3)
