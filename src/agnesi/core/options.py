@@ -49,9 +49,9 @@ class Rule(NamedTuple):
 # -- numbers ------------------------------------------------------------------------------------
 def _is_real(value: Any) -> bool:
     """Whether something is one number, which booleans are not; so is a 0-d tensor of one."""
-    kind = getattr(attribute_of(value, "dtype"), "kind", None)
-    if kind is not None:
-        return kind in "iufV" and value.shape == ()
+    dtype = attribute_of(value, "dtype")
+    if (kind := getattr(dtype, "kind", None)) is not None:
+        return kind in "iufV" and value.shape == () and dtype.names is None
     return isinstance(value, (numbers.Real, Dim)) and not isinstance(value, bool)
 
 

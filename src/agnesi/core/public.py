@@ -163,7 +163,8 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     reason = arguments.culprit(function, args, keywords)
     better: Exception | None = TypeError(reason) if reason else None
     if better is None:
-        better = arguments.few_axes(error, function, args, keywords)
+        better = (arguments.few_axes(error, function, args, keywords)
+                  or arguments.too_large(error, function, args, keywords))
     if better is None and (reason := arguments.stranger(error, function, args, keywords)):
         better = TypeError(reason)
     if better is None and not isinstance(error, EXPLAINED):

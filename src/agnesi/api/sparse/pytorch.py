@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.api.sparse.coordinates import sparse_coo_tensor
-from agnesi.api.sparse.tensors import CSC, CSR
+from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.public import explain_errors, on_host
@@ -20,7 +20,7 @@ from agnesi.ops.sparse.coordinates import COO
 
 
 @explain_errors
-def sum(input: Any, dim: int | tuple[int, ...] | list[int] | None = None,
+def sum(input: SparseTensor, dim: int | tuple[int, ...] | list[int] | None = None,
         dtype: DTypeLike = None) -> Any:
     """The sum of all elements, or along axes.
 

@@ -77,11 +77,12 @@ class Kind(type):
     """Classes of which tensors of a dtype are instances, though none has that type."""
 
     dtype: np.dtype
+    #: What makes a tensor; its errors have the name of the class.
+    make: Any
 
-    @strict
-    def __call__(cls, *data: Any, device: Any = None) -> Tensor:
-        on_host(device)
-        return typed_tensor(cls.dtype, data)
+    def __call__(cls, *data: Any, **keywords: Any) -> Tensor:
+        found: Tensor = cls.make(*data, **keywords)
+        return found
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Tensor) and value.dtype == cls.dtype
@@ -91,9 +92,14 @@ def _made(name: str, dtype: str) -> type:
     def __init__(self: Any, *data: Any, device: object = None) -> None:  # noqa: N807
         """It is there for its signature."""
 
+    def make(*data: Any, device: Any = None) -> Tensor:
+        on_host(device)
+        return typed_tensor(found.dtype, data)
+
+    make.__name__ = make.__qualname__ = name
     found = Kind(name, (), {"__doc__": _DOC.format(name=name, dtype=dtype), "__init__": __init__,
                              "__module__": __name__})
-    found.dtype = dtypes.as_dtype(dtype)
+    found.dtype, found.make = dtypes.as_dtype(dtype), staticmethod(strict(make))
     return found
 
 

@@ -10,6 +10,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from types import EllipsisType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,21 @@ def of_argument(error: Exception, name: str, function: Any, args: tuple[Any, ...
     return error
 
 
+def too_large(error: Exception, function: Any, args: tuple[Any, ...],
+              keywords: dict[str, Any]) -> ValueError | None:
+    """The error where a whole number is more than C's functions take, or than a float holds."""
+    if not isinstance(error, OverflowError):
+        return None
+    numbers = [(abs(n), name) for name, _, _, value in _given(function, args, keywords)
+               for n in _parts(value) if isinstance(n, (int, np.integer))]
+    most, name = max(numbers, default=(0, ""))
+    return ValueError(f"{name} cannot be as large as {most}") if most >= _LARGE else None
+
+
+#: From here on a number may be too large for C's functions.
+_LARGE = 300
+
+
 def few_axes(error: Exception, function: Any, args: tuple[Any, ...],
              keywords: dict[str, Any]) -> ShapeError | None:
     """The error where a shape was taken apart that has too few axes, or too many."""
@@ -286,7 +302,11 @@ def _array(value: Any) -> Any:
         found = np.asarray(value)
     except ValueError:
         return None
-    return found if found.dtype.kind in "biufc" else None
+    return found if found.dtype.kind in "biufc" or isinstance(value, int) else None
+
+
+#: The default of parameters that must be given.
+_NO_DEFAULT = object()
 
 
 def _given(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
@@ -298,11 +318,12 @@ def _given(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     defaults = dict(zip(reversed(places), reversed(function.__defaults__ or ()), strict=False))
     defaults |= function.__kwdefaults__ or {}
     for name, value in (*zip(places, args, strict=False), *keywords.items()):
-        yield name, str(function.__annotations__.get(name, "Any")), defaults.get(name, ...), value
+        default = defaults.get(name, _NO_DEFAULT)
+        yield name, str(function.__annotations__.get(name, "Any")), default, value
     if code.co_flags & 4:  # the rest has one name
         rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
         for value in args[len(places):]:
-            yield rest, str(function.__annotations__.get(rest, "Any")), ..., value
+            yield rest, str(function.__annotations__.get(rest, "Any")), _NO_DEFAULT, value
 
 
 def _declared(name: str, declared: str, value: Any) -> str:
@@ -388,6 +409,10 @@ def _operand(name: str, declared: str, value: Any) -> str:
     return "" if _is_operand(value) else "a tensor, an array without a mask or a number"
 
 
+#: What is never taken for numbers.
+_NO_NUMBERS = (str, bytes, bytearray, dict, set, frozenset, slice, ModuleType, EllipsisType)
+
+
 def _is_operand(value: Any) -> bool:
     if isinstance(value, (Tensor, Dim, bool, int, float, complex)) or callable(value):
         return True
@@ -397,4 +422,4 @@ def _is_operand(value: Any) -> bool:
     if isinstance(found, np.dtype):
         plain = not (isinstance(value, np.ndarray) and hasattr(value, "mask"))
         return plain and (found.kind in "biufc" or found.name == "bfloat16")
-    return value is not None and not isinstance(value, (str, bytes, dict, set))
+    return value is not None and not isinstance(value, _NO_NUMBERS)

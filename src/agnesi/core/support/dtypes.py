@@ -77,7 +77,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         return _bfloat16()
     try:
         found = np.dtype(dtype)
-    except (TypeError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         found = None
     if has(dtype, "__array__") and not isinstance(dtype, type):
         found = None  # NumPy would take that of the number or array

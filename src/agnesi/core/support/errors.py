@@ -239,7 +239,7 @@ def typed(x: Any, levels: int = 4) -> str:
     """Describe an argument in one short line: ``float32[3, 4]`` for anything with dtype and shape,
     also in lists and dicts; functions, classes and modules by their names; else its ``repr``.
     """
-    if has(x, "dtype") and has(x, "shape") and not isinstance(x, (type, ModuleType)):
+    if has(x, "dtype") and has(x, "shape") and not isinstance(x, type):
         return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
     if has(x, "__typed__"):  # Torch7's tensors, in its words
         return str(x.__typed__())

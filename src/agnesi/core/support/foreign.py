@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
 
 
 def attribute_of(x: Any, name: str, default: Any = None) -> Any:
-    """An attribute of an object; the default where it has none, whatever it raises then."""
+    """An attribute of an object; the default where it has none, whatever it raises then.  What a
+    module holds are no attributes: NumPy's ``shape`` is a function.
+    """
     try:
-        return getattr(x, name, default)
+        return default if isinstance(x, ModuleType) else getattr(x, name, default)
     except Exception:
         return default
 
@@ -29,7 +31,7 @@ def has(x: Any, name: str) -> bool:
     (True, False)
     """
     try:
-        return hasattr(x, name)
+        return not isinstance(x, ModuleType) and hasattr(x, name)
     except Exception:
         return False
 

@@ -241,6 +241,8 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
         counted = x.array if length is None else x.array[x.array < length]
         if least_length >= 0 and (not x.array.size or x.array.min() >= 0):
             return wrap(aside(2 * x.array.size, np.bincount, counted, None, least_length))
+    if isinstance(length, np.integer):
+        length = int(length)
     if length is None:
         longest = maximum(greatest(x, initial=-1) + 1, minlength)
         length = size_of(longest, "the greatest number")
