@@ -27,6 +27,16 @@ WRONG: dict[str, Any] = {
     "axes": np.ones((2, 1, 3, 2, 1)), "bool": True, "float": 1.5, "negative": -7,
     "ragged": [[1], [2, 3]], "masked": np.ma.masked_array([1.0, 2.0], [False, True]),
 }
+#: What hardly anybody gives: also there the error names the function, and nothing hangs.
+STRANGE: dict[str, Any] = {
+    "module": np, "ellipsis": ..., "huge": 10**30, "set": {1, 2}, "bytes": b"ab",
+    "records": np.zeros(2, [("a", "f4"), ("b", "i4")]), "strings": np.array(["a", "b"]),
+    "days": np.array(["2020-01-01"], "datetime64[D]"), "slice": slice(0, 2), "NaN": float("nan"),
+}
+#: Functions that do what is asked so many times, and errors of SciPy's.
+LONG = set("""fori_loop invpascal multigammaln mvlgamma pascal pbdv pbvv pca_lowrank polyint
+           svd_lowrank""".split()) | {"eval_" + name for name in """
+    chebyt chebyu gegenbauer genlaguerre hermite hermitenorm jacobi laguerre legendre""".split()}
 #: Texts of Python and NumPy that say nothing about the function that was called.
 INTERNAL = (
     "object has no attribute", "'NoneType'", "unsupported operand", "not iterable", "has no len",
@@ -83,12 +93,13 @@ def example(f: Any) -> tuple[list[Any], dict[str, Any]] | None:
     return None
 
 
-def changed(f: Any) -> Iterator[tuple[str, str, str, list[Any], dict[str, Any]]]:
+def changed(f: Any, given: dict[str, Any] = WRONG
+            ) -> Iterator[tuple[str, str, str, list[Any], dict[str, Any]]]:
     """Calls of a function with one argument replaced: parameter, its declaration, what, arguments.
     """
     found = example(f)
     for i, p in enumerate(inspect.signature(f).parameters.values() if found else ()):
-        for what, wrong in WRONG.items():
+        for what, wrong in given.items():
             args, keywords = list(found[0]), dict(found[1])  # type: ignore[index]
             if p.kind is p.VAR_POSITIONAL:
                 args[i:i + 1] = [wrong]
@@ -159,6 +170,25 @@ def test_errors_name_the_function_and_its_arguments(part: int) -> None:
     assert silent == []
 
 
+@pytest.mark.share(2)
+@pytest.mark.parametrize("part", range(4))
+def test_strange_arguments_are_refused_by_name(part: int) -> None:
+    warnings.simplefilter("ignore")
+    wrong, count = [], 0
+    rows = [(n, f) for n, f in functions() if n not in LONG]
+    for name, f in rows[part::4 if EVERY else 40]:
+        for parameter, _, what, args, keywords in changed(f, STRANGE):
+            count += 1
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    f(*args, **keywords)
+            except Exception as error:
+                if text := complaint(name, f, error):
+                    wrong.append((name, parameter, what, text))
+    assert count > 300
+    assert wrong == []
+
+
 def test_methods_refuse_as_functions_do() -> None:
     warnings.simplefilter("ignore")
     wrong, count = [], 0
@@ -207,6 +237,7 @@ def test_errors_are_the_same_while_a_function_is_traced() -> None:
 
 
 X, Q = np.ones((2, 3)), np.array([3.0, 4.0])
+MASKED = np.ma.masked_array(Q, [False, True])
 REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.fft.fft(Q, n=-1), "n must be at least 0"),
     (lambda: ag.fft.fft(Q, n=True), "n must be an integer, not True"),
@@ -225,6 +256,23 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.unique(Q, size=-1), "size must be at least 0"),
     (lambda: ag.special.jnjnp_zeros(-1), "how many must be at least 1"),
     (lambda: ag.sparse.csr(X, (5, 5)), "the matrix has shape"),
+    (lambda: ag.max_pool(X[None], 10**30, cover_all=True), "kernel 10+ must be at most"),
+    (lambda: ag.avg_pool(X[None], True), "kernel True must be an integer"),
+    (lambda: ag.tensor(Q) * MASKED, "tensors have no masks"),
+    (lambda: ag.layer_norm(ag.tensor(Q), 2, MASKED), "tensors have no masks"),
+    (lambda: ag.addr(ag.eye(2), Q, Q, alpha=MASKED), "tensors have no masks"),
+    (lambda: ag.percentile(Q, MASKED), "tensors have no masks"),
+    (lambda: ag.pad(Q, 1, constant_values=MASKED), "tensors have no masks"),
+    (lambda: ag.compress(np.array([None, {}]), Q), "cannot make a tensor"),
+    (lambda: ag.histogram_bin_edges(Q, weights=[1, 2, 3]), "weights must have the shape"),
+    (lambda: ag.array([1], name=3), "name must be a string"),
+    (lambda: ag.ensure(Q, Q > 0, 3), "message must be a string"),
+    (lambda: ag.fft.fft2(X, axes={0, 1}), "axes must be an axis or several"),
+    (lambda: ag.FloatTensor(2, device="x"), "there is one device"),
+    (lambda: ag.sparse.sp_sum(ag.ones(2)), "a must be a sparse tensor"),
+    (lambda: ag.sparse.softmax(ag.ones((2, 3)), 1), "input must be a sparse tensor"),
+    (lambda: ag.sparse.CSC([1.0], [0], [0, 1], None), "shape must be"),
+    (lambda: ag.nn.functional.fractional_max_pool2d(X[None, None], 2, [1, 2, 3]), "output_size"),
 ]
 
 
@@ -232,6 +280,18 @@ REFUSED: list[tuple[Any, str]] = [
 def test_what_was_accepted_silently(call: Any, text: str) -> None:
     with pytest.raises((TypeError, ValueError), match=text):
         call()
+
+
+def test_numpy_numbers_are_taken_where_pythons_are() -> None:
+    assert ag.bincount(ag.tensor([0, 1, 1]), length=np.int64(2)).tolist() == [1, 2]
+    convolve = ag.nn.Conv2d(1, 2, np.array([3, 3]), padding=np.array(1))
+    assert convolve(ag.ones((1, 1, 4, 4))).shape == (1, 2, 4, 4)
+    assert repr(ag.nn.AvgPool2d(np.array([2, 2]))) == "AvgPool2d([2, 2])"
+    assert repr(ag.nn.Embedding(3, 2, sparse=np.bool_(True))).startswith("Embedding(3, 2, sparse")
+    assert ag.diff(ag.ones(3), n=10**30).shape == (0,)
+    x = ag.rand((1, 2, 3))
+    assert ag.allclose(ag.nn.functional.local_response_norm(x, 10**6, alpha=1e6),
+                       x / (1 + (x * x).sum(1, keepdims=True)) ** 0.75)
 
 
 @pytest.mark.parametrize("mask", [[[True]], [True], np.array([[True]]), ag.tensor([True])])

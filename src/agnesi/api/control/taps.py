@@ -11,7 +11,7 @@ from agnesi.api.control.steps import Loop
 from agnesi.api.control.traced import Row, can_be_stepwise, chosen_graphs, tracing
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign
-from agnesi.core.integers import integer
+from agnesi.core.integers import integer, known_integer
 from agnesi.core.ir.dims import combine
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
@@ -260,7 +260,8 @@ def looped(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     loop = Loop(step, begin, Nest("scan", "sequences", rows), given)
     loop.length, loop.strict = steps, strict
     loop.until = (lambda carry: carry[1]) if stops else None
-    loop.cut = None if truncate_gradient < 0 else truncate_gradient
+    cut = known_integer(truncate_gradient, "truncate_gradient")
+    loop.cut = None if cut < 0 else cut
     loop.updates = updates if not is_tracing() else None
     loop.symbolic = step.symbolic
     loop.cropped = True

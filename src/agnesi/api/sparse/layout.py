@@ -52,6 +52,9 @@ def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,
     """Indices of a matrix that is given from outside, which nobody can change."""
     if len(tuple(shape)) != 2:
         raise ShapeError(f"a sparse matrix has two axes, so shape cannot be {tuple(shape)}")
+    if indices.ndim != 1 or indptr.ndim != 1:
+        raise ShapeError("indices and indptr must be vectors, not of shape "
+                         f"{indices.shape if indices.ndim != 1 else indptr.shape}")
     if indices.dtype.kind != "i" and is_known(indices) and not indices.shape[0]:
         indices = cast(indices, dtypes.int64)
     check_pattern(indices, indptr)

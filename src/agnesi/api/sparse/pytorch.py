@@ -37,7 +37,8 @@ def sum(input: SparseTensor, dim: int | tuple[int, ...] | list[int] | None = Non
     >>> ag.sparse.sum(ag.tensor([[0.0, 2.0], [1.0, 0.0]]).to_sparse(), 0).to_dense()
     tensor([1., 2.])
     """
-    return (input if dtype is None else input.to(dtype)).sum(dim)
+    found: Any = input if dtype is None else input.to(dtype)
+    return found.sum(dim)
 
 
 @explain_errors
@@ -83,6 +84,8 @@ def log_softmax(input: COO, dim: int, *, dtype: DTypeLike = None) -> COO:
 def _exponentials(x: COO, dim: int, dtype: Any) -> tuple[COO, Tensor, Tensor, Tensor | None]:
     """The tensor, its values less the greatest along an axis, beside each the sum of their
     exponentials, and which values count: all, but where compiled code keeps a place twice."""
+    if not isinstance(x, COO):
+        raise TypeError(f"input must be a sparse tensor by coordinates, not {typed(x)}")
     whole = (x if dtype is None else x.to(dtype)).coalesce()
     axis = axis_of(dim, whole.ndim)
     if axis >= whole.sparse_dim():

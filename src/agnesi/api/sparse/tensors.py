@@ -80,6 +80,8 @@ class SparseTensor(Words):
         self.data = as_tensor(data)
         self._given: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
         try:
+            if not isinstance(shape, (tuple, list)):
+                raise TypeError(f"shape must be (rows, columns), not {typed(shape)}")
             self.indices, self.indptr = layout.checked(
                 self.data, as_tensor(indices), as_tensor(indptr), shape, self.major
             )

@@ -8,6 +8,8 @@ from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from agnesi.api import functions, late
 from agnesi.api.tensor import (
     detached,
@@ -172,7 +174,8 @@ def _operator(function: Method, name: str, unequal: frozenset[type] = frozenset(
         except DTypeError:
             own = getattr(kind, reflected, None)
             found = NotImplemented
-            if isinstance(own, FunctionType) and not isinstance(other, Tensor):
+            # classes of NumPy's arrays, such as masked ones, would drop gradients
+            if isinstance(own, FunctionType) and not isinstance(other, (Tensor, np.ndarray)):
                 found = own(other, self)
             if found is NotImplemented:
                 raise

@@ -254,7 +254,7 @@ def too_large(error: Exception, function: Any, args: tuple[Any, ...],
     """The error where a whole number is more than C's functions take, or than a float holds."""
     if not isinstance(error, OverflowError):
         return None
-    numbers = [(abs(n), name) for name, _, _, value in _given(function, args, keywords)
+    numbers = [(abs(int(n)), name) for name, _, _, value in _given(function, args, keywords)
                for n in _parts(value) if isinstance(n, (int, np.integer))]
     most, name = max(numbers, default=(0, ""))
     return ValueError(f"{name} cannot be as large as {most}") if most >= _LARGE else None
@@ -389,6 +389,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Callable": (callable, "a function"),
     "Function": (callable, "a function"),
     "Rule": (callable, "a function"),
+    "Expression": (lambda v: isinstance(v, str) or callable(v), "a formula or a function"),
     "Sequence": (lambda v: isinstance(v, (Sequence, np.ndarray, Tensor))
                  and not isinstance(v, str), "a list or tuple"),
     "tuple": (lambda v: isinstance(v, (tuple, list)), "a tuple"),
@@ -410,7 +411,7 @@ def _operand(name: str, declared: str, value: Any) -> str:
 
 
 #: What is never taken for numbers.
-_NO_NUMBERS = (str, bytes, bytearray, dict, set, frozenset, slice, ModuleType, EllipsisType)
+_NO_NUMBERS = (str, bytes, dict, set, frozenset, slice, ModuleType, EllipsisType)
 
 
 def _is_operand(value: Any) -> bool:

@@ -338,6 +338,12 @@ class Form:
         return arguments.counts(self.function)
 
     @cached_property
+    def of_sparse(self) -> bool:
+        """Whether the first operand is a sparse tensor, which no number is."""
+        declared = str(self.function.__annotations__.get(self.names[0], ""))
+        return declared in ("SparseTensor", "COO")
+
+    @cached_property
     def looked_at(self) -> frozenset[str]:
         """Foreign words that may mean what is declared as a number, a flag or a word."""
         checked = {name for name, *_ in (*self.counts, *self.ranges.entries)}
@@ -439,7 +445,7 @@ class Form:
         """The arguments with a number as a vector of one, where its one axis is named, and how many
         axes the result has then; or None."""
         rule = _OF_NUMBERS.get(self.name)
-        if rule is None:
+        if rule is None or self.of_sparse:
             return None
         word = next((w for w in ("input", "x", "a") if w in keywords), "")
         number = args[0] if args else keywords.get(word)

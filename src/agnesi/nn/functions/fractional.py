@@ -14,6 +14,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.convolution.windows import per_axis
 from agnesi.ops.random.generators import Generator
 from agnesi.ops.random.random import uniform
 
@@ -68,8 +69,10 @@ def _sizes(name: str, x: Tensor, kernel: Any, size: Any, ratio: Any, rank: int
     if (size is None) == (ratio is None):
         raise ValueError(f"{name}: give output_size or output_ratio, and not both")
     within = x.shape[2:]
-    kernels = _per_axis(kernel, rank)
-    sizes = _per_axis(size, rank) if size is not None else tuple(
+    kernels = per_axis(kernel, rank, "kernel_size")
+    if size is None and len(_per_axis(ratio, rank)) != rank:
+        raise ValueError(f"{name}: output_ratio must be one number, or one for each of {rank} axes")
+    sizes = per_axis(size, rank, "output_size") if size is not None else tuple(
         int(n * r) for n, r in zip(within, _per_axis(ratio, rank), strict=True))
     for n, k, o in zip(within, kernels, sizes, strict=True):
         if not 0 < o <= n - k + 1:

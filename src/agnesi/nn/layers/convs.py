@@ -19,7 +19,7 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.convolution.conv import conv1d, conv2d, conv3d
 from agnesi.ops.convolution.conv_choice import requests
 from agnesi.ops.convolution.transposed import conv_transpose
-from agnesi.ops.convolution.windows import borders, per_axis
+from agnesi.ops.convolution.windows import borders, listed, per_axis
 from agnesi.ops.indexing.join import pad
 
 R = TypeVar("R")
@@ -76,8 +76,9 @@ class _Conv(Renewed, Module):
         self.kernel_size = sizes_for(self, kernel_size, self.rank, "kernel_size")
         steps, inside = (sizes_for(self, value, self.rank, what)
                          for value, what in ((stride, "stride"), (dilation, "dilation")))
-        _named(self, borders, padding, self.kernel_size, inside, steps)
+        _named(self, borders, listed(padding), self.kernel_size, inside, steps)
         self.stride, self.dilation, self.output_padding = steps, inside, (0,) * self.rank
+        padding = listed(padding)
         one = isinstance(padding, int)
         self.padding = (padding,) * self.rank if one else padding
         self.groups, self.padding_mode, self.algorithm = groups, padding_mode, algorithm

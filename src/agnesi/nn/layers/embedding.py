@@ -162,7 +162,7 @@ class Embedding(Renewed, Module):
     def extra_repr(self) -> str:
         sizes = ", ".join(map(str, self.weight.shape))
         sizes += "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return sizes + ", sparse=True" * self.sparse
+        return sizes + ", sparse=True" * bool(self.sparse)
 
 
 class EmbeddingBag(Renewed, Module):
@@ -273,7 +273,7 @@ class EmbeddingBag(Renewed, Module):
 
     def extra_repr(self) -> str:
         return ", ".join(map(str, self.weight.shape)) + (
-            f", mode={self.mode!r}" + ", sparse=True" * self.sparse)
+            f", mode={self.mode!r}" + ", sparse=True" * bool(self.sparse))
 
 
 class SparseLinear(Module):

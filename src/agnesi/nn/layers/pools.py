@@ -11,6 +11,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.aliases import also
 from agnesi.nn.base.module import Module
+from agnesi.ops.convolution.windows import listed
 
 
 def _each(value: Any, rank: int) -> Any:
@@ -25,8 +26,8 @@ class _Pool(Module):
     usual: ClassVar[dict[str, Any]]
 
     def _keep(self, kernel_size: Any, stride: Any, padding: Any) -> None:
-        self.kernel_size, self.padding = kernel_size, padding
-        self.stride = kernel_size if stride is None else stride
+        self.kernel_size, self.padding = listed(kernel_size), listed(padding)
+        self.stride = self.kernel_size if stride is None else listed(stride)
 
     def forward(self, x: Tensor) -> Tensor:
         options = {name: getattr(self, name) for name in self.usual}

@@ -19,7 +19,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_arrays, broadcast_to
 from agnesi.ops.base.compare import not_equal
-from agnesi.ops.base.convert import as_tensor, cast, common
+from agnesi.ops.base.convert import as_tensor, cast, check_unmasked, common
 from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
@@ -116,7 +116,11 @@ def extract(condition: TensorLike, x: TensorLike, *, out: Tensor | None = None) 
 
 def _mask(condition: Any) -> Any:
     """Return the mask of nonzero elements; known masks stay known while a graph is written."""
-    return not_equal(condition, 0) if isinstance(condition, Tensor) else np.asarray(condition) != 0
+    if isinstance(condition, Tensor):
+        return not_equal(condition, 0)
+    check_unmasked(condition)
+    found = np.asarray(condition)
+    return found != 0 if found.dtype.kind in "biufc" else as_tensor(condition)  # which refuses it
 
 
 # -- in place -----------------------------------------------------------------------------------

@@ -126,6 +126,8 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
         if t.node is not None and not is_tracing():  # a trace lets its gradient begin there
             t.node.requires_grad = True
     if name is not None:
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a string, not {typed(name)}")
         t._name = name
     return t
 

@@ -94,6 +94,8 @@ def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition d
     tensor([1., 2.])
     """
     x, condition = as_tensor(x), as_tensor(condition)
+    if not isinstance(message, str):
+        raise TypeError(f"message must be a string, not {typed(message)}")
     op = Ensure(message)
     if is_known(x, condition):
         op.infer(x, condition)

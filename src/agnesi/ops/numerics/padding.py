@@ -13,7 +13,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, reduce, select
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast, check_unmasked
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import flip
@@ -72,6 +72,7 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
         return _extended(x, pad_width, lengths, lambda *end: _statistic(_STATISTICS[mode], *end))
     if reflect_type == "odd" and mode in ("reflect", "symmetric"):
         return _odd(x, pad_width, mode)
+    check_unmasked(constant_values)
     return join.pad(x, pad_width, "constant" if mode == "empty" else mode,
                     0 if mode == "empty" else constant_values)
 

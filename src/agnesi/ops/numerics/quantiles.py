@@ -19,7 +19,7 @@ from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import isfinite, isnan, logical_not
-from agnesi.ops.base.convert import as_tensor, cast, number
+from agnesi.ops.base.convert import as_tensor, cast, check_unmasked, number
 from agnesi.ops.base.creation import full
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
@@ -256,7 +256,8 @@ def _hundredth(q: Any) -> _Shares:
 
 
 def _numbers(q: Any) -> Any:
-    """Refuse texts, which NumPy would read."""
+    """Refuse texts and masked arrays, which NumPy would read."""
+    check_unmasked(q)
     if not isinstance(q, Tensor) and np.asarray(q).dtype.kind not in "biuf":
         raise TypeError(f"q must be a number or several, not {typed(q)}")
     return q

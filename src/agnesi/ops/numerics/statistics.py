@@ -377,6 +377,8 @@ def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
     tensor([0., 1., 2.])
     """
     x = as_tensor(x)
+    if weights is not None and not shapes.fits(as_tensor(weights).shape, x.shape):
+        raise ShapeError(f"weights must have the shape of x, {x.shape}, not {typed(weights)}")
     return _edges(reshape(x, (x.size,)), bins, range)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, ShapeLike, TensorLike
@@ -72,7 +75,11 @@ def resized(x: Tensor, axis: int, n: Any) -> Tensor:
 
 def _several(given: Any) -> Any:
     """Sizes or axes; one number is one of them, as PyTorch takes it."""
-    return (given,) if isinstance(given, Dim) or is_integer(given) else given
+    if isinstance(given, Dim) or is_integer(given):
+        return (given,)
+    if given is not None and not isinstance(given, Sequence | np.ndarray):
+        raise TypeError(f"sizes and axes are lists or tuples of integers, not {typed(given)}")
+    return given
 
 
 def _axes(x: Tensor, s: Any, axes: Any) -> tuple[list[int], list[Any]]:
