@@ -267,7 +267,7 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.histogram_bin_edges(Q, weights=[1, 2, 3]), "weights must have the shape"),
     (lambda: ag.array([1], name=3), "name must be a string"),
     (lambda: ag.ensure(Q, Q > 0, 3), "message must be a string"),
-    (lambda: ag.fft.fft2(X, axes={0, 1}), "axes must be an axis or several"),
+    (lambda: ag.fft.fft2(X, axes={0, 1}), "sizes and axes are lists or tuples"),
     (lambda: ag.FloatTensor(2, device="x"), "there is one device"),
     (lambda: ag.sparse.sp_sum(ag.ones(2)), "a must be a sparse tensor"),
     (lambda: ag.sparse.softmax(ag.ones((2, 3)), 1), "input must be a sparse tensor"),
