@@ -400,7 +400,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 #: Parameters of any type that are no operands, or not only.
-_NO_OPERANDS = frozenset(("bins", "buffer", "device", "dtype", "text"))
+_NO_OPERANDS = frozenset(("bins", "buffer", "device", "dtype", "key", "text"))
 
 
 def _operand(name: str, declared: str, value: Any) -> str:
