@@ -257,11 +257,11 @@ def too_large(error: Exception, function: Any, args: tuple[Any, ...],
     numbers = [(abs(int(n)), name) for name, _, _, value in _given(function, args, keywords)
                for n in _parts(value) if isinstance(n, (int, np.integer))]
     most, name = max(numbers, default=(0, ""))
-    return ValueError(f"{name} cannot be as large as {most}") if most >= _LARGE else None
+    return ValueError(f"{name} cannot be as large as {most}") if most >= _LARGE_NUMBER else None
 
 
 #: From here on a number may be too large for C's functions.
-_LARGE = 300
+_LARGE_NUMBER = 300
 
 
 def few_axes(error: Exception, function: Any, args: tuple[Any, ...],
