@@ -31,6 +31,7 @@ def sum(input: SparseTensor, dim: int | tuple[int, ...] | list[int] | None = Non
     :param dtype: Of the values that are added; theirs by default.
     :returns: Sparse if the operand is one by coordinates and an axis is given.
     :rtype: Tensor or COO
+    :raises TypeError: If ``input`` is another tensor.
     :raises IndexError: If the axis has no places.
     :see: sparse.sp_sum
 
@@ -49,6 +50,7 @@ def softmax(input: COO, dim: int, *, dtype: DTypeLike = None) -> COO:
     :param dim: An axis with places.
     :param dtype: Of the values that are taken; theirs by default.
     :returns: At the same places, as ``coalesce`` gives them.
+    :raises TypeError: If ``input`` is another tensor.
     :raises IndexError: If the axis has no places.
     :see: sparse.log_softmax
 
@@ -69,6 +71,7 @@ def log_softmax(input: COO, dim: int, *, dtype: DTypeLike = None) -> COO:
     :param dim: An axis with places.
     :param dtype: Of the values that are taken; theirs by default.
     :returns: At the same places, as ``coalesce`` gives them.
+    :raises TypeError: If ``input`` is another tensor.
     :raises IndexError: If the axis has no places.
     :see: sparse.softmax
 

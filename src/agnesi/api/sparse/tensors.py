@@ -59,6 +59,7 @@ class SparseTensor(Words):
     :param data, indices, indptr: Entries of any dtype; int32 or int64.
     :param shape: Sizes.
     :type shape: (int, int)
+    :raises TypeError: If the shape is no pair.
     :raises ShapeError, DTypeError, IndexError: Where the three do not make a matrix of this shape.
     :see: sparse.CSR, sparse.CSC, sparse.csr
 

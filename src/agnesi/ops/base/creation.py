@@ -126,8 +126,6 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
         if t.node is not None and not is_tracing():  # a trace lets its gradient begin there
             t.node.requires_grad = True
     if name is not None:
-        if not isinstance(name, str):
-            raise TypeError(f"name must be a string, not {typed(name)}")
         t._name = name
     return t
 
@@ -205,6 +203,7 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
         those of what is computed from it go on to the tensors that it was made of.
     :param name: A name for printing.
     :returns: Of memory of its own, in row-major order; its shape is that of the data.
+    :raises TypeError: If the name is no string.
     :raises ShapeError: If the parts of a nested sequence differ in length.
     :raises DTypeError: For data without numbers, such as strings; for numbers that do not fit into
         ``dtype``; for ``requires_grad`` with integers or bool.
@@ -214,6 +213,8 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     tensor([1., 2.])
     """
     kind = None if dtype is None else dtypes.as_dtype(dtype)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a string, not {typed(name)}")
     data = joined(list(data) if isinstance(data, LISTS) else data)
     if isinstance(data, Tensor) and data.array is None:
         t = of_default(data) if kind is None and data.weak else cast(data, kind or data.dtype)
@@ -255,6 +256,7 @@ def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
     :param copy: True always copies, False never does (ValueError where it must).
     :returns: ``obj`` itself where it is a tensor of that dtype.
     :raises ValueError: If ``copy`` is False and the data must be copied.
+    :raises TypeError: If the name is no string.
     :raises ShapeError: If the parts of a nested sequence differ in length.
     :raises DTypeError: For data without numbers, such as strings.
     :see: tensor, from_numpy, from_dlpack

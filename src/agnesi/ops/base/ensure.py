@@ -86,6 +86,7 @@ def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition d
     :type condition: array_like of bool
     :param message: What the error says.
     :returns: ``x``.
+    :raises TypeError: If the message is no string.
     :raises ValueError: If the condition does not hold; compiled functions raise it when they run.
     :see: print, callback, all
 
