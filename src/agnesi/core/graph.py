@@ -244,7 +244,9 @@ class FunctionGraph:
             t = live_tensor(old) if old.op is None else None
             if t is not None:
                 tensors.setdefault(id(t), new)
-        order = executed(outputs, done.__contains__)
+        order = toposort(outputs, done.__contains__)
+        if any([n.op is not None and "meets" in n.op.traits for n in order]):
+            order = executed(outputs, done.__contains__)
         met: dict[Any, tuple[Node, ...]] = {}  # what waits for other processes, each for the last
         last: Node | None = None
         for node in order:
