@@ -83,3 +83,20 @@ def test_conditions_are_checked_by_values_and_gradients(f, right, wrong, text):
         way(ag.tensor(right))
         with pytest.raises(ValueError, match=text):
             way(ag.tensor(wrong))
+
+
+def test_indices_that_meet_in_no_place_are_not_checked():
+    x, rows, none = ag.ones((1, 1)), ag.tensor([[0], [5]]), ag.zeros((0,), dtype="int64")
+
+    def written(x, i, k):
+        y = x * 1
+        y[i, k] = 3.0
+        return y
+
+    for f, shape in ((lambda x, i, k: x[i, k], (2, 0)), (written, (1, 1))):
+        declared = [ag.symbolic.tensor(a.dtype, (None,) * a.ndim) for a in (x, rows, none)]
+        run = ag.function(declared, f(*declared))
+        assert f(x, rows, none).shape == ag.jit(f)(x, rows, none).shape == shape
+        assert run(x, rows, none).shape == shape
+        with pytest.raises(IndexError, match="out of range"):
+            run(x, rows, ag.tensor([0]))

@@ -30,7 +30,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import NO_NEGATIVE_POWERS, POWER
-from agnesi.ops.base.compare import greater_equal, less, logical_and
+from agnesi.ops.base.compare import equal, greater_equal, less, logical_and, logical_or
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import constant
 from agnesi.ops.base.reduce import reducer
@@ -265,17 +265,19 @@ def _are_places(node: Node, size: Any) -> bool:
 
 
 def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
-           what: str = "an index") -> Tensor:
+           what: str = "an index", beside: Sequence[Any] = ()) -> Tensor:
     """Integers that are known, or checked when the code runs, to be in [least, size).
 
-    ``least`` is ``-size`` by default, as for indices; ``subject`` is what the error tells.
+    ``least`` is ``-size`` by default, as for indices; ``subject`` is what the error tells.  Where
+    a size of ``beside`` is 0, nobody reads at any of them.
     """
     least = -size if least is None else least
     node = graph_node(indices)
     known = span(node) if isinstance(size, int) else None
     if _are_places(node, size):
         return indices
-    if 0 in indices.shape or (known is not None and least <= known[0] and known[1] < size):
+    if 0 in (*indices.shape, *beside) or (
+            known is not None and least <= known[0] and known[1] < size):
         return indices
     wide = indices if indices.dtype == dtypes.uint64 else cast(indices, dtypes.int64)
     fits = less(wide, _bound(size, wide.dtype))
@@ -283,6 +285,9 @@ def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
         fits = logical_and(greater_equal(wide, _bound(least, wide.dtype)), fits)
     if fits.shape:
         fits = apply(reducer("logical_and", tuple(range(len(fits.shape))), False), fits)
+    for n in beside:
+        if not isinstance(n, int):
+            fits = logical_or(fits, equal(as_tensor(n), 0))
     message = f"{what} is out of range: it must be at least {least} and less than {size}"
     bounds = (least, size) if isinstance(least, int) and isinstance(size, int) else None
     return apply(Ensured(message, subject, "IndexError", bounds), indices, fits)
@@ -294,7 +299,9 @@ def _bound(size: Any, dtype: np.dtype) -> Tensor:
 
 def _checked(indices: Sequence[Tensor], shape: Any, axes: Sequence[int],
              subject: str) -> list[Tensor]:
-    return [within(i, shape[a], subject) for i, a in zip(indices, axes, strict=True)]
+    whole = shapes.broadcast(*[i.shape for i in indices])
+    return [within(i, shape[a], subject, beside=[n for n in whole if n not in i.shape])
+            for i, a in zip(indices, axes, strict=True)]
 
 
 # -- places in loops --------------------------------------------------------------------------
