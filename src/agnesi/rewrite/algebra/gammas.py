@@ -27,6 +27,8 @@ _STAGE = "stabilize"
 _LARGEST = {8: 170.0, 4: 34.0, 2: 8.0}
 #: Factors of a product that are looked at.
 _MOST_FACTORS = 12
+#: Operations of products, and how many of them a gamma may be below.
+_PRODUCTS, _DEPTH = frozenset(("multiply", "divide", "reciprocal", "square", "negative")), 5
 
 
 @BOOK.rewriter(_STAGE, ops=["log"], operands=["gamma"])
@@ -48,7 +50,7 @@ def log_of_gamma(node: Node) -> Tensor | None:
                operands=["gamma", "multiply", "reciprocal"])
 def quotient_of_gammas(node: Node) -> Tensor | None:
     """What may overflow over gammas that may: there it is the exponential of a logarithm."""
-    if node.dtype.kind != "f":
+    if node.dtype.kind != "f" or not _has_gamma(node):
         return None
     product = factors(node, _MOST_FACTORS)
     above, below = product.above(), product.below()
@@ -67,6 +69,15 @@ def quotient_of_gammas(node: Node) -> Tensor | None:
     rest = [math.prod(symbol(n) for n in side if not _has_logarithm(n)) for side in (above, below)]
     scaled = product.number * rest[0] / rest[1]
     return where(large, exp(grown[0] - grown[1]) * scaled, plain[0] * product.number / plain[1])
+
+
+def _has_gamma(node: Node, depth: int = _DEPTH) -> bool:
+    """Return whether a gamma is near the top of a product: few products have one, and all factors
+    take longer to find."""
+    if node.op is None:
+        return False
+    return node.op.name == "gamma" or (depth > 0 and node.op.name in _PRODUCTS and any(
+        _has_gamma(n, depth - 1) for n in node.inputs))
 
 
 def _may_overflow(node: Node) -> bool:
