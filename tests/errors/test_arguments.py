@@ -147,24 +147,33 @@ KEPT = {
 }
 
 
+def tried(rows: list[tuple[str, Any]], given: dict[str, Any] = WRONG
+          ) -> Iterator[tuple[str, str, str, str, str | None]]:
+    """Calls with an argument of another kind: the function, the parameter, its declaration, what
+    is given, and what the error lacks; None where there is no error."""
+    for name, f in rows:
+        for parameter, declared, what, args, keywords in changed(f, given):
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    f(*args, **keywords)
+            except Exception as error:
+                yield name, parameter, declared, what, complaint(name, f, error) or ""
+            else:
+                yield name, parameter, declared, what, None
+
+
 @pytest.mark.share(2)
 @pytest.mark.parametrize("part", range(6))
 def test_errors_name_the_function_and_its_arguments(part: int) -> None:
     warnings.simplefilter("ignore")
     wrong, count, silent = [], 0, []
     rows = [(n, f) for n, f in functions() if f.__module__ != "agnesi.ops.elementwise.formula"]
-    for name, f in rows[part::6 if EVERY else 18]:
-        for parameter, declared, what, args, keywords in changed(f):
-            count += 1
-            try:
-                with contextlib.redirect_stdout(io.StringIO()):
-                    f(*args, **keywords)
-            except Exception as error:
-                if text := complaint(name, f, error):
-                    wrong.append((name, parameter, what, text))
-            else:
-                if refused(name, parameter, declared, what) and name not in KEPT:
-                    silent.append((name, parameter, declared, what))
+    for name, parameter, declared, what, text in tried(rows[part::6 if EVERY else 18]):
+        count += 1
+        if text:
+            wrong.append((name, parameter, what, text))
+        elif text is None and refused(name, parameter, declared, what) and name not in KEPT:
+            silent.append((name, parameter, declared, what))
     assert count > 300
     assert wrong == []
     assert silent == []
@@ -176,15 +185,10 @@ def test_strange_arguments_are_refused_by_name(part: int) -> None:
     warnings.simplefilter("ignore")
     wrong, count = [], 0
     rows = [(n, f) for n, f in functions() if n not in LONG]
-    for name, f in rows[part::4 if EVERY else 40]:
-        for parameter, _, what, args, keywords in changed(f, STRANGE):
-            count += 1
-            try:
-                with contextlib.redirect_stdout(io.StringIO()):
-                    f(*args, **keywords)
-            except Exception as error:
-                if text := complaint(name, f, error):
-                    wrong.append((name, parameter, what, text))
+    for name, parameter, _, what, text in tried(rows[part::4 if EVERY else 40], STRANGE):
+        count += 1
+        if text:
+            wrong.append((name, parameter, what, text))
     assert count > 300
     assert wrong == []
 
