@@ -67,7 +67,8 @@ class Done(Op):
 
     def __init__(self, op: Op) -> None:
         self.op = op
-        self.__dict__.update(name=op.name, no_rule=op.no_rule, differentiable=op.differentiable)
+        self.__dict__.update(name=op.name, no_rule=op.no_rule, differentiable=op.differentiable,
+                             traits=op.traits & {"waits"})
         if op.vjp is not None:
             self.__dict__.update(vjp=self._vjp, jvp=self._jvp)
 

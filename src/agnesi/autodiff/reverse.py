@@ -13,7 +13,7 @@ from agnesi.autodiff.recording import ALIAS, STOP, alias, enable_grad, no_grad
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import current, touch
-from agnesi.core.ir.node import Node, executed, toposort
+from agnesi.core.ir.node import Node, executed, toposort, waiting
 from agnesi.core.op import Item, explain, item_of, typed
 from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
@@ -40,10 +40,8 @@ from agnesi.ops.sparse.words import is_sparse
 _new = Tensor.__new__
 
 
-def _carrying(roots: Iterable[Node]) -> list[Node]:
+def _carrying(roots: Collection[Node]) -> list[Node]:
     """Nodes that carry gradient from ``roots``, inputs first."""
-    if LENT.in_order:
-        return [n for n in executed(roots, lambda n: not n.requires_grad) if n.requires_grad]
     order: list[Node] = []
     done: set[Node] = set()
     stack = [n for n in roots if n.requires_grad]
@@ -60,6 +58,8 @@ def _carrying(roots: Iterable[Node]) -> list[Node]:
             done.add(node)
             order.append(node)
         stack.pop()
+    if waiting(order):
+        return [n for n in executed(roots, lambda n: not n.requires_grad) if n.requires_grad]
     return order
 
 

@@ -71,8 +71,7 @@ class Collective(Op):
 
     def __post_init__(self) -> None:
         self.__dict__["name"] = self.kind
-        if self.declared:
-            self.__dict__["traits"] = frozenset({"meets"})
+        self.__dict__["traits"] = frozenset({"waits", "meets"} if self.declared else {"waits"})
         if self.how in _EXTREMES:
             self.__dict__.update(keep_inputs=(1,), keep_output=True)
 

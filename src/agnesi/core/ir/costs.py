@@ -19,6 +19,7 @@ from __future__ import annotations
 #: segment       holds a graph that is lowered in its place
 #: raises        refuses some values of its operands
 #: draws         takes numbers of the default generator: happens in program order
+#: waits         waits for other processes, which count on the order of the program
 #: meets         waits for other processes when a declared graph runs: in program order, which the
 #:               first operand and the first result are there to keep
 #: composed      its ``perform`` makes many calls of NumPy's, however few the elements

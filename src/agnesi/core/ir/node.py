@@ -121,7 +121,14 @@ def executed(
     only follows from what depends on what may block all of them.
     """
     order = toposort(outputs, stop)
-    return toposort(sorted(order, key=creation), stop) if LENT.in_order else order
+    return toposort(sorted(order, key=creation), stop) if waiting(order) else order
+
+
+def waiting(nodes: Iterable[Node]) -> bool:
+    """Whether any of them, or what is in the body of one, waits for other processes."""
+    return LENT.in_order and any([n.op is not None and (
+        "waits" in n.op.traits or any([waiting(getattr(n.op, name).graph.nodes)
+                                       for name in n.op.bodies])) for n in nodes])
 
 
 def leaves(outputs: Sequence[Node]) -> Iterator[Node]:
