@@ -7,14 +7,13 @@ of the communication that was hidden since it was asked last.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +153,8 @@ def _agnesi(rank: int, path: str, work: str, how: str = "") -> Any:
     return call
 
 
-def costs(work: str, rule: str, rounds: int) -> tuple[float, float, float]:
-    """Seconds of a step, and of a meeting with the centre: while it is this worker's, and besides.
+def costs(work: str, rule: str, rounds: int) -> tuple[float, float, int]:
+    """Seconds of a step, and of a meeting with the centre, and in how many parts that is.
 
     Medians of one process, for ``benchmarks.simulation``.
     """
@@ -163,24 +162,13 @@ def costs(work: str, rule: str, rounds: int) -> tuple[float, float, float]:
 
     model, step, args = _training.agnesi_function(_task(work))
     one, central = peers.agnesi().jit(step), dist.Central(model, getattr(dist, rule)())
-    locked, held = central._locked, list[float]()
-
-    @contextlib.contextmanager
-    def timed() -> Iterator[None]:
-        start = time.perf_counter()
-        with locked():
-            yield
-        held.append(time.perf_counter() - start)
-
-    central._locked = timed  # type: ignore[method-assign]
     steps, meetings = [], []
     for _ in range(rounds + 2):
         for call, taken in ((lambda: one(*args), steps), (central.sync, meetings)):
             start = time.perf_counter()
             call()
             taken.append(time.perf_counter() - start)
-    medians = [statistics.median(x[2:]) for x in (steps, held, meetings)]
-    return medians[0], medians[1], medians[2] - medians[1]
+    return statistics.median(steps[2:]), statistics.median(meetings[2:]), len(central._parts)
 
 
 def _parallel_step(ag: Any, dist: Any, model: Any, batch: Any) -> Any:

@@ -56,11 +56,12 @@ def test_another_way_of_ours_is_a_rival_where_it_is_named():
 
 
 def test_simulated_workers_wait_for_the_centre():
-    assert relative_rate(4, 1.0, 0.0, 0.0, 1) == 1.0
-    assert relative_rate(1, 1.0, 0.25, 0.25, 1) == pytest.approx(1 / 1.5)
-    assert relative_rate(16, 1.0, 0.01, 0.0, 1) == pytest.approx(1 / 1.01, 1e-3)
-    assert relative_rate(4, 1.0, 1.0, 0.0, 1) == pytest.approx(0.25)  # it is never idle
-    assert relative_rate(16, 1.0, 1.0, 0.0, 100) > 0.98
+    assert relative_rate(4, 1.0, 0.0, 1, 1) == 1.0
+    assert relative_rate(1, 1.0, 0.5, 1, 1) == pytest.approx(1 / 1.5)
+    assert relative_rate(16, 1.0, 0.01, 1, 1) == pytest.approx(1 / 1.01, 1e-3)
+    assert relative_rate(4, 1.0, 1.0, 1, 1) == pytest.approx(0.25)  # it is never idle
+    assert relative_rate(4, 1.0, 1.0, 40, 1) == pytest.approx(0.5, 1e-2)  # each part mostly is
+    assert relative_rate(16, 1.0, 1.0, 1, 100) > 0.98
 
 
 def test_a_spread_of_the_rounds_is_told():

@@ -84,12 +84,12 @@ def _simulated(context: Context) -> list[Result]:
         context.note(f"{rule}, simulated")
         if time.monotonic() > context.until:
             continue
-        step, held, beside = pair.costs(APART, rule, 5 if context.quick else 15)
+        step, held, parts = pair.costs(APART, rule, 5 if context.quick else 15)
         for every, goal in MEETINGS:
             for workers in WORKERS:
                 name = f"{APART}, {rule} every {every}, {workers} workers simulated"
                 result = Result.empty(context, name, goal=goal, rivals=("agnesi apart",))
-                result.add(OURS, [step / relative_rate(workers, step, held, beside, every)])
+                result.add(OURS, [step / relative_rate(workers, step, held, parts, every)])
                 result.add("agnesi apart", [step])
                 results.append(result)
     return results

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -200,3 +201,41 @@ def scaled(handle):
 
 def squares(block):
     return {"sum": (block * block).sum(), "rows": block.shape[0]}
+
+
+def exchanged_in_parts(rule, every, steps):
+    """Sums over both workers and the centre, before and after, of parameters of several parts."""
+    rank = dist.rank()
+    given = np.random.default_rng(rank)
+    shapes = (300, 700), (5,), (400, 333), (3, 2)
+    ws = [ag.tensor(given.standard_normal(s), requires_grad=True) for s in shapes]
+    ws[2] = ag.tensor(np.asfortranarray(ws[2].detach().numpy()), requires_grad=True)
+    before = [w.detach().numpy().copy() for w in ws]
+    central = dist.Central(ws, rule, every)
+    start = central.values()
+    for w, value in zip(ws, before, strict=True):
+        with ag.no_grad():
+            w.copy_(ag.tensor(value))
+    dist.barrier()
+    for _ in range(steps):
+        central.sync()
+    dist.barrier()
+    found = [[dist.all_reduce(w.detach()).numpy() for w in ws], central.values()]
+    sums = [dist.all_reduce(ag.tensor(b)).numpy() + c for b, c in zip(before, start, strict=True)]
+    return len(central._parts), sums, [a + c for a, c in zip(*found, strict=True)]
+
+
+def killed_among_parts(rounds):
+    """Rank 1 is killed somewhere in its exchanges; whatever part was met is met as a whole."""
+    w = ag.tensor(np.zeros(600_000), requires_grad=True)
+    central = dist.Central([w], dist.ASGD(), timeout=10)
+    if dist.rank():
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    deadline = time.monotonic() + 1.0
+    while time.monotonic() < deadline:
+        with ag.no_grad():
+            w.add_(1.0)
+        central.sync()
+    (centre,) = central.values()
+    return [np.unique(centre[part.places[0][1][0]: part.places[0][1][1]]).size
+            for part in central._parts], float(centre.min())

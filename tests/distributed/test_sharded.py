@@ -208,6 +208,40 @@ def test_a_worker_killed_in_its_exchange_is_survived():
         assert "was killed by SIGKILL" in str(two._lost(1))
 
 
+@pytest.mark.parametrize("rule", [dist.EASGD(0.3), Average()])
+def test_parts_are_exchanged_as_the_whole_is(workers, rule):
+    """Both rules move as much to the centre as they take, whoever meets a part first."""
+    for parts, before, after in workers.run(sharded.exchanged_in_parts, rule, 1, 20):
+        assert parts > 3
+        for a, b in zip(before, after, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-10)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
+def test_parts_are_whole_where_a_worker_is_killed():
+    with dist.Workers(2, timeout=10.0) as two:
+        two._join()
+        for rank in range(2):
+            two._send(rank, ("call", 1, pickle.dumps((sharded.killed_among_parts, (12,)))))
+        _, fine, (values, least) = two._ends[0].recv()
+        assert fine and set(values) == {1} and len(values) > 5 and least > 5
+        assert "was killed by SIGKILL" in str(two._lost(1))
+
+
+def test_values_that_were_about_to_be_the_centre_are_it(monkeypatch):
+    """As one leaves it who was killed when all new values were written."""
+    w = ag.tensor(np.zeros(200_000), requires_grad=True)
+    central = dist.Central([w], Average())
+    with monkeypatch.context() as patch:
+        patch.setattr(central, "_finish", lambda: None)
+        central._write({w.dtype: np.full(w.shape, 2.0)})
+        assert not central._present.any() and central._next.all()
+    np.testing.assert_array_equal(central.values()[0], 2.0)
+    central.sync()
+    np.testing.assert_array_equal(w.detach().numpy(), 1.0)
+    np.testing.assert_array_equal(central.values()[0], 1.0)
+
+
 def interrupted(items, seconds):
     """Items whose reader is interrupted when the first ones are at work."""
     yield from items

@@ -8,25 +8,32 @@ import json
 import mmap
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
+from agnesi.core.dispatch import touch
 from agnesi.core.support.errors import CollectiveError, Explained, at, typed
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.distributed.agreement import compare_tensors
-from agnesi.distributed.flat import Flat, checked
+from agnesi.distributed.flat import Flat, Rows, checked
+from agnesi.distributed.parts import parts_of
 from agnesi.distributed.processes import locks, memory
 from agnesi.distributed.processes.group import TIMEOUT, Group
 from agnesi.distributed.processes.world import world
 from agnesi.nn.base.module import Module
 
-#: The file: words that say which of two holds the centre, and the notes; notes; then the halves.
-_NOTES, _NOTES_BYTES, _HALVES = 64, 32_000, 1 << 16
-_LOCKED = 1 << 40  # the byte whose lock is for who changes anything
+#: The file: words that say whether all parts are about to take turns, and which of two places holds
+#: the notes; the notes, twice; for each part a word that says which half holds it, and one that
+#: says which is about to; the halves.
+_NOTES, _NOTES_BYTES = 64, 32_000
+_WORDS = _NOTES + 2 * _NOTES_BYTES
+#: Bytes whose locks are for who changes the notes, ends what one began who was killed, and meets a
+#: part.
+_NOTED, _TURNING, _MET = 1 << 40, (1 << 40) + 1, (1 << 40) + 2
 
 
 class Rule:
@@ -175,9 +182,11 @@ class EASGD(_Elementwise):
 class Central(Explained):
     """Central parameters in shared memory, with which workers exchange theirs.
 
-    Processes that train at their own pace call :meth:`sync` after each batch.  A worker that is
-    killed, at whatever moment, leaves the centre as it was before or after its exchange: the lock
-    is given back by the system, and new values are written beside the old ones.
+    Processes that train at their own pace call :meth:`sync` after each batch.  Parameters are
+    exchanged in parts of up to 512 kB, so that several workers can exchange at a time.  A worker
+    that is killed, at whatever moment, leaves each part of the centre as it was before or after
+    its exchange, and the whole centre where the rule is a user's: locks are given back by the
+    system, and new values are written beside the old ones.
 
     :param model: Whose parameters are shared.
     :type model: Module or iterable of Tensor
@@ -215,52 +224,80 @@ class Central(Explained):
         group = world(group)
         compare_tensors("Central", (("", p) for p in self.parameters), group)
         self._half = sum(p.array.nbytes for p in self.parameters)
-        size = _HALVES + 2 * self._half
+        self._parts = parts_of(self.parameters)
+        self._first = group.rank * len(self._parts) // group.size  # others begin at other parts
+        words = _WORDS + 16 * len(self._parts)
+        self._halves_at = words + -words % mmap.PAGESIZE
+        size = self._halves_at + 2 * self._half
         if group.rank == 0:
             path = memory.own_name("centre")
             self._open(memory.create(path, size), size)
-            self._write(0, self._flat.rows())
+            for dtype, place in self._places(0).items():
+                place[...] = self._flat.rows()[dtype]
             group.share(path.encode())
         else:
             self._open(memory.open_own(group.share(b"").decode()), size)
-            self._flat.take(self._centre())
+            self._flat.take(self._places(0))
         group.barrier("Central")
         if group.rank == 0:
             os.unlink(path)
         self._mine, self._last = self._flat.rows(), self._flat.rows()
-        self._halves = [[*map(wrap, self._flat.split(self._places(half)))] for half in (0, 1)]
-        self._lasts = [*map(wrap, self._flat.split(self._last))]
+        halves = [self._flat.split(self._places(half)) for half in (0, 1)]
+        lasts = self._flat.split(self._last)
+        self._centres = [[part.of(half) for half in halves] for part in self._parts]
+        self._lasts = [part.of(lasts) for part in self._parts]
 
     def _open(self, file: int, size: int) -> None:
         self._file = file
         self._memory = mmap.mmap(file, size)
         self._bytes = np.frombuffer(self._memory, np.uint8)
-        self._present = self._bytes[:16].view(np.int64)
+        self._whole = self._bytes[:16].view(np.int64)
+        self._present, self._next = self._bytes[
+            _WORDS: _WORDS + 16 * len(self._parts)].view(np.int64).reshape(2, -1)
 
     # -- values ------------------------------------------------------------------------------
-    def _places(self, half: int) -> dict[np.dtype, np.ndarray]:
-        place, found = _HALVES + half * self._half, {}
+    def _places(self, half: int) -> Rows:
+        place, found = self._halves_at + half * self._half, {}
         for dtype in dict.fromkeys(p.dtype for p in self.parameters):
             n = sum(p.array.nbytes for p in self.parameters if p.dtype == dtype)
             found[dtype] = self._bytes[place: place + n].view(dtype)
             place += n
         return found
 
-    def _centre(self) -> dict[np.dtype, np.ndarray]:
-        return self._places(int(self._present[0]))
+    def _centre(self) -> Rows:
+        """The centre's values, copied, of which all parts are locked."""
+        rows = {dtype: place.copy() for dtype, place in self._places(0).items()}
+        values = self._flat.split(rows)
+        for part, centres, half in zip(self._parts, self._centres, self._present, strict=True):
+            if half:
+                part.copy(centres[1], values)
+        return rows
 
-    def _write(self, half: int, values: dict[np.dtype, np.ndarray]) -> None:
-        for dtype, place in self._places(half).items():
-            place[...] = values[dtype]
-        self._present[0] = half
+    def _write(self, rows: Rows) -> None:
+        """Let the centre, of which all parts are locked, have these values, all at once."""
+        values = self._flat.split(rows)
+        for part, centres, half in zip(self._parts, self._centres, self._present, strict=True):
+            for new, value in zip(centres[1 - half], part.of(values), strict=True):
+                new.array[...] = value.array
+        self._next[...] = 1 - self._present
+        self._whole[0] = 1
+        self._finish()
+
+    def _finish(self) -> None:
+        """The other half holds each part now, if that was begun."""
+        if self._whole[0]:
+            with self._locked(_TURNING):
+                if self._whole[0]:
+                    self._present[...] = self._next
+                    self._whole[0] = 0
 
     def values(self) -> list[np.ndarray]:
         """The centre's parameters, copied.
 
         :returns: In the order of the worker's.
         """
-        with self._locked():
-            return [v.copy() for v in self._flat.split(self._centre())]
+        with self._all_locked():
+            return self._flat.split(self._centre())
 
     def sync(self) -> bool:
         """Exchange parameters with the centre at each ``every``-th call; they change in place.
@@ -280,25 +317,47 @@ class Central(Explained):
 
     @no_grad()
     def _meet(self, rule: _Elementwise) -> None:
-        """The worker's parameters and the new half of the centre are written where they lie."""
-        meet = _in_place(rule.formula, rule.reads_last)
-        with self._locked():
-            half = int(self._present[0])
-            centre = self._halves[half]
-            meet(rule.numbers(), self.parameters, centre, self._halves[1 - half],
-                 self._lasts if rule.reads_last else centre)
-            self._present[0] = 1 - half
+        """The worker's parameters and the new half of the centre are written where they lie, part
+        by part, in whatever order others leave them.
+        """
+        meet = functools.partial(_in_place(rule.formula, rule.reads_last), rule.numbers())
+        arrays = [p.array for p in self.parameters]
+        left = [*range(self._first, len(self._parts)), *range(self._first)]
+
+        def one() -> bool:
+            """Whether there was a part that nobody else meets."""
+            for i in left:
+                if locks.hold(self._file, _MET + i):
+                    try:
+                        self._finish()
+                        self._meet_part(i, meet, arrays)
+                    finally:
+                        locks.release(self._file, _MET + i)
+                    left.remove(i)
+                    return True
+            return False
+
+        while left:
+            _wait_for(one, self.timeout)
+        for p in self.parameters:
+            touch(p)
+
+    def _meet_part(self, i: int, meet: Callable[..., None], arrays: Sequence[np.ndarray]) -> None:
+        half = int(self._present[i])
+        centre, new = self._centres[i][half], self._centres[i][1 - half]
+        meet(self._parts[i].of(arrays), centre, new,
+             self._lasts[i] if self.rule.reads_last else centre)
+        self._present[i] = 1 - half
 
     def _exchange(self) -> None:
         """A rule of a user's has rows of all values, and gives others."""
         given = self._flat.rows(self._mine)
-        mine: dict[np.dtype, np.ndarray] = {}
-        new: dict[np.dtype, np.ndarray] = {}
-        with self._locked():
-            half = int(self._present[0])
-            for dtype, centre in self._places(half).items():
+        mine: Rows = {}
+        new: Rows = {}
+        with self._all_locked():
+            for dtype, centre in self._centre().items():
                 mine[dtype], new[dtype] = met(self.rule, given[dtype], centre, self._last[dtype])
-            self._write(1 - half, new)
+            self._write(new)
         if self.rule.reads_last:
             for dtype, values in mine.items():
                 np.copyto(self._last[dtype], values)
@@ -319,8 +378,8 @@ class Central(Explained):
         ValueError
             If it becomes too large.
         """
-        with self._locked():
-            which = int(self._present[1])
+        with self._locked(_NOTED):
+            which = int(self._whole[1])
             place = _NOTES + which * _NOTES_BYTES
             raw = self._bytes[place: place + _NOTES_BYTES].tobytes().split(b"\0")[0]
             found = json.loads(raw or b"{}")
@@ -331,16 +390,25 @@ class Central(Explained):
             data = np.frombuffer(text + b"\0", np.uint8)
             place = _NOTES + (1 - which) * _NOTES_BYTES
             self._bytes[place: place + data.size] = data
-            self._present[1] = 1 - which
+            self._whole[1] = 1 - which
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, place: int) -> Iterator[None]:
         """A section that one worker is in at a time; its end, however it comes, opens it."""
-        _wait_for(lambda: locks.hold(self._file, _LOCKED), self.timeout)
+        _wait_for(lambda: locks.hold(self._file, place), self.timeout)
         try:
             yield
         finally:
-            locks.release(self._file, _LOCKED)
+            locks.release(self._file, place)
+
+    @contextlib.contextmanager
+    def _all_locked(self) -> Iterator[None]:
+        """A section in which nobody else meets any part."""
+        with contextlib.ExitStack() as held:
+            for i in range(len(self._parts)):
+                held.enter_context(self._locked(_MET + i))
+            self._finish()
+            yield
 
 
 def _wait_for(done: Callable[[], bool], timeout: float) -> None:
