@@ -13,6 +13,7 @@ from agnesi.core import options
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
 from agnesi.core.calls import arguments
+from agnesi.core.calls.pairs import takes_pair
 from agnesi.core.calls.plans import Plans
 from agnesi.core.calls.spellings import DEVICE as DEVICE
 from agnesi.core.calls.spellings import Form, watched
@@ -266,6 +267,28 @@ def planned(function: F) -> F:
 
     call.__wrapped__ = inspect.unwrap(function)
     return _renamed(call, function.__name__)
+
+
+def paired(default: int | None = None) -> Callable[[F], F]:
+    """A public function of which PyTorch's gives values and indices along an axis that has a place:
+    what it gives too where the caller unpacks them (see :mod:`agnesi.core.calls.pairs`).
+
+    :param default: The axis where a call names none; None where such calls reduce all.
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            if not keywords and 0 < len(args) < 3:
+                axis = args[1] if len(args) == 2 else default
+                if type(axis) is int and takes_pair(sys._getframe(1)):
+                    return function(args[0], dim=axis)
+            return function(*args, **keywords)
+
+        call.__wrapped__ = inspect.unwrap(function)
+        return _renamed(call, function.__name__)
+
+    return decorate
 
 
 def at_once(usual: Callable[..., Any]) -> Callable[[F], F]:

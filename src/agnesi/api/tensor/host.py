@@ -32,6 +32,7 @@ from agnesi.ops.base import movement
 
 #: So many elements are results of a compiled function by themselves.
 _MOST_LISTED = 64
+_UNPACK = opmap["UNPACK_SEQUENCE"]
 
 
 def value(x: Tensor, use: str) -> np.ndarray:
@@ -208,6 +209,11 @@ def _caller_does(instruction: str) -> bool:
     return frame.f_code.co_code[frame.f_lasti] == opmap[instruction]
 
 
+def _is_unpacked_into_two(frame: Any) -> bool:
+    code, place = frame.f_code.co_code, frame.f_lasti
+    return bool(code[place] == _UNPACK and code[place + 1] == 2)
+
+
 def _unwrapped(index: Tensor) -> TraceError:
     """The error where something that is no tensor is indexed by a symbol."""
     return TraceError(at(
@@ -297,6 +303,11 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:  # noqa: N807
                            "its value"))
     rows: Any = self
     n: Any = self.shape[0]
+    if isinstance(n, int) and n != 2 and _is_unpacked_into_two(sys._getframe(1)):
+        raise ValueError(at(
+            f"{'too many' if n > 2 else 'not enough'} values to unpack (expected 2): "
+            f"{typed(self)} has {n} row{'s' * (n != 1)}; for values and indices, as of PyTorch's "
+            "max, write x.max(dim=...)"))
     count = n if isinstance(n, int) else n._no_number("for, which iterates over rows,")
     return (rows[i] for i in range(count))
 

@@ -15,7 +15,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.calls.spellings import in_our_words, warn_of
 from agnesi.core.dispatch import apply
-from agnesi.core.public import on_host, public
+from agnesi.core.public import on_host, paired, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import argwhere
@@ -467,6 +467,7 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
     return parts_of(self, split_size, dim)
 
 
+@paired(default=-1)
 @public
 def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
     """An axis in order, and where its elements were: as ``x.sort(dim=-1)``.

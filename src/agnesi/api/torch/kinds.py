@@ -39,7 +39,7 @@ device : str, optional
 Raises
 ------
 TypeError
-    If the data are a tuple of integers, which may be a shape, too.
+    If the data are a tuple of integers of which none is negative, which may be a shape, too.
 ValueError
     If a size is negative, or the device is not "cpu".
 
@@ -60,11 +60,15 @@ def typed_tensor(kind: np.dtype, data: tuple[Any, ...]) -> Tensor:
     if not data or all(isinstance(n, (int, np.integer, Dim)) for n in data):
         return creation.zeros(data or (0,), dtype=kind)
     (source,) = data
-    if isinstance(source, tuple) and source and all(isinstance(n, (int, Dim)) for n in source):
+    if isinstance(source, tuple) and source and all(_may_be_size(n) for n in source):
         raise TypeError(at(f"{source} may be a shape, or data: write zeros({source}, dtype=...) or "
                            "empty for the former, a list for the latter"))
     return cast(as_tensor(source), kind) if isinstance(source, Tensor) else (
         creation.tensor(source, dtype=kind))
+
+
+def _may_be_size(n: Any) -> bool:
+    return isinstance(n, Dim) or (isinstance(n, int) and type(n) is not bool and n >= 0)
 
 
 def usual_tensor(*data: Any, device: Any = None) -> Tensor:

@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import Op, typed
-from agnesi.core.public import apply_to, explain_errors, into, planned, public
+from agnesi.core.public import apply_to, explain_errors, into, paired, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -465,6 +465,7 @@ def with_order(x: Tensor) -> Tensor:
     return x
 
 
+@paired()
 @planned
 @of_few("maximum", _REAL, _reducer_for)
 @explain_errors
@@ -496,6 +497,7 @@ def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("maximum", x, axis, keepdims, out)
 
 
+@paired()
 @planned
 @of_few("minimum", _REAL, _reducer_for)
 @explain_errors
