@@ -58,7 +58,7 @@ class Step:
 
     @property
     def way(self) -> int:
-        """How it is run."""
+        """The way of running the kernel, by the launch table: checked, control, shared or alone."""
         if self.failure:
             return _CHECK
         return _CONTROL if self.control else _SHARED if self.parallel else _ALONE

@@ -50,7 +50,7 @@ def run(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
 
 
 def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
-    """The same of a pointwise operation on arrays of one shape, with one code for all shapes."""
+    """The result of a pointwise operation on arrays of one shape; one code serves all shapes."""
     key = op, tuple([a.dtype.char for a in arrays])
     if not _pays(key, arrays, work):
         return None

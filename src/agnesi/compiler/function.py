@@ -369,7 +369,7 @@ class Function(Direct, Inspectable):
     # -- as an object ---------------------------------------------------------------------
     def copy(self, swap: Mapping[Any, Any] | None = None, *, updates: bool = True,
              share_memory: bool = True, name: str | None = None) -> Function:
-        """The same function on other state, without optimising it again.
+        """This function on other state, without optimising it again.
 
         :param swap: Shared variables (or tensors with a value) to put in the place of others, of
             the same dtype and number of axes.

@@ -437,7 +437,7 @@ def _work(body: Body) -> int:
 
 
 def _products(node: Node) -> float:
-    """The same of its products, and of the steps of a loop."""
+    """Nanoseconds of a node's products, and of the steps of a loop."""
     op, shapes = node.op, [n.shape for n in node.inputs]
     if op.name in ("matmul", "linear"):
         read = max(np.prod(shape) for shape in shapes)

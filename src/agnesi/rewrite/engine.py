@@ -151,7 +151,7 @@ class Stage:
         self.every, self.own = _index(every), _index(own)
 
     def without(self, names: Sequence[str]) -> Stage:
-        """The same without some rules of nodes."""
+        """This stage without some rules of nodes."""
         if not names:
             return self
         left = [r for r in self.every.rules if r.name not in names]

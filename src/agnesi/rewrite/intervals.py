@@ -67,7 +67,7 @@ def interval(node: Node) -> Interval:
 
 
 def _operand(node: Node, depth: int, known: dict[Any, Interval]) -> Interval:
-    """The same of an operand; ``known`` are those of nodes at a depth."""
+    """Bounds of an operand; ``known`` has those of nodes at a depth."""
     found = _FOUND.get(node) or known.get((node, depth))
     if found is None:
         found = known[node, depth] = _bounds(node, depth, known)

@@ -63,7 +63,7 @@ def objection(found: os.stat_result) -> str:
 
 
 def file_objection(found: os.stat_result) -> str:
-    """The same of a file, and why it is no entry at all."""
+    """Why a file is not trusted as an entry of the cache; empty if it is."""
     if not stat.S_ISREG(found.st_mode):
         return "it is no regular file"
     if found.st_size > MAX_ENTRY:

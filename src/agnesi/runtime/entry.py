@@ -473,7 +473,7 @@ def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], coun
 
 
 def _merged(spans: list[_Span]) -> list[_Span]:
-    """The same memory in order, without overlaps."""
+    """Spans of memory in order, overlapping ones merged."""
     found: list[_Span] = []
     for s in sorted(spans, key=lambda s: s.start):
         if found and s.start <= found[-1].end:

@@ -76,7 +76,7 @@ class StateLocks(Block):
         self._held.count, self._held.locks = lock_list(uses, self._keep)
 
     def again(self) -> StateLocks:
-        """The same locks, for another block."""
+        """A further block that takes these locks."""
         new = StateLocks.__new__(StateLocks)
         new._held = _Held(0, self._held.count, self._held.locks)
         new._keep = self._keep

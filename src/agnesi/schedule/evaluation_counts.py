@@ -95,7 +95,7 @@ def iterations(loops: Sequence[Axis]) -> int:
 
 
 def iterations_in(loops: Sequence[Axis]) -> Size:
-    """The same for all sizes: a polynomial in those that are run-time values."""
+    """Return the iterations of a body of loops as a polynomial in the sizes known at run time."""
     return product([a.extent for a in loops])
 
 

@@ -144,7 +144,7 @@ class _Arguments:
         self.place = place
 
     def fixed(self, a: Argument) -> Value | None:
-        """The same for all calls; None where each call has its own."""
+        """The value of an argument that is equal in all calls; None where each call has its own."""
         b = self.b
         if a.kind == "scratch":
             return self.place(self.kernel.scratch[a.value])

@@ -42,7 +42,7 @@ class Machine:
         return max(0.5, lanes * self.itemsize / self.multiply_add_bytes)
 
     def part(self, lanes: int) -> float:
-        """The same, as a share of a full vector's, times the cycles of a full vector."""
+        """Cycles of a multiply-add of so many lanes, if a full vector takes ``unit``."""
         return self.unit * self.product(lanes) / self.product(self.lanes)
 
     @property

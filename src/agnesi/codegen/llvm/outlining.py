@@ -20,7 +20,7 @@ def apart(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
 
 def function(module: Module, prefix: str, key: Hashable, body: Callable[..., None],
              types: Sequence[str], *, hot: bool = True) -> str:
-    """The name of such a function."""
+    """The name of the outlined function for a key, which is emitted at its first use."""
     if (prefix, key) not in module.apart:
         own = Builder(module, module.fresh(prefix), [(t, f"x{i}") for i, t in enumerate(types)],
                       attributes=HOT if hot else "nounwind")

@@ -221,7 +221,7 @@ class Scope:
         return self.b.op("add nsw", first, i64(distance))
 
     def parted(self, at: Affine) -> tuple[Value, int]:
-        """The same as what neighbours share, outer axes first, and a constant distance."""
+        """An index as the part that neighbours share, outer axes first, plus a constant."""
         first, distance = i64(0), at.const
         depth = {axis: i for i, axis in enumerate(self.axes)}
         for atom, c in sorted(at.terms.items(), key=lambda t: depth.get(t[0], len(depth))):

@@ -41,7 +41,7 @@ def _further(row: Row, by: int) -> Row:
 
 
 def _every(b: Builder, type_: str, row: Row, count: int, step: int, active: int) -> Value:
-    """The same for one register: whole registers are read, but none beyond the last element."""
+    """Every ``step``-th element for one register, from whole registers up to the last element."""
     if not active:
         return const(vector(type_, count), 0)
     beyond = (active - 1) * step + 1

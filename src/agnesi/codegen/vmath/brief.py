@@ -83,7 +83,7 @@ def _even(x: Lane) -> Lane:
 
 
 def _in_vector(x: Lane) -> Lane:
-    """The same in a register for vectors, where a number would be moved to one for integers."""
+    """The scalar in a vector register, which saves moves between kinds of registers."""
     type_ = vector(x.type, 2)
     first = f"insertelement {const(type_, 0)}, {x.v}, i64 0"
     return Lane(x.b, x.b.value(type_, first))

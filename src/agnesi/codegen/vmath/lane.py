@@ -231,7 +231,7 @@ def poly(x: Lane, coefficients: Sequence[float]) -> Lane:
 
 
 def poly_by_pairs(x: Lane, square: Lane, coefficients: Sequence[float]) -> Lane:
-    """The same with half the latency and no more instructions, where the square is there anyway."""
+    """A polynomial by even and odd powers: half of Horner's latency, given the square."""
     pairs = [
         mad(x, coefficients[k + 1], coefficients[k]) if k + 1 < len(coefficients)
         else x.like(coefficients[k])

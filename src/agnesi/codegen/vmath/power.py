@@ -129,7 +129,7 @@ def _magnitude(a: Lane, y: Lane, ordinary: bool) -> tuple[Lane, Lane]:
 
 
 def _magnitude_single(a: Lane, y: Lane, ordinary: bool) -> tuple[Lane, Lane]:
-    """The same in float32: the logarithm and the product in float64, the rest in float32."""
+    """``a ** y`` in float32 for ``a >= 0``, and its logarithm; both are computed in float64."""
     wide = a.cast("fpext", "double")
     e, m = split(wide)
     f = m - 1.0

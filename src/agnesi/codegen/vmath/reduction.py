@@ -122,7 +122,7 @@ def _turns(x: Lane) -> tuple[Lane, Lane]:
 
 
 def reduce_far(x: Lane, unit: float, offset: float = 0.0) -> Reduced:
-    """The same for any float64, by the binary digits of 1 / (2 pi) (Payne and Hanek).
+    """Reduce any float64 by the binary digits of 1 / (2 pi) (Payne and Hanek).
 
     ``x`` stands for its absolute value; infinity and NaN give NaN.
     """

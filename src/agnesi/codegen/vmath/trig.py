@@ -213,7 +213,7 @@ def _arc_tangent(top: Lane, bottom: Lane) -> Lane:
 
 
 def _short_arc_tangent(top: Lane, bottom: Lane) -> Lane:
-    """The same to the digits of float32, in float64; neither is beyond 2^600."""
+    """``atan(top / bottom)`` to float32's digits, in float64; neither is beyond 2^600."""
     low, high = top * 2.0 <= bottom, top > bottom * 2.0
     numerator = select(low, top, select(high, -bottom, top - bottom))
     denominator = select(low, bottom, select(high, top, top + bottom))

@@ -357,7 +357,7 @@ class Compiled:
 
     @property
     def asked(self) -> Any:
-        """The same, which answers ``MISSED`` to what it was not made for."""
+        """``direct`` that returns ``MISSED`` for arguments that it was not made for."""
         return self.bound.asked if self.bound is not None and config.compiles else None
 
     def follow(self) -> None:
@@ -401,7 +401,7 @@ class Compiled:
         return results[0] if self.result == "single" else results
 
     def _interpreted(self, *args: Any) -> Any:
-        """The same function on the interpreter."""
+        """This function on the interpreter."""
         values = [_array(a, spec) for a, spec in zip(args, self.arguments, strict=True)
                   if spec.kind not in ("identity", "ignore")]
         try:

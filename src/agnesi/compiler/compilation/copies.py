@@ -67,8 +67,7 @@ def _leaf(node: Node, t: Tensor) -> Node:
 
 
 def swapped(known: Known, swap: Swap, outputs: int, among: int) -> Known:
-    """The same for other state, and for the first ``outputs`` results only of those ``among`` all
-    that are results."""
+    """The compiled graph for other state, of whose first ``among`` outputs ``outputs`` remain."""
     graph = known.optimised
     if graph is None:
         return Known(None, known.recipe, known.strides)

@@ -96,7 +96,7 @@ def sort(x: np.ndarray, axis: int, descending: bool, places: bool, first: int = 
 
 
 def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
-    """The same, at once.
+    """An array's values in order, or their indices, by native code that is made at once.
 
     >>> import numpy as np
     >>> from agnesi.compiler.library.sorting import sorted_by_code

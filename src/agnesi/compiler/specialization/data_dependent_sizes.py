@@ -31,7 +31,7 @@ def sizes_in(nodes: Iterable[Node]) -> Iterable[Any]:
 
 
 def _sizes_among(order: Sequence[Node]) -> Iterable[Any]:
-    """The same of nodes, of which there are all that they depend on."""
+    """Sizes in shapes and parameters of nodes that are given with all that they depend on."""
     yield from open_sizes(*order)
     for node in order:
         for shape, _ in node.outputs or ():
@@ -126,7 +126,7 @@ def deciding(graph: FunctionGraph, sizes: Sequence[int]) -> FunctionGraph:
 
 
 def last_rows_uncut(outputs: Sequence[Node]) -> list[Node]:
-    """The same where the last row of a loop's results is read from all rows.
+    """The outputs of a graph, with the last row of a loop's results read from all rows.
 
     Rows behind the last step are like that of the last step, so nobody needs to know for it how
     many there are; the same holds for the row's gradient.

@@ -148,7 +148,7 @@ class Growing(Generic[V]):
 
     def _grown_apart(self, sizes: Sizes, make: Callable[[Pattern], V], births: Births
                      ) -> tuple[Pattern, V] | None:
-        """The same with sizes that data decides as run-time values of their own."""
+        """A version with data-dependent sizes as run-time values; None if none fits."""
         while (least := self._born[0]) is not None:
             if any(sizes[i] < least for i in births):
                 return None  # there are few of those

@@ -50,7 +50,7 @@ def kind_of(value: Any) -> Any:
 
 
 def but_sizes(key: Any) -> Any:
-    """The same for all sizes."""
+    """The key without sizes: equal for calls that differ in nothing else."""
     return key[0], tuple(map(_kind_but_sizes, key[1])), *key[2:]
 
 

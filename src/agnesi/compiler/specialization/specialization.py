@@ -373,7 +373,7 @@ class Version:
 
     @property
     def asked(self) -> Any:
-        """The same, which answers ``MISSED`` to what it was not made for."""
+        """``direct`` that returns ``MISSED`` for arguments that it was not made for."""
         bound = self.compiled.bound
         native = None if bound is None or self.direct is None else bound.asked
         return native if self.flat or native is None else self._call(native, missed)

@@ -105,7 +105,7 @@ class Number(Tensor):
 
     @property
     def _plain(self) -> Tensor:
-        """The same number as a tensor, which Python does not decide by."""
+        """This number as a tensor, which Python does not decide by."""
         return symbol(self.node)  # type: ignore[arg-type]
 
     def refuse_change(self) -> NoReturn:
@@ -181,7 +181,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _plainly(value: Any) -> Any:
-    """The same number as a plain tensor."""
+    """A number as a plain tensor."""
     return symbol(value.node) if isinstance(value, Number) and value.node else value
 
 

@@ -28,7 +28,7 @@ class UnknownSizeError(TraceError):
 
 
 class SmallSizeError(UnknownSizeError):
-    """The same, where it might be known if very small sizes were left out."""
+    """The answer depends on a run-time size, but only where that is very small."""
 
 
 class Extent(Dim):

@@ -127,7 +127,7 @@ def units_for(elements: Size, rows: Size) -> int:
 
 
 def shared_units(elements: Size, rows: Size) -> int:
-    """As :func:`units_for`, but 0 where it is not worth while, for functions that do whole blocks.
+    """Units of work for functions that do whole blocks; 0 where threads are not worth while.
 
     They take rows side by side, so that there are fewer, larger units.
     """

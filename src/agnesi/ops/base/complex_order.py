@@ -87,7 +87,7 @@ def _number(x: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _expression(x: Expr) -> tuple[Expr, Expr]:
-    """The same of expressions."""
+    """The integer expression that has the order of a float's expression."""
     raw = loops.cast(loops.bits(x), "int64")
     least = -(1 << (31 if x.dtype == "float32" else 63))
     return loops.where(raw < 0, least - raw, raw), loops.call("isnan", x)
@@ -104,5 +104,5 @@ def keys(x: Tensor, way: Way) -> list[Tensor]:
 
 
 def key_expressions(z: Expr) -> list[Expr]:
-    """The same of an expression."""
+    """The keys of a complex expression, that which decides first in front."""
     return [op.key(z) for op in _ops(z.dtype, "up")]

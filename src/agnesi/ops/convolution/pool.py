@@ -187,7 +187,7 @@ def _counts(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
 
 
 def _counted(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
-    """The same where sizes are not known yet."""
+    """How many elements each window holds, where sizes are not known yet."""
     border = border or ((0, 0),) * len(sizes)
     wide = tuple(n + low + high for n, (low, high) in zip(x.shape[2:], border, strict=True))
     rest = tuple(

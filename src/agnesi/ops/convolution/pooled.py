@@ -141,7 +141,7 @@ class PoolTaps(_Pool):
         return found
 
     def _first_lowered(self, at: Any) -> Any:
-        """The same of one window, as an expression."""
+        """The first element of one window that lies in the image, as an expression."""
         found: Any = None
         for axis, (i, s, (low, _), d) in enumerate(zip(
                 at[2:], self.windows.stride, self.windows.padding, self.windows.dilation,

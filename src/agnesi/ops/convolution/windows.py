@@ -197,7 +197,7 @@ def _window(i: Affine, span: tuple[int, int], places: int, k: int,
 
 
 def _spread(i: Affine, places: int, s: int, d: int) -> Callable[[Affine], Place]:
-    """The same for windows with steps inside them: each tap fits one window or none."""
+    """Windows over position ``i`` with steps inside: each tap fits one or none."""
 
     def find(t: Affine) -> Place:
         quotient, rest = (i + t * -d).divmod(s)

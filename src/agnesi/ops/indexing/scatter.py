@@ -451,7 +451,7 @@ def _under_mask(taken: Any, value: Any, adding: bool) -> Tensor:
 
 
 def _at_places(part: Any, value: Any, adding: bool) -> Tensor:
-    """The same at places: those where the mask does not hold are in a row behind the base."""
+    """Put or add values at places: where the mask is false, into a row behind the base."""
     (op, indices, base), *outer = (place := Place(part.view)).steps
     axis, first = op.axes[0], indices[0]
     n = as_tensor(base.shape[axis])

@@ -120,7 +120,7 @@ class OfTriangle(Routine):
 
 
 def _by_code(a: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tensor | None:
-    """As :func:`_by_triangle` in compiled code, by a function of triangles column by column."""
+    """A function of matrices in compiled code, by one of triangles, column by column."""
     if not (callable_for("gees", a) and LENT.compiles()):
         return None
     both = (len(a.shape) - 2, len(a.shape) - 1)

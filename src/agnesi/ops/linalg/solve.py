@@ -69,7 +69,7 @@ class Solve(Solution):
         return _solved(*stacked(a, b), self.transposed, called(self.name, (a, as_given(b))))
 
     def of_triangle(self, lower: bool, a: Tensor, b: Tensor) -> Tensor:
-        """The same where ``a`` is triangular."""
+        """The solution where ``a`` is triangular."""
         return apply(SolveTriangular(lower, self.transposed), a, b)
 
 

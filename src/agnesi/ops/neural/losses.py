@@ -62,7 +62,7 @@ def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) 
 
 
 def _reduced(losses: Tensor, reduction: str, weights: Tensor | None) -> Tensor:
-    """The same for losses that have their weights."""
+    """The reduction of losses that are multiplied by their weights already."""
     if reduction == "none":
         return losses
     everything = tuple(range(len(losses.shape)))

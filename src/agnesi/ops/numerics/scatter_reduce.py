@@ -94,7 +94,7 @@ class Brought(Op):
 
 
 def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self: bool) -> Tensor:
-    """The same of flat operands, of which the last are places in the first."""
+    """Scatter and reduce flat operands, of which the last are places in the first."""
     if kind not in _KINDS:
         raise ValueError(f"reduce must be one of {_KINDS}, not {kind!r}")
     if x.dtype.kind == "c" and kind in ("amax", "amin"):

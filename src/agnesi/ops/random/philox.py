@@ -60,7 +60,7 @@ def _u32(value: Any) -> loops.Expr:
 
 
 def philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
-    """The same in the loop language."""
+    """Four words of Philox4x32-10 as expressions of the loop language."""
     (k0, k1), (x0, x1, x2, x3) = key, counter
     call = loops.call
     for turn in range(_ROUNDS):

@@ -155,7 +155,7 @@ class Sort(Op):
 
 @record
 class Partition(Sort):
-    """The same, but only elements ``first`` to ``last`` need to be in their places.
+    """A sort that only needs elements ``first`` to ``last`` to be in their places.
 
     Lesser ones are before them, greater ones behind, in any order.
     """
@@ -302,7 +302,7 @@ class SearchSorted(Op):
         return order
 
     def _complex_before(self, element: Any, value: Any) -> Any:
-        """The same for complex numbers, by their keys."""
+        """Return whether a complex element comes before the place of a value, by their keys."""
         (*firsts, last) = zip(key_expressions(element), key_expressions(value), strict=True)
         found = loops.call("less_equal" if self.right else "less", *last)
         for a, b in firsts:

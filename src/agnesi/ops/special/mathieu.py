@@ -186,7 +186,7 @@ def _spheroidal(name: str, value_of: Function, signs: tuple[int, int, int], text
 
 
 def _given(name: str, signs: tuple[int, int, int], text: str) -> Pair:
-    """The same with the characteristic value as an operand."""
+    """The Mathieu function with the characteristic value as an operand."""
 
     def bend(g: Tensor, a: Tensor, b: Tensor, c: Tensor, d: Tensor, e: Tensor, y: Tensor
              ) -> Tensor:

@@ -226,7 +226,7 @@ def difference_in_tail(node: Node) -> Tensor | None:
 
 @BOOK.rewriter(_STAGE, ops=["subtract"], operands=["multiply"])
 def difference_of_halves(node: Node) -> Tensor | None:
-    """The same of erfc, of which half is a distribution function."""
+    """Differences of erfc / 2, a distribution function, are taken where both are small."""
     halves = [n.inputs[i] for n in node.inputs if n.op is not None and n.op.name == "multiply"
               for i in (0, 1) if scalar(n.inputs[1 - i]) == 0.5]
     if len(halves) < 2 or not _are_akin(*halves):

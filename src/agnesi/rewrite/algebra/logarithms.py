@@ -109,8 +109,10 @@ def _factor(depth: int) -> Callable[[Node], Tensor | None]:
 
 
 def _unbounded(depth: int) -> Callable[[Node], Tensor | None]:
-    """The same, without distribution functions: a sum of many of them seldom vanishes, and their
-    logarithms take several times as long as they do."""
+    """What gives the logarithm of a term, but for distribution functions.
+
+    A sum of many of them seldom vanishes, and their logarithms take several times as long.
+    """
     return lambda n: None if n.op is not None and n.op.name in _SYMMETRIC else log_of(
         n, depth, True)
 

@@ -160,7 +160,7 @@ def over_squares(node: Node) -> Tensor | None:
 
 @BOOK.rewriter("specialize", ops=["multiply", "safe_multiply"], operands=["divide", "safe_divide"])
 def times_over_squares(node: Node) -> Tensor | None:
-    """The same where the quotient is a factor, as in derivatives."""
+    """A factor times a quotient with a sum of squares below the line, as in derivatives."""
     for i, n in enumerate(node.inputs):
         if n.op is None or n.op.name not in ("divide", "safe_divide") or n.shape != node.shape:
             continue

@@ -51,7 +51,7 @@ class Term(NamedTuple):
         return self._times(exp(self.log - top))
 
     def above(self, under: Sequence[Term], top: Tensor) -> Tensor:
-        """The same, where ``top`` is that of other terms: what is greater may count."""
+        """The term divided by the exponential of other terms' ``top``; a greater one may count."""
         w = self.weight
         alike = [t.weight for t in under if graph_node(t.log) is graph_node(self.log)]
         if isinstance(w, Tensor) and any(
@@ -179,7 +179,7 @@ def log_of_terms(node: Node, log_of: LogOf) -> Tensor | None:
 
 
 def log_of_sum(node: Node, log_of: LogOf) -> Tensor | None:
-    """The same of a sum along axes."""
+    """The logarithm of a weighted sum of exponentials along axes."""
     (source,) = node.inputs
     axes = node.op.axes
     term = None if 0 in [source.shape[a] for a in axes] else term_of(source, log_of)

@@ -249,7 +249,7 @@ class _Rows:
             self._flatten(node)
 
     def _row(self, node: Node) -> Node | None:
-        """The same with the leading axes as one, if a product ends in it."""
+        """The value with its leading axes as one, if a product ends in it."""
         source = node.inputs[0] if type(node.op) is Reshape else None
         if source is None or source not in self.ending or self.uses[source] > 1:
             return self.flat.get(node)

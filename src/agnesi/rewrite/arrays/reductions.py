@@ -56,7 +56,7 @@ def sum_to_shape(node: Node) -> Node | Tensor | None:
 
 @rewriter("canonicalize", ops=REDUCTIONS)
 def reduce_empty(node: Node) -> Tensor | None:
-    """Of no elements at all, whatever they would be: no factor may leave such a sum."""
+    """A reduction of no elements is a constant; it goes first, as no factor may leave its sum."""
     (source,) = node.inputs
     if not isinstance(node.op, Reduce) or node.op.kind not in _OF_NONE:
         return None

@@ -58,7 +58,7 @@ def loops(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
 
 
 def loops_again(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
-    """The same where other rules have left rows without use."""
+    """``loops`` once more, where other rules have left rows without use."""
     used = {(n.inputs[0], n.op.index) for n in graph.nodes if type(n.op) is Item}
     rows = [
         (n, i) for n in graph.nodes if type(n.op) is Scan and n.op.outputs > 1

@@ -31,7 +31,7 @@ def in_library(node: Node, library: Library, a: Matrix, b: Matrix) -> str:
 
 
 def taps_in_library(node: Node, sizes: ConvSizes, library: Library) -> str:
-    """The same for a convolution, which is a product where it has one tap.
+    """The function for a convolution of one tap, which is a product; empty for all others.
 
     Threads of a library and ours would wait for each other by turns, and both of them busily: sixty
     such kernels took twice as long with two threads.

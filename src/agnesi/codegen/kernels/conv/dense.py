@@ -54,7 +54,7 @@ class Span:
 
     @property
     def typical(self) -> Span:
-        """The same of numbers to plan for."""
+        """This axis with typical numbers in the place of run-time sizes, to plan for."""
         return replace(self, count=guess(self.count), size=guess(self.size)) if self.open else self
 
     @property
@@ -78,7 +78,7 @@ class View:
 
     @property
     def typical(self) -> View:
-        """The same of numbers to plan for."""
+        """This operand with typical numbers in the place of run-time sizes, to plan for."""
         return View(guess(self.offset), tuple(map(guess, self.strides)), guess(self.group))
 
 
@@ -113,7 +113,7 @@ class Dense:
 
     @property
     def typical(self) -> Dense:
-        """The same of numbers to plan for, but for the batch as the code has it."""
+        """This convolution with typical numbers for run-time sizes, except ``images``."""
         if not self.open:
             return self
         d, h, w = (s.typical for s in self.spans)
@@ -154,7 +154,7 @@ class Dense:
 
     @property
     def actual_work(self) -> Size:
-        """The same for the sizes as the code has them."""
+        """Multiply-adds of the sizes as the code has them, which may be run-time values."""
         each = self.groups * self.outputs * max(1, self.depth)
         return product((self.images, *self._places, each))
 
@@ -164,7 +164,7 @@ class Dense:
 
 
 def folded(dense: Dense) -> Dense:
-    """The same where axes of one tap that stay inside step through the source by its strides."""
+    """The convolution with the step of each axis of one tap moved into the source's strides."""
     spans, strides, offset = list(dense.spans), list(dense.source.strides), dense.source.offset
     for i, span in enumerate(dense.spans):
         if span.taps == 1 and span.inside:

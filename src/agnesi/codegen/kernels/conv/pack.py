@@ -148,7 +148,7 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
 
 def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value,
                   width: Number, steps: tuple[Number, Number], pitch: Number, lanes_: int) -> None:
-    """The same element by element, which is little code; lanes that are not in use become zero."""
+    """Copy ``count`` places element by element, which is little code; unused lanes become zero."""
     align, last = element_bytes(type_), pitch
     if isinstance(width, int) and isinstance(pitch, int):
         piece = pieces_of(width, lanes_)[-1]

@@ -66,7 +66,7 @@ class DotUnit(Unit):
                 self._epilogue(panel, b.add(i, i64(row)), j, [value])
 
     def _row_by_row(self, panel: Panel, sums: list[Value], i: Value, j: Value) -> None:
-        """The same from memory, in a loop, which is a third of the code: shuffles are expensive."""
+        """Reduce the accumulators in a loop over memory: a third of the code of shuffles."""
         b, type_, piece = self.b, sums[0].type, panel.pieces[0]
         columns = piece.active
         room = b.alloca(type_, len(sums))
@@ -129,7 +129,7 @@ class DotUnit(Unit):
         return sums
 
     def _open_sum(self, rows: int, columns: int, x: _Lines, y: _Lines) -> list[Value]:
-        """The same along a k that is a run-time value."""
+        """Vectors of partial sums of all products along a k that is known at run time."""
         b, lanes, k = self.b, self.plan.lanes, self.b.size(self.plan.spec.sizes[3])
         chains = max(1, 4 // (rows * columns))
         zero = const(vector(self.type, lanes), 0)

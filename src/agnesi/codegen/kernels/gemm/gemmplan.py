@@ -86,7 +86,7 @@ class GemmPlan(Paneled):
 
     @property
     def cuts_columns(self) -> bool:
-        """The same of column groups and their panels."""
+        """Whether column groups and their panels are counted at run time."""
         bounded = self.column_groups > 1 or self.blocked
         return bounded and isinstance(self.panels[0], OpenPanel)
 

@@ -59,7 +59,7 @@ def copy_pieces(
     pitch: int,
     address: Place | None = None,
 ) -> None:
-    """The same where each line is cut into pieces; lanes not in use become zero."""
+    """Copy lines that are cut into pieces; unused lanes become zero."""
     with b.loop(i64(0), lines) as y:
         line = b.gep(type_, target, b.mul(y.index, i64(pitch)))
         for piece in pieces:

@@ -291,9 +291,10 @@ def _cut_for_tiles(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int
 
 
 def _cut_for_panels(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int, int]:
-    """The same where a panel of B is in the first-level cache, and the tiles of A that pass by are
-    in the second-level one (Goto and van de Geijn, Anatomy of High-Performance Matrix
-    Multiplication, 2008): a tile that is wider than high reads more of B than of A.
+    """Block of k, column groups and row tiles of a block where a panel of B is in the first-level
+    cache, and the tiles of A that pass by are in the second-level one (Goto and van de Geijn,
+    Anatomy of High-Performance Matrix Multiplication, 2008): a tile that is wider than high reads
+    more of B than of A.
     """
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
     k_block = _cut_k(spec, int(machine.l1 * _L1_PANEL_SHARE) // (width * spec.itemsize))

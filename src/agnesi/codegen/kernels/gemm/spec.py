@@ -75,7 +75,7 @@ class GemmSpec:
         return _BYTES[self.type]
 
     def transposed(self) -> GemmSpec:
-        """The same product read as ``C' = B' A'``, all three matrices transposed."""
+        """This product read as ``C' = B' A'``, all three matrices transposed."""
         return GemmSpec(
             self.n,
             self.m,

@@ -71,7 +71,7 @@ class _Product:
         )
 
     def _neighbours(self, even: Value, column: Value, mask: Value, there: Value) -> Value:
-        """The same where pairs lie side by side; one that is half there is the end of a row."""
+        """Pairs of neighbours in a row; the last pair may have one element only."""
         b = self.b
         begin = b.add(b.mul(column, self.k), b.sub(even, b.select(there, i64(0), i64(1))))
         lines = b.op("mul", b.splat(self.k, _TILE_LANES), _NUMBERS)

@@ -54,8 +54,10 @@ def take_module(name: str, target: Target) -> str:
 
 
 def add_module(name: str, target: Target) -> str:
-    """The same for ``name``, the dtypes of elements and indices: rows of results have ``n``
-    elements, source rows, whose elements are added to them, ``m``."""
+    """The module that adds rows, for ``name``, the dtypes of elements and indices.
+
+    Rows of results have ``n`` elements, source rows, which are added to them, ``m``.
+    """
     dtype, places = name.split()
     module = Module(target)
     write_polls(module)

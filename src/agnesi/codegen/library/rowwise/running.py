@@ -139,7 +139,7 @@ class _Running:
         return found, before
 
     def _one_by_one(self, parts: list[Value], owns: list[Value], before: Value) -> list[Value]:
-        """The same, where some products are no normal numbers."""
+        """The results for vectors of which some products are no normal numbers."""
         found = []
         for part, own in zip(parts, owns, strict=True):
             result, before = self.b.either(
@@ -184,7 +184,7 @@ class _Running:
         return self.b.call("i1", f"llvm.vector.reduce.{name}.{suffix(flags.type)}", flags)
 
     def _in_order(self, part: Value, before: Value) -> list[Value]:
-        """The same, one after the other."""
+        """The results of one vector, computed one element after the other."""
         result = self.b.call(self.vector, "in_order", part, before)
         return [result, self.b.shuffle(result, None, [self._end] * self.lanes)]
 

@@ -139,7 +139,7 @@ class Blocks:
             self._square(b.intrinsic("smin", turn.index, b.sub(rows.n, i64(n))), None, reading)
 
     def _narrow(self, reading: bool) -> None:
-        """The same of rows with fewer elements than lanes."""
+        """Read or write rows with fewer elements than lanes."""
         self._square(i64(0), there(self.b, i64(0), self.rows.n, self.lanes), reading)
 
     def _square(self, first: Value, mask: Value | None, reading: bool) -> None:

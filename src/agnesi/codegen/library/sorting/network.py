@@ -162,7 +162,7 @@ class Network:
             self._store(b, places, rows)
 
     def _partly(self, b: Builder, block: Value, first: Value, half: Value, end: Value) -> None:
-        """The same near the end of a block, where some of the four are not there."""
+        """Four groups over two steps near the end of a block, which has not all of the four."""
         numbers = [b.add(first, b.mul(half, i64(k))) for k in range(4)]
         for low, high in self._STEPS:
             with b.when(b.icmp("slt", numbers[high], end)):

@@ -152,7 +152,7 @@ class Partition:
         return b.add(write, count)
 
     def _put_partly(self, x: Value, write: Value, remaining: Value, rest: Value) -> Value:
-        """The same of the first ``rest`` lanes; the others are greater than the bound."""
+        """Store the first ``rest`` lanes of a vector at both ends; the others exceed the bound."""
         b = self.b
         found, count = split(b, x, b.icmp("sle", x, b.splat(self.bound, self.lanes)))
         b.store(found, self._at(write), self.size)

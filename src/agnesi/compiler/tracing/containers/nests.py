@@ -99,7 +99,7 @@ class Parts(Place):
 
 
 class Part(Parts):
-    """One of them."""
+    """A single entry of a nest, as a place."""
 
     __slots__ = ()
 

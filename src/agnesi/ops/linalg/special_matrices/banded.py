@@ -143,7 +143,7 @@ class BandSolve(MatrixOp):
         return [ab[..., i, :] for i in range(self.low + self.up + 1)]
 
     def adjoint(self, ab: Tensor) -> tuple[BandSolve, Tensor]:
-        """The same for the adjoint matrices, and their bands."""
+        """The solver for the adjoint matrices, and their bands."""
         turned = [_shifted(row, self.up - i) for i, row in enumerate(self.rows(arith.conj(ab)))]
         return replace(self, low=self.up, up=self.low), stack(turned[::-1], -2)
 

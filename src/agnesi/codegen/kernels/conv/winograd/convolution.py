@@ -82,7 +82,7 @@ class Block:
         return b.mul(planes, self.read_sheet)
 
     def result_first(self, image: Value, plane: Value) -> Value:
-        """The same of the result."""
+        """Squares of the result that lie before those of a plane of an image."""
         b = self.b
         planes = b.mul(b.sub(image, self.n), b.sub(self.z_end, self.z))
         return b.mul(b.add(planes, b.sub(plane, self.z)), self.sheet)
@@ -476,7 +476,7 @@ class Winograd(Both):
 
     def _finish_squares(self, kind: int, where: tuple[Value, ...], top: Value,
                      steps: tuple[Value, Value]) -> None:
-        """The same for one tile after the other, pixel by pixel."""
+        """The epilogue of a line of squares, one tile after the other, pixel by pixel."""
         b, plan, (_, h, w) = self.b, self.plan, self.dense.spans
         with b.loop(i64(0), plan.wide.squares, nonempty=True) as across:
             left = self._corner(plan.wide, across.index)

@@ -115,7 +115,7 @@ class WinogradPlan(Paneled, TilePlan):
 
     @property
     def single(self) -> int:
-        """The same as a number."""
+        """``joined`` as 0 or 1."""
         return int(self.joined)
 
     @property
