@@ -122,7 +122,7 @@ def test_actors_are_ranks_and_are_started_again(workers):
     with pytest.raises(dist.CollectiveError, match="actor of rank 1 died"):
         workers.run(dies)
     assert workers.run(total, 2.0) == [5.0, 5.0]
-    with pytest.raises((KeyError, dist.CollectiveError), match="not here"):
+    with pytest.raises(KeyError, match="not here"):  # not that rank 0 waits for it
         workers.run(raises)
     assert workers.run(total, 2.0) == [5.0, 5.0]
 

@@ -222,9 +222,9 @@ def test_parts_are_whole_where_a_worker_is_killed():
     with dist.Workers(2, timeout=10.0) as two:
         two._join()
         for rank in range(2):
-            two._send(rank, ("call", 1, pickle.dumps((sharded.killed_among_parts, (12,)))))
+            two._send(rank, ("call", 1, pickle.dumps((sharded.killed_among_parts, (60,)))))
         _, fine, (values, least) = two._ends[0].recv()
-        assert fine and set(values) == {1} and len(values) > 5 and least > 5
+        assert fine and set(values) == {1} and len(values) > 5 and least >= 60
         assert "was killed by SIGKILL" in str(two._lost(1))
 
 
@@ -286,8 +286,13 @@ def test_handles_share_memory_through_pipes(workers):
     np.testing.assert_array_equal(late.get().numpy(), [2.0, 4.0, 6.0])
     del late
     gc.collect()
+    deadline = time.monotonic() + 20  # the worker lets go of its own behind its answer
+    while os.path.exists(path) and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert not os.path.exists(path)
     np.testing.assert_array_equal(seen.numpy(), [2.0, 4.0, 6.0])  # it is still mapped
+    with pytest.raises(FileNotFoundError, match=r"SharedHandle of float32\[3\] came .* given back"):
+        pickle.loads(data)
 
 
 def test_blocks_are_mapped(workers):

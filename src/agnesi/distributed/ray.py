@@ -107,7 +107,8 @@ class RayWorkers:
         :returns: What it returned, by rank.
         :raises CollectiveError: If an actor died.
         :raises ValueError: If ``each`` is not as long as there are actors.
-        :raises Exception: What the function raised in the actor with the lowest rank.
+        :raises Exception: What the function raised in the actor with the lowest rank, but for those
+            that waited for another one.
         """
         check_each("RayWorkers.run", each, self.count)
         self._start_all()
@@ -156,11 +157,12 @@ class RayWorkers:
 
     def _results(self, references: dict[int, Any]) -> list[Any]:
         """All results; actors that died are started again, and the first error is raised."""
-        found, errors = [], {}
+        found, errors, dead = [], {}, set[int]()
         for rank, reference in references.items():
             try:
                 found.append(self._ray.get(reference))
             except self._ray.exceptions.RayActorError:
+                dead.add(rank)
                 errors[rank] = CollectiveError(at(f"the actor of rank {rank} died; it is started "
                                                   "again"))
                 self._actors[rank] = self._start(rank)
@@ -169,8 +171,8 @@ class RayWorkers:
         if not errors:
             return found
         self._joined = False
-        dead = [r for r, e in errors.items() if type(e) is CollectiveError and "died" in str(e)]
-        raise errors[dead[0] if dead else min(errors)]
+        raise errors[min(errors, key=lambda rank: (  # others only say that they waited for it
+            rank not in dead, isinstance(errors[rank], CollectiveError), rank))]
 
     def close(self) -> None:
         """Let the actors end; Ray goes on."""

@@ -108,5 +108,11 @@ class SharedHandle:
 def _received(path: str, shape: tuple[int, ...], dtype: str) -> SharedHandle:
     found = SharedHandle.__new__(SharedHandle)
     found.path, found.shape, found.dtype = path, shape, as_dtype(dtype)
-    found._map(memory.open_own(path))
+    try:
+        found._map(memory.open_own(path))
+    except FileNotFoundError:
+        raise FileNotFoundError(at(
+            f"a SharedHandle of {name_of(found.dtype)}{list(shape)} came to a machine that does "
+            "not have its memory, or after that was given back: send the values, or keep a handle "
+            "until it has arrived")) from None
     return found
