@@ -9,13 +9,18 @@ import numpy as np
 
 from agnesi.core.options import NotNegative, Positive, Share
 from agnesi.core.support.errors import at
-from agnesi.core.tensor import wrap
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import sign, sqrt
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
+
+
+def _fill(slot: Tensor, value: float) -> None:
+    """Let a slot begin with a number; both parts of a complex one."""
+    slot.array.fill(complex(value, value) if slot.dtype.kind == "c" else value)
 
 
 class Adagrad(Decaying):
@@ -51,7 +56,7 @@ class Adagrad(Decaying):
         self.lr_decay, self.eps = lr_decay, eps
         self._steps = wrap(np.array(0))
         for total in self.own_slots["total"]:
-            total.array.fill(initial_accumulator_value)
+            _fill(total, initial_accumulator_value)
 
     def begin(self) -> tuple[Any, ...]:
         """The rate of this step.
@@ -192,7 +197,7 @@ class Rprop(Decaying):
         super().__init__(parameters, lr, maximize=maximize)
         self.etas, self.step_sizes = tuple(etas), tuple(step_sizes)
         for size in self.own_slots["size"]:
-            size.array.fill(lr)
+            _fill(size, lr)
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         before, size = rest

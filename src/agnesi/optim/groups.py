@@ -13,6 +13,7 @@ from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.support.migration_hints import meant
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
+from agnesi.optim.counts import begin_counts
 from agnesi.optim.hyper import Hyper
 
 #: What optimizers take: tensors, tensors with names, or groups of them with options.
@@ -150,6 +151,7 @@ def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None
     part.defaults, part.options, part.labels, part.parts = defaults, options, given, [part]
     check_call(type(part), ((),), options)
     type(part).__init__.__wrapped__(part, group["params"], **options)
+    begin_counts(part)
     part._made = True
 
 

@@ -26,6 +26,7 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.complexes import view_as_real
 from agnesi.ops.sparse.coordinates import COO
+from agnesi.optim.counts import counted, is_even
 from agnesi.optim.groups import (
     ParameterGroup,
     Parameters,
@@ -113,6 +114,8 @@ class Optimizer(Written):
     defaults: dict[str, Any]
     options: dict[str, Any]
     labels: dict[str, Any]
+    own_counts: dict[str, Tensor]
+    cohorts: tuple[tuple[int, ...], ...]
     _made: bool  # once __init__ is over
     #: What is in the place of this class in those that have a step of their own.
     by_hand: ClassVar[type]
@@ -357,6 +360,17 @@ class Optimizer(Written):
 
     def _update_each(self, given: Iterable[tuple[int, Tensor]]) -> None:
         """One parameter after the other, for its gradient."""
+        found = dict(given)
+        if not found:
+            return
+        if is_even(self, found):
+            self._update_together(found.items())
+            return
+        for places in counted(self, found):
+            self._update_together([(i, found[i]) for i in places])
+
+    def _update_together(self, given: Iterable[tuple[int, Tensor]]) -> None:
+        """The same for parameters that have had as many steps."""
         shared = self.begin()
         if may_repeat() and type(self).__module__.startswith(_OURS):
             given = self._update_alike(given, shared)

@@ -13,6 +13,7 @@ from agnesi.core.support.errors import MissingKeyError, StateError, at, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.loading import differing, snapshot, write_all
+from agnesi.optim.counts import EACH, counter, each_of, fill, regroup
 from agnesi.optim.groups import IDLE, begin
 from agnesi.optim.hyper import Hyper
 
@@ -35,6 +36,7 @@ def cells(part: Any) -> dict[str, Tensor]:
     for name, tensors in part.own_slots.items():
         found.update((f"{name}.{i}", t) for i, t in enumerate(tensors))
     found.update((f"{_MASTER}.{i}", t) for i, t in part.masters.items())
+    found.update((f"{name}{EACH}", t) for name, t in part.own_counts.items())
     return found
 
 
@@ -53,6 +55,8 @@ def flat_state(optimizer: Any) -> dict[str, Tensor]:
 def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
     """Copy values into an optimizer's tensors: into all, or into none."""
     mine = flat_state(optimizer)
+    for k, part in enumerate(optimizer.parts):
+        state = {**state, **fill(part, state, f"group{k}." if k else "")}
     if mine.keys() != state.keys():
         raise StateError(at(f"the state is not one of this {type(optimizer).__name__}: "
                             f"{differing(mine, state)}"))
@@ -68,6 +72,8 @@ def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
         for name, (part, own) in hypers.items():
             Hyper.put(part, own, before[name])
         raise
+    for part in optimizer.parts:
+        regroup(part)
 
 
 # -- in PyTorch's words -------------------------------------------------------------------------
@@ -152,7 +158,7 @@ def _tensors(part: Any) -> Iterator[tuple[str, str, int, Tensor]]:
     for name, word in _SHARED.items():
         shared = vars(part).get(f"_{name}")
         for i in range(len(part.own_parameters)) if shared is not None else ():
-            yield name, word, i, shared
+            yield name, word, i, counter(part, name, i)
     for name, tensors in part.own_slots.items():
         for i, (t, p) in enumerate(zip(tensors, part.own_parameters, strict=True)):
             if t.array.size or not p.array.size:
@@ -225,6 +231,7 @@ def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]
     """The tensors of a group by their flat names; what the state lacks begins anew."""
     fresh: Any = None
     found: dict[str, Any] = {}
+    counts: dict[str, list[Any]] = {}
     for name, word, i, t in _tensors(part):
         value = each[i].get(word)
         if value is None and name not in _SHARED:
@@ -235,12 +242,12 @@ def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]
                 value = cells(fresh)[name]
         if value is not None and name in _SHARED and not _is_traced(value):
             value = np.asarray(value, t.dtype).reshape(())
-            if not np.array_equal(found.get(name, value), value):
-                raise ValueError(at(f"{kind}.load_state_dict: parameters of one group have other "
-                                    f"{word!r} in the state, and share one here: put them into "
-                                    "groups of their own"))
+            counts.setdefault(name, [_first(name)] * len(each))[i] = value
         if value is not None:
             found[name] = value
+    for name, values in counts.items():
+        if name in part.own_counts:
+            found[f"{name}{EACH}"] = each_of(values, found[name], len(each))
     for name in cells(part).keys() - found.keys() - _numbers(part, {}).keys():
         fresh = fresh or _anew(part)  # counters, and what is empty
         found[name] = cells(fresh)[name]
@@ -250,6 +257,11 @@ def _kept(kind: str, part: Any, each: list[Mapping[str, Any]]) -> dict[str, Any]
         raise StateError(at(f"{kind}.load_state_dict: the state has {sorted(map(str, others))} of "
                             f"parameters, this {kind} keeps {sorted(known) or 'nothing'}"))
     return found
+
+
+def _first(name: str) -> int:
+    """A counter before the first step."""
+    return int(name == "product")
 
 
 def _is_traced(value: Any) -> bool:
