@@ -167,11 +167,9 @@ def numpydoc(function: Callable[..., Any]) -> None:
 
 
 def _written(text: str, function: Any) -> str:
-    fields = list(_FIELD.finditer(text))
-    first, indent = fields[0], fields[0][1]
-    if first[2] == "like":
-        other = function.__globals__[first[4]].__doc__._text
-        fields = [*(f for f in _FIELD.finditer(other) if f[2] != "see"), *fields[1:]]
+    first, *own = _FIELD.finditer(text)
+    indent = first[1]
+    fields = _fields(text, function)
     entries: dict[str, dict[str, Entry]] = {kind: {} for kind, _ in _TITLES}
     last = Entry("")
     for field in fields:
@@ -186,11 +184,20 @@ def _written(text: str, function: Any) -> str:
         if entries[kind]:
             rows = [entry.shown(name, indent) for name, entry in entries[kind].items()]
             parts.append(_section(title, "\n".join(rows), indent))
-    if example := text[fields[-1].end():].strip():
+    if example := text[(own or [first])[-1].end():].strip():
         if example.startswith(">>> ") and not example.startswith((">>> import ", ">>> from ")):
             example = f">>> import agnesi as ag\n{indent}{example}"
         parts.append(_section("Examples", indent + example, indent))
     return "\n\n".join(parts) + f"\n{indent}"
+
+
+def _fields(text: str, function: Any) -> list[re.Match[str]]:
+    """The fields of a docstring, behind those of the functions that it is said to be like."""
+    first, *rest = _FIELD.finditer(text)
+    if first[2] != "like":
+        return [first, *rest]
+    other = function.__globals__[first[4]].__doc__._text
+    return [*(f for f in _fields(other, function) if f[2] != "see"), *rest]
 
 
 def _complete(entries: dict[str, dict[str, Entry]], function: Any, indent: str) -> None:

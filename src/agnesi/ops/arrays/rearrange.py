@@ -339,12 +339,10 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
            out: Tensor | None = None) -> Tensor:
     """Insert values before some positions of an axis; of the flat elements by default.
 
-    :param x: Of any shape.
+    :like: delete
     :param obj: Before which places of ``x``.
     :type obj: int, slice, or array_like of int or bool
     :param values: Broadcast to the places; cast to the dtype of ``x``.
-    :returns: A copy; a vector without an axis.
-    :raises IndexError: If a place or the axis is out of range.
     :raises ShapeError: If the values do not fit.
     :see: delete, append
 
@@ -396,7 +394,6 @@ def resize(x: TensorLike, new_shape: Any, *, out: Tensor | None = None) -> Tenso
     """Another shape, filled with the elements again and again.
 
     :param x: Of any shape.
-    :type x: array_like
     :param new_shape: The sizes.
     :type new_shape: int or sequence of int
     :returns: A copy; zeros where ``x`` is empty.
@@ -425,7 +422,6 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Axis = None, *, out: Tenso
     :param x: Of any shape.
     :param trim: "f", "b" or both.
     :param axis: Along which axes; all by default.
-    :type axis: int or tuple of int, optional
     :returns: A copy of the box that holds all that is not zero.
     :raises ValueError: If ``trim`` has other letters.
     :see: nonzero, compress

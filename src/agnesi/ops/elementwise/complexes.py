@@ -275,12 +275,10 @@ def complex(real: TensorLike, imag: TensorLike, /, *, out: Tensor | None = None)
 def polar(abs: TensorLike, angle: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers ``abs * exp(i angle)``.
 
+    :like: complex
     :param abs, angle: Absolute values, and angles in radians; they broadcast.
     :type abs, angle: tensor, array or number
-    :param out: Takes the result.
-    :returns: complex64 or complex128, of the broadcast shape.
     :raises DTypeError: For complex operands.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: complex, abs, angle
 
     >>> ag.polar(ag.tensor([1.0, 2.0]), 0.0)

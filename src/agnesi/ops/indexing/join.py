@@ -152,13 +152,11 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
 def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new axis.
 
+    :like: concat
     :param arrays: Of one shape; dtypes are promoted.
     :param axis: Where the new axis stands in the result.
     :returns: With one axis more, as long as ``arrays``.
     :raises ShapeError: If the shapes differ.
-    :raises ValueError: If there are no arrays.
-    :raises IndexError: If the axis is out of range.
-    :raises TypeError: If the tensors do not come in one list or tuple.
     :see: concat, unstack, hstack, vstack, column_stack
 
     >>> ag.stack([ag.arange(2), ag.arange(2)], axis=1)
@@ -412,7 +410,6 @@ def roll(x: TensorLike, /, shift: TensorLike, axis: Axis = None, *,
         all.
     :type shift: int or tuple of int
     :param axis: By default the flat elements are moved. Also written ``dim``.
-    :type axis: int or tuple of int, optional
     :returns: A copy, of the shape of ``x``.
     :raises ValueError: If there are not as many shifts as axes.
     :raises IndexError: If an axis is out of range.

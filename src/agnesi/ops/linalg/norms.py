@@ -134,7 +134,6 @@ def vector_norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, keepdims: b
     :param x: Real or complex numbers.
     :param ord: A number, inf or -inf; 0 counts what is not 0.
     :param axis: Where the vectors lie; all elements are one by default.
-    :type axis: int or tuple of int, optional
     :param keepdims: Whether these axes stay, with size 1.
     :returns: Real, of the shape of ``x`` without these axes.
     :raises ShapeError: For ``inf`` and ``-inf`` of no elements.

@@ -161,7 +161,6 @@ def softmax(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -
 
     :param x: Scores; integers become the default float dtype.
     :param axis: All by default; also written ``dim``.
-    :type axis: int or tuple of int, optional
     :returns: Of the shape of ``x``; positive numbers that sum to 1.
     :raises DTypeError: For complex numbers.
     :raises IndexError: If an axis is out of range.
@@ -198,7 +197,6 @@ def logsumexp(a: TensorLike, /, axis: Axis = None, b: TensorLike | None = None,
     :param a: Numbers; real ones where there are weights or signs; integers become the default
         float dtype.
     :param axis: All by default.
-    :type axis: int or tuple of int, optional
     :param b: Weights; a negative sum is NaN, unless its sign is asked for.
     :param return_sign: Whether to give the logarithm of the sum's absolute value, and the sign.
     :returns: The shape of ``a`` without the axes; -inf for no elements.

@@ -193,10 +193,8 @@ def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
                ) -> Tensor:
     """Mean 0 and variance 1 of every group of channels of every image, then ``* weight + bias``.
 
-    :param x: (batch, channels, ...).
+    :like: batch_norm
     :param groups: Channels fall into so many groups.
-    :param weight, bias: A number for each channel.
-    :param eps: Added to the variance.
     :returns: Of the shape and dtype of ``x``.
     :raises ShapeError: If the channels do not fall into so many groups.
     :raises DTypeError: If ``x`` is not floating.
@@ -268,15 +266,12 @@ def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
              out: Tensor | None = None) -> Tensor:
     """Mean square 1 over the last axes, then ``* weight`` (Zhang and Sennrich 2019).
 
-    :param x: Floats, of shape (..., *normalized_shape).
+    :like: layer_norm
     :param normalized_shape: Sizes of the last axes, over which the mean is taken.
     :type normalized_shape: int or tuple of int
     :param weight: Of that shape.
     :param eps: Added to the mean square; by default the distance from 1 to the next number of the
         dtype.
-    :returns: Of the shape and dtype of ``x``.
-    :raises DTypeError: For complex numbers.
-    :raises ShapeError: If the last axes of ``x`` have another shape.
     :see: nn.RMSNorm, nn.functional.layer_norm
 
     >>> ag.nn.functional.rms_norm(ag.tensor([1.0, 7.0]), (2,))

@@ -269,11 +269,9 @@ def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """The middle element, or the mean of the two in the middle; NaN where an element is NaN.
 
-    :param x: Real numbers; integers become the default float dtype.
+    :like: quantile
     :returns: The shape of ``x`` without the axes, floating; NaN for no elements.
-    :raises DTypeError: For complex numbers.
     :raises ValueError: If an axis is named twice.
-    :raises TraceError: If NaN must be left out of an axis whose size is not known.
     :see: nanmedian, mean, quantile, kthvalue
 
     >>> ag.median(ag.tensor([3.0, 1.0, 2.0])).item()

@@ -487,14 +487,12 @@ def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10, range: Any = None,
     """How many points (x, y) lie in each cell, and the edges along both coordinates.
 
     :param x, y: Vectors of coordinates.
-    :type x, y: array_like
     :param bins: How many, or their edges; for both coordinates or for each.
     :type bins: int, array_like, or a pair of them
     :param range: From where to where; all points by default.
     :type range: pair of pairs of float, optional
     :param density: Whether to divide by all counts and by the areas.
     :param weights: Counted instead of one for each point.
-    :type weights: array_like, optional
     :returns counts, x_edges, y_edges: Floats with an axis for each coordinate, and the edges.
     :raises ShapeError: If the vectors differ in length.
     :see: histogram, histogramdd

@@ -137,10 +137,7 @@ def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
            where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Least element along axes without NaN; NaN where there is nothing else.
 
-    :param x: Of any shape; without NaN in integers.
-    :param initial: One more candidate; needed with ``where``.
-    :type initial: number, optional
-    :returns: The shape of ``x`` without the axes.
+    :like: nanmax
     :see: min, nanmax, nanargmin
 
     >>> ag.nanmin(ag.tensor([1.0, ag.nan, 2.0]))
@@ -235,13 +232,10 @@ def nanvar(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, corr
            out: Tensor | None = None) -> Tensor:
     """Variance over axes without NaN, over ``n - correction`` (NumPy calls it ``ddof``).
 
-    :param x: Of any shape; without NaN in integers.
-    :param dtype: What to compute in and to give.
+    :like: nanmean
     :param correction: The squares are divided by ``n - correction``; NaN where that is not
         positive.
     :param ddof: NumPy's name for ``correction``.
-    :returns: The shape of ``x`` without the axes.
-    :raises DTypeError: If ``dtype`` is neither floating nor complex, and ``x`` is.
     :see: var, nanstd
 
     >>> ag.nanvar(ag.tensor([1.0, ag.nan, 3.0]))

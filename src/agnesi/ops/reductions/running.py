@@ -83,10 +83,8 @@ def cumulative_sum(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLik
                    include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running sums along an axis; ``include_initial`` puts the sum of nothing in front.
 
-    :param x: Of any shape; NaN stays from where it is on.
+    :like: cumsum
     :param axis: An axis; left out only for vectors. Also written ``dim``.
-    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
-        are accumulated in int64 or uint64.
     :param include_initial: Whether the result begins with that of nothing, and is longer by one.
     :returns: Of the shape of ``x``, or longer by one.
     :raises IndexError: If the axis is out of range.

@@ -1,9 +1,12 @@
-"""Discrete Fourier transforms, under numpy.fft's names."""
+"""Discrete Fourier transforms, under numpy.fft's names.
+
+Six transforms (the rows of ``_KINDS``), each along one axis, over several, and over the last two.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj
 from agnesi.ops.base.convert import cast, floating
@@ -139,341 +143,210 @@ def _one(n: Any) -> Any:
     return None if n is None else (integer(n, "n", 0),)
 
 
-# -- along one axis -----------------------------------------------------------------------------
-@public
-def fft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
-        out: Tensor | None = None) -> Tensor:
-    """Discrete Fourier transform along an axis.
+# -- the transforms -----------------------------------------------------------------------------
+@record
+class _Kind:
+    """A transform: what its operand is, what it returns, the function, and related names."""
 
-    :param x: Real or complex; single precision stays single.
-    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
-        default.
+    operand: str
+    result: str
+    run: Callable[[Any, Any, Any, Any], Tensor]
+    inverse: str
+    related: str
+
+
+class _Along(Protocol):
+    """A transform along one axis."""
+
+    def __call__(self, x: TensorLike, /, n: int | Dim | None = None, axis: int = -1,
+                 norm: str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+
+
+class _Over(Protocol):
+    """A transform over several axes."""
+
+    def __call__(self, x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None,
+                 norm: str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+
+
+_COMPLEX = "Complex, of the shape of ``x`` but for given sizes."
+_HALF = """Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+    :raises DTypeError: For complex numbers."""
+_WHOLE = """Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
+        by default."""
+_ANY = "Real or complex; single precision stays single."
+_REAL = "Real; single precision stays single."
+_FREQUENCIES = """Complex, or real: the frequencies from zero up.
+        Imaginary parts of the first, and of the last for even ``n``, do not count."""
+_SIZE = """:param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the
+        axis by default.
     :type n: int, optional
-    :param axis: The axis of the transform; also written ``dim``.
-    :param out: Takes the result.
-    :returns: Complex, of shape ``x.shape`` with ``n`` along ``axis``.
-    :raises ValueError: For an empty axis, or an unknown norm.
-    :raises IndexError: If the axis is out of range.
-    :see: fft.ifft, fft.rfft, fft.fft2, fft.fftn, fft.fftfreq
-
-    >>> ag.fft.fft(ag.tensor([1.0, 0.0, -1.0, 0.0])).real
-    tensor([0., 2., 0., 2.])
-    """
-    return _over(_floating(x), _one(n), (axis,), False, norm)
-
-
-@public
-def ifft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
-         out: Tensor | None = None) -> Tensor:
-    """Inverse of :func:`fft`, with the same parameters.
-
-    :param x: Real or complex; single precision stays single.
-    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
-        default.
-    :type n: int, optional
-    :param axis: The axis of the transform; also written ``dim``.
-    :returns: Complex, of the shape of ``x`` but for given sizes.
-    :raises ValueError: For an empty axis, or an unknown norm.
-    :raises IndexError: If the axis is out of range.
-    :see: fft.fft, fft.irfft, fft.ifftn
-
-    >>> ag.fft.ifft(ag.tensor([4.0, 0.0, 0.0, 0.0])).real
-    tensor([1., 1., 1., 1.])
-    """
-    return _over(_floating(x), _one(n), (axis,), True, norm)
-
-
-@public
-def rfft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
-         out: Tensor | None = None) -> Tensor:
-    """Fourier transform of real numbers: the ``n // 2 + 1`` frequencies from zero up.
-
-    Parameters are those of :func:`fft`; complex operands are an error.
-
-    :like: ifft
-    :param x: Real; single precision stays single.
-    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-    :raises DTypeError: For complex numbers.
-    :see: fft.irfft, fft.fft, fft.rfftn, fft.rfftfreq
-
-    >>> ag.fft.rfft(ag.tensor([1.0, 0.0, 0.0, 0.0])).real
-    tensor([1., 1., 1.])
-    """
-    return _real_over(_real(x), _one(n), (axis,), norm)
-
-
-@public
-def irfft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
-          out: Tensor | None = None) -> Tensor:
-    """Inverse of :func:`rfft`: ``n`` real numbers, ``2 * (m - 1)`` by default from ``m``.
-
-    :like: ifft
-    :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
-        the last for even ``n``, do not count.
-    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
-        by default.
-    :see: fft.rfft, fft.ifft, fft.irfftn
-
-    >>> ag.fft.irfft(ag.tensor([3.0, 0.0]), 3)
-    tensor([1., 1., 1.])
-    """
-    return _real_back(_complex(x), _one(n), (axis,), norm)
-
-
-@public
-def hfft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
-         out: Tensor | None = None) -> Tensor:
-    """Real spectrum of a signal that is its own mirrored conjugate, given by one half.
-
-    :like: ifft
-    :param x: Complex: the half from zero up.
-    :returns: Real, of the shape of ``x``, but with ``n`` on the axis: ``2 * (m - 1)`` by default.
-    :see: fft.ihfft, fft.irfft
-
-    >>> ag.fft.hfft(ag.tensor([1.0, 0.0, 0.0]))
-    tensor([1., 1., 1., 1.])
-    """
-    return _real_back(conj(_complex(x)), _one(n), (axis,), ADJOINT[_norm(norm)])
-
-
-@public
-def ihfft(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1, norm: str | None = None, *,
-          out: Tensor | None = None) -> Tensor:
-    """Inverse of :func:`hfft`.
-
-    :like: ifft
-    :param x: Real; single precision stays single.
-    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the axis.
-    :raises DTypeError: For complex numbers.
-    :see: fft.hfft, fft.rfft
-
-    >>> ag.fft.ihfft(ag.tensor([1.0, 1.0, 1.0, 1.0])).real
-    tensor([1., 0., 0.])
-    """
-    return conj(_real_over(_real(x), _one(n), (axis,), ADJOINT[_norm(norm)]))
-
-
-# -- over several axes --------------------------------------------------------------------------
-@public
-def fftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None, norm: str | None = None,
-         *,
-         out: Tensor | None = None) -> Tensor:
-    """Fourier transform over several axes.
-
-    :param x: Real or complex; single precision stays single.
-    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 or None
+    :param axis: The axis of the transform; also written ``dim``."""
+_SIZES = """:param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 or None
         leaves one as it is.
     :type s: int or sequence of int, optional
-    :param axes: All by default, or the last ``len(s)``.
-    :type axes: int or sequence of int, optional
-    :returns: Complex, of the shape of ``x`` but for given sizes.
+    :param axes: """
+_ALL = """All by default, or the last ``len(s)``.
+    :type axes: int or sequence of int, optional"""
+_TWO = """The axes of the transform.
+    :type axes: int or sequence of int"""
+
+_KINDS = {
+    "fft": _Kind(
+        _ANY, _COMPLEX, lambda x, s, axes, norm: _over(_floating(x), s, axes, False, norm),
+        "ifft", "rfft"),
+    "ifft": _Kind(
+        _ANY, _COMPLEX, lambda x, s, axes, norm: _over(_floating(x), s, axes, True, norm),
+        "fft", "irfft"),
+    "rfft": _Kind(
+        _REAL, _HALF, lambda x, s, axes, norm: _real_over(_real(x), s, axes, norm),
+        "irfft", "fft"),
+    "irfft": _Kind(
+        _FREQUENCIES, _WHOLE, lambda x, s, axes, norm: _real_back(_complex(x), s, axes, norm),
+        "rfft", "ifft"),
+    "hfft": _Kind(
+        "Complex, or real: the half of the last axis from zero up.", _WHOLE,
+        lambda x, s, axes, norm: _real_back(conj(_complex(x)), s, axes, ADJOINT[_norm(norm)]),
+        "ihfft", "irfft"),
+    "ihfft": _Kind(
+        _REAL, _HALF,
+        lambda x, s, axes, norm: conj(_real_over(_real(x), s, axes, ADJOINT[_norm(norm)])),
+        "hfft", "rfft"),
+}
+
+
+def _named(function: Any, name: str, summary: str, parameters: str, example: str) -> Any:
+    """The public function of that name, with a docstring from the row of its transform."""
+    kind = _KINDS[name.rstrip("n2")]
+    scope = name.removeprefix(name.rstrip("n2"))
+    see = [f"{kind.inverse}{scope}", f"{kind.related}{scope}",
+           *(f"{name.rstrip('n2')}{other}" for other in ("", "n", "2") if other != scope)]
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{summary}
+
+    :param x: {kind.operand}
+    {parameters}
+    :returns: {kind.result}
     :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
     :raises IndexError: If an axis is out of range.
-    :see: fft.ifftn, fft.fft, fft.rfftn
+    :see: {", ".join(f"fft.{n}" for n in see)}
 
+    {example.strip()}
+    """
+    return public(function)
+
+
+def _along(name: str, summary: str, example: str) -> _Along:
+    run = _KINDS[name].run
+
+    def function(x: TensorLike, /, n: int | Dim | None = None, axis: int = -1,
+                 norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+        return run(x, _one(n), (axis,), norm)
+
+    made: _Along = _named(function, name, summary, _SIZE, example)
+    return made
+
+
+def _over_axes(name: str, summary: str, example: str) -> _Over:
+    run = _KINDS[name.rstrip("n")].run
+
+    def function(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None,
+                 norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+        return run(x, s, axes, norm)
+
+    made: _Over = _named(function, name, summary, _SIZES + _ALL, example)
+    return made
+
+
+def _over_two(name: str, example: str) -> _Over:
+    run = _KINDS[name.rstrip("2")].run
+
+    def function(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
+                 norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+        return run(x, s, axes, norm)
+
+    summary = f":func:`{name.rstrip('2')}n` over the last two axes."
+    made: _Over = _named(function, name, summary, _SIZES + _TWO, example)
+    return made
+
+
+fft = _along("fft", "Discrete Fourier transform along an axis.", """
+    >>> ag.fft.fft(ag.tensor([1.0, 0.0, -1.0, 0.0])).real
+    tensor([0., 2., 0., 2.])
+    """)
+ifft = _along("ifft", "Inverse of :func:`fft`.", """
+    >>> ag.fft.ifft(ag.tensor([4.0, 0.0, 0.0, 0.0])).real
+    tensor([1., 1., 1., 1.])
+    """)
+rfft = _along(
+    "rfft", "Fourier transform of real numbers: the ``n // 2 + 1`` frequencies from zero up.", """
+    >>> ag.fft.rfft(ag.tensor([1.0, 0.0, 0.0, 0.0])).real
+    tensor([1., 1., 1.])
+    """)
+irfft = _along(
+    "irfft", "Inverse of :func:`rfft`: ``n`` real numbers, by default ``2 * (m - 1)``.", """
+    >>> ag.fft.irfft(ag.tensor([3.0, 0.0]), 3)
+    tensor([1., 1., 1.])
+    """)
+hfft = _along(
+    "hfft", "Real spectrum of a signal that is its own mirrored conjugate, given by one half.", """
+    >>> ag.fft.hfft(ag.tensor([1.0, 0.0, 0.0]))
+    tensor([1., 1., 1., 1.])
+    """)
+ihfft = _along("ihfft", "Inverse of :func:`hfft`.", """
+    >>> ag.fft.ihfft(ag.tensor([1.0, 1.0, 1.0, 1.0])).real
+    tensor([1., 0., 0.])
+    """)
+fftn = _over_axes("fftn", "Fourier transform over several axes.", """
     >>> ag.fft.fftn(ag.ones((2, 2))).real
     tensor([[4., 0.],
             [0., 0.]])
-    """
-    return _over(_floating(x), s, axes, False, norm)
-
-
-@public
-def ifftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None, norm: str | None = None,
-          *,
-          out: Tensor | None = None) -> Tensor:
-    """Inverse of :func:`fftn`.
-
-    :like: fftn
-    :see: fft.fftn, fft.ifft
-
+    """)
+ifftn = _over_axes("ifftn", "Inverse of :func:`fftn`.", """
     >>> ag.fft.ifftn(ag.fft.fftn(ag.ones((1, 2)))).real
     tensor([[1., 1.]])
-    """
-    return _over(_floating(x), s, axes, True, norm)
-
-
-@public
-def rfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None, norm: str | None = None,
-          *,
-          out: Tensor | None = None) -> Tensor:
-    """Fourier transform of real numbers over several axes; the last one is halved.
-
-    :like: fftn
-    :param x: Real; single precision stays single.
-    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-    :raises DTypeError: For complex numbers.
-    :see: fft.irfftn, fft.rfft, fft.fftn
-
+    """)
+rfftn = _over_axes(
+    "rfftn", "Fourier transform of real numbers over several axes; the last one is halved.", """
     >>> ag.fft.rfftn(ag.ones((2, 3))).shape
     (2, 2)
-    """
-    return _real_over(_real(x), s, axes, norm)
-
-
-@public
-def irfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None,
-           norm: str | None = None, *,
-           out: Tensor | None = None) -> Tensor:
-    """Inverse of :func:`rfftn`.
-
-    :like: fftn
-    :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
-        the last for even ``n``, do not count.
-    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
-        by default.
-    :see: fft.rfftn, fft.irfft
-
+    """)
+irfftn = _over_axes("irfftn", "Inverse of :func:`rfftn`.", """
     >>> ag.fft.irfftn(ag.tensor([[4.0, 0.0], [0.0, 0.0]]))
     tensor([[1., 1.],
             [1., 1.]])
-    """
-    return _real_back(_complex(x), s, axes, norm)
-
-
-@public
-def hfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None, norm: str | None = None,
-          *, out: Tensor | None = None) -> Tensor:
-    """Real spectrum of a signal that is its own mirrored conjugate, given by one half of an axis.
-
-    :like: fftn
-    :param x: Complex, or real: the half of the last axis from zero up.
-    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
-        by default.
-    :see: fft.ihfftn, fft.hfft, fft.irfftn
-
+    """)
+hfftn = _over_axes(
+    "hfftn", "Spectrum of a signal that is its own mirrored conjugate, given by half an axis.", """
     >>> ag.fft.hfftn(ag.tensor([[1.0, 0.0], [0.0, 0.0]]))
     tensor([[1., 1.],
             [1., 1.]])
-    """
-    return _real_back(conj(_complex(x)), s, axes, ADJOINT[_norm(norm)])
-
-
-@public
-def ihfftn(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = None,
-           norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Inverse of :func:`hfftn`.
-
-    :like: fftn
-    :param x: Real; single precision stays single.
-    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-    :raises DTypeError: For complex numbers.
-    :see: fft.hfftn, fft.ihfft, fft.rfftn
-
+    """)
+ihfftn = _over_axes("ihfftn", "Inverse of :func:`hfftn`.", """
     >>> ag.fft.ihfftn(ag.ones((2, 3))).shape
     (2, 2)
-    """
-    return conj(_real_over(_real(x), s, axes, ADJOINT[_norm(norm)]))
-
-
-@public
-def hfft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
-          norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """:func:`hfftn` over the last two axes.
-
-    :like: fftn
-    :param x: Complex, or real: the half of the last axis from zero up.
-    :param axes: The axes of the transform.
-    :type axes: int or sequence of int
-    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
-        by default.
-    :see: fft.ihfft2, fft.hfftn
-
+    """)
+hfft2 = _over_two("hfft2", """
     >>> ag.fft.hfft2(ag.ones((3, 2, 3))).shape
     (3, 2, 4)
-    """
-    return hfftn(x, s, axes, norm)
-
-
-@public
-def ihfft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
-           norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """:func:`ihfftn` over the last two axes.
-
-    :like: fftn
-    :param x: Real; single precision stays single.
-    :param axes: The axes of the transform.
-    :type axes: int or sequence of int
-    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-    :raises DTypeError: For complex numbers.
-    :see: fft.hfft2, fft.ihfftn
-
+    """)
+ihfft2 = _over_two("ihfft2", """
     >>> ag.fft.ihfft2(ag.ones((3, 2, 4))).shape
     (3, 2, 3)
-    """
-    return ihfftn(x, s, axes, norm)
-
-
-@public
-def fft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
-         norm: str | None = None, *,
-         out: Tensor | None = None) -> Tensor:
-    """:func:`fftn` over the last two axes.
-
-    :like: fftn
-    :param axes: The axes of the transform.
-    :type axes: int or sequence of int
-    :see: fft.ifft2, fft.fftn, fft.rfft2
-
+    """)
+fft2 = _over_two("fft2", """
     >>> ag.fft.fft2(ag.ones((3, 2, 2))).shape
     (3, 2, 2)
-    """
-    return _over(_floating(x), s, axes, False, norm)
-
-
-@public
-def ifft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
-          norm: str | None = None, *,
-          out: Tensor | None = None) -> Tensor:
-    """:func:`ifftn` over the last two axes.
-
-    :like: fftn
-    :param axes: The axes of the transform.
-    :type axes: int or sequence of int
-    :see: fft.fft2, fft.ifftn
-
+    """)
+ifft2 = _over_two("ifft2", """
     >>> ag.fft.ifft2(ag.ones((3, 2, 2))).shape
     (3, 2, 2)
-    """
-    return _over(_floating(x), s, axes, True, norm)
-
-
-@public
-def rfft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
-          norm: str | None = None, *,
-          out: Tensor | None = None) -> Tensor:
-    """:func:`rfftn` over the last two axes.
-
-    :like: fftn
-    :param x: Real; single precision stays single.
-    :param axes: The axes of the transform.
-    :type axes: int or sequence of int
-    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-    :raises DTypeError: For complex numbers.
-    :see: fft.irfft2, fft.rfftn
-
+    """)
+rfft2 = _over_two("rfft2", """
     >>> ag.fft.rfft2(ag.ones((3, 2, 4))).shape
     (3, 2, 3)
-    """
-    return _real_over(_real(x), s, axes, norm)
-
-
-@public
-def irfft2(x: TensorLike, /, s: ShapeLike | None = None, axes: Axis = (-2, -1),
-           norm: str | None = None, *,
-           out: Tensor | None = None) -> Tensor:
-    """:func:`irfftn` over the last two axes.
-
-    :like: fftn
-    :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
-        the last for even ``n``, do not count.
-    :param axes: The axes of the transform.
-    :type axes: int or sequence of int
-    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
-        by default.
-    :see: fft.rfft2, fft.irfftn
-
+    """)
+irfft2 = _over_two("irfft2", """
     >>> ag.fft.irfft2(ag.ones((3, 2, 3))).shape
     (3, 2, 4)
-    """
-    return _real_back(_complex(x), s, axes, norm)
+    """)

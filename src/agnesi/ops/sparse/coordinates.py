@@ -47,7 +47,6 @@ class COO(Words):
     :param indices: Of shape (axes with places, values): where each value is.
     :type indices: array_like of int
     :param values: Of shape (values, *other axes).
-    :type values: array_like
     :param shape: All sizes.
     :type shape: tuple of int
     :param is_coalesced: Whether places are known to be in order, none twice.
@@ -292,7 +291,6 @@ class COO(Words):
         """The same tensor with values of another dtype.
 
         :param dtype: Their type.
-        :type dtype: dtype
         :returns: At the same places.
         """
         return self.with_values(self._entries.astype(dtype))

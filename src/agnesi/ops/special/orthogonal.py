@@ -198,12 +198,10 @@ def sph_harm_y(n: TensorLike, m: TensorLike, theta: TensorLike, phi: TensorLike,
                out: Tensor | None = None) -> Tensor:
     """Spherical harmonic of degree ``n`` and order ``m`` at a polar and an azimuthal angle.
 
-    :param n, m: Degree and order.
-    :type n, m: array_like of int
+    :like: assoc_legendre_p
     :param theta: Angle from the pole, in [0, pi].
     :param phi: Angle around it; all four broadcast.
     :returns: Complex, of the broadcast shape.
-    :raises ShapeError: If the shapes do not broadcast.
     :see: special.sph_legendre_p, special.lpmv
 
     >>> ag.special.sph_harm_y(2, 1, ag.tensor([0.5]), 0.5).real
