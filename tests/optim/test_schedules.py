@@ -197,3 +197,19 @@ def test_a_schedule_goes_on_from_what_another_or_the_user_has_set(kind: str, way
         if kind == "factors" and epoch == 2:
             optimizer.param_groups[0]["lr"] = 0.05
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-7)
+
+
+def test_a_chain_goes_on_from_its_own_rates() -> None:
+    def made(lr: float) -> tuple[Any, Any]:
+        tool = SGD([ag.zeros(1, requires_grad=True)], lr=lr)
+        return tool, M.ChainedScheduler([M.ConstantLR(tool, 0.5, 3), M.ExponentialLR(tool, 0.9)])
+
+    tool, chain = made(0.4)
+    chain.step()
+    other, again = made(0.2)
+    other.load_state_dict(tool.state_dict())
+    again.load_state_dict(chain.state_dict())
+    for _ in range(3):
+        chain.step()
+        again.step()
+        assert other.lr == tool.lr

@@ -546,3 +546,17 @@ def test_one_bound_of_a_wider_type_and_counts_along_an_axis() -> None:
     assert ag.diff(X, 0, prepend=0.0).shape == X.shape
     with pytest.raises(TypeError, match="2 counts repeat the whole tensor, without an axis"):
         X.repeat(2, 3, axis=0)
+
+
+def test_stacks_of_single_elements_are_told_once(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    one = ag.tensor([1.0])
+    monkeypatch.setattr(spellings, "_SAID", set())
+    assert ag.tensor([[one], [one]]).shape == (2, 1, 1)
+    monkeypatch.setitem(globals(), "torch", ag)
+    ag.tensor([one.sum(), 2.0]), ag.tensor([X, X]), ag.tensor(one), ag.tensor([[1.0]])
+    assert not recwarn.list
+    assert ag.tensor([[one], [one]]).shape == ag.tensor([[one], [one]]).shape == (2, 1, 1)
+    (found,) = recwarn.list
+    assert "write x.item()" in str(found.message) and found.filename == __file__

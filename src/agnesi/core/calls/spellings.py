@@ -222,6 +222,13 @@ def warn_of_number(dtype: np.dtype) -> None:
              "they are like Python's: write float(...), or math.sqrt")
 
 
+def warn_of_single_elements() -> None:
+    """Likewise of a list of tensors with axes and one element each."""
+    if _is_to_be_said("tensors of one element"):
+        warn("lists of tensors with axes are stacked; PyTorch takes those of one element for "
+             "numbers: write x.item()")
+
+
 def _is_to_be_said(name: str) -> bool:
     frame: Any = sys._getframe(2)
     if name in _SAID:

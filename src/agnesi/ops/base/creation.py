@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.calls.spellings import warn_of_single_elements
 from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, is_static
@@ -215,7 +216,10 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     kind = None if dtype is None else dtypes.as_dtype(dtype)
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a string, not {typed(name)}")
+    given = data
     data = joined(list(data) if isinstance(data, LISTS) else data)
+    if data is not given and _is_of_single_elements(given):
+        warn_of_single_elements()
     if isinstance(data, Tensor) and data.array is None:
         t = of_default(data) if kind is None and data.weak else cast(data, kind or data.dtype)
         return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
@@ -231,6 +235,13 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     if requires_grad and is_tracing():
         found = symbol(_read(found))
     return _finished(found, requires_grad, name)
+
+
+def _is_of_single_elements(data: Any) -> bool:
+    """Return whether a nested list begins with a tensor that has axes, and one element."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, Tensor) and bool(data.ndim) and data.size == 1
 
 
 def noted(x: Tensor, given: bool = False) -> Tensor:

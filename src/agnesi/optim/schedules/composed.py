@@ -100,7 +100,8 @@ class ChainedScheduler(Scheduler):
         super().step()
 
     def state_dict(self) -> dict[str, Any]:
-        return {"epoch": self.epoch, "schedulers": [s.state_dict() for s in self.schedulers]}
+        return {"epoch": self.epoch, "base_lrs": self.base_lrs,
+                "schedulers": [s.state_dict() for s in self.schedulers]}
 
 
 class ReduceLROnPlateau(Scheduler):
