@@ -11,6 +11,7 @@ from agnesi.ops.base.slices import Unslice
 from agnesi.ops.convolution.pooled import PoolTaps, TapSpread
 from agnesi.ops.convolution.windows import Windows
 from agnesi.ops.indexing.overlay import Overlay
+from agnesi.ops.special.tails import log_cosh
 
 
 def _softmax(x):
@@ -196,6 +197,20 @@ SAMPLES = {
         lambda x, y, c: ag.log(ag.where(y > 0, 1 - x, 2.0)),
     ],
     "log_of_gamma": [lambda x, y, c: ag.log(ag.special.gamma(x))],
+    "difference_of_neighbours": [
+        lambda x, y, c: ag.special.gammaln(x + 1) - ag.special.gammaln(x),
+        lambda x, y, c: ag.special.gammaln(x) - ag.special.gammaln(x + 2),
+        lambda x, y, c: ag.special.digamma(x + 1) - ag.special.digamma(x),
+    ],
+    "log_of_beta": [
+        lambda x, y, c: (ag.special.gammaln(x) + ag.special.gammaln(y)
+                         - ag.special.gammaln(x + y)),
+        lambda x, y, c: (ag.special.gammaln(x + 1) - ag.special.gammaln(y + 1)
+                         - ag.special.gammaln(x - y + 1)),
+    ],
+    "log_of_cosh": [
+        lambda x, y, c: (log_cosh(x) + 1.5) - 0.5,
+    ],
     "quotient_of_gammas": [
         lambda x, y, c: ag.special.gamma(x) / ag.special.gamma(y),
         lambda x, y, c: ag.exp(-x) * x ** y / ag.special.gamma(y + 1),

@@ -259,6 +259,14 @@ UNSTABLE = {
     "3**x - 1": (lambda m, x: 3.0 ** x - 1, (1e-20, -1e-8, 0.3, 30.0)),
     "log(gamma(x))": (lambda m, x: m.log(m.gamma(x)), (0.5, 30.5, 300.0, 1e6)),
     "log(gamma(x)), signs": (lambda m, x: m.log(m.gamma(x)), (-1.5, -3.25)),
+    "1 - cos(x)**2": (lambda m, x: 1 - m.cos(x) ** 2, (1e-9, 0.3, 3.0)),
+    "sqrt(1 - cos(x)**2)": (lambda m, x: m.sqrt(1 - m.cos(x) ** 2), (1e-9, 0.7)),
+    "1 - sin(x)**2": (lambda m, x: 1 - m.sin(x) ** 2, (1e-9, 0.3, 1.5707)),
+    "log((exp(x) + exp(-x)) / 2)": (
+        lambda m, x: m.log((m.exp(x) + m.exp(-x)) / 2), (-800.0, 1e-9, 0.3, 800.0)),
+    "log(1 + exp(x)) - x sigmoid(x)": (
+        lambda m, x: m.log(1 + m.exp(x)) - x * m.sigmoid(x), (-100.0, -30.0, 0.7, 30.0, 100.0)),
+    "log(1 + 10**x)": (lambda m, x: m.log(1 + 10.0 ** x), (-30.0, 0.7, 500.0)),
     "log(sigmoid(-x)**x)": (lambda m, x: m.log(m.sigmoid(-x) ** x), (0.7, 30.0, 900.0)),
 }
 

@@ -66,6 +66,9 @@ _rule(exp(x) - exp(-x), 2 * sinh(x) + 0, "two_sinh")
 _rule((exp(x) - 2) + exp(-x), 4 * square(sinh(x * 0.5)), "two_cosh_less_two")
 _rule((exp(x) + exp(-x)) - 2, 4 * square(sinh(x * 0.5)), "two_cosh_minus_two")
 _rule(cosh(x) - 1, 2 * square(sinh(x * 0.5)), "cosh_minus_one")
+_rule((exp(x) + exp(-x)) * 0.5, cosh(x), "cosh_by_halves")
+_rule(softplus(x) - x * sigmoid(x),
+      softplus(-abs_(x)) + abs_(x) * sigmoid(-abs_(x)), "entropy_of_sigmoid")
 _rule(cosh(x) - sinh(x), exp(-x), "cosh_minus_sinh")
 _rule(cosh(x) + sinh(x), exp(x), "cosh_plus_sinh")
 _rule(1 - tanh(x), 2 * sigmoid(-2 * x), "one_minus_tanh")
@@ -81,6 +84,18 @@ def log_of_two_cosh(node: Node) -> Tensor | None:
     first, second = node.inputs
     found = node.dtype.kind == "f" and opposite(first, second)
     return log_cosh(symbol(first)) + math.log(2) if found else None
+
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["add"])
+def log_of_cosh(node: Node) -> Tensor | None:
+    """log(2 * cosh(x)) - log(2), whose numbers are added first: it is small where x is."""
+    total, number = node.inputs
+    if total.op is None or total.op.name != "add":
+        return None
+    for one, other in (total.inputs, total.inputs[::-1]):
+        c, d = scalar(other), scalar(number)
+        if c is not None and d is not None and one.op is not None and one.op.name == "log_cosh":
+            return symbol(one) + (float(c) - float(d))
+    return None
 
 
 # -- the normal distribution ------------------------------------------------------------------
@@ -273,6 +288,15 @@ def _without(total: Node, x: Node, depth: int = _MAX_NESTED_SUMS) -> Tensor | No
     return None
 
 
+# -- probabilities ----------------------------------------------------------------------------
+_rule(1 - (1 - a) * (1 - b),
+      where((abs_(a) <= 1) & (abs_(b) <= 1), (a + b) - a * b, (a - 1) * (1 - b) + 1),
+      "either_of_two", lambda a, b: a.dtype.kind == "f")
+_rule(log1p(-((1 - a) * (1 - b))),
+      where((abs_(a) <= 1) & (abs_(b) <= 1) & ((a + b) - a * b < 0.5),
+            log((a + b) - a * b), log1p(-((1 - a) * (1 - b)) + 0)),
+      "log_of_either", lambda a, b: a.dtype.kind == "f")
+
 # -- inverse functions ------------------------------------------------------------------------
 _rule(log((1 + x) / (1 - x)), 2 * atanh(x) + 0, "atanh")
 _rule(acos(1 - x), 2 * asin(sqrt(x * 0.5)) + 0, "acos_near_one")
@@ -282,6 +306,10 @@ _rule(atanh(1 - x), 0.5 * log1p(2 * (1 - x) / (x + 0)), "atanh_near_one")
 # -- angles -----------------------------------------------------------------------------------
 _rule(1 - cos(x), 2 * square(sin(x * 0.5)), "one_minus_cos")
 _rule(cos(x) - 1, 0 - 2 * square(sin(x * 0.5)), "cos_minus_one")
+_rule(1 - square(cos(x)), square(sin(x)), "one_minus_square_cos")
+_rule(1 - square(sin(x)), square(cos(x)), "one_minus_square_sin")
+_rule(square(cos(x)) - 1, 0 - square(sin(x)), "square_cos_minus_one")
+_rule(square(sin(x)) - 1, 0 - square(cos(x)), "square_sin_minus_one")
 _rule(sin(x + c) - sin(x), 2 * sin(0.5 * c) * cos(x + 0.5 * c), "difference_of_sines", _number)
 _rule(tan(x) - sin(x), 2 * tan(x) * square(sin(x * 0.5)) + 0, "tan_minus_sin")
 _rule(atan(x + c) - atan(x), atan2(c, 1 + x * (x + c)), "difference_of_angles", _number)

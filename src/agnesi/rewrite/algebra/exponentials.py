@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import reciprocal
 from agnesi.ops.base.convert import number
-from agnesi.ops.base.select import maximum
+from agnesi.ops.base.select import maximum, minimum
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.elementwise.hyperbolic import tanh
+from agnesi.ops.special.bessel import i0e, i1e
 from agnesi.rewrite.pattern import scalar
 
 _MOST_TERMS = 8
@@ -87,9 +90,21 @@ def divided(terms: Sequence[Term], less: Node, node: Node) -> Tensor:
     return total if whole == 1 else total * whole
 
 
+def greatest(terms: Sequence[Term]) -> Node:
+    """The greatest exponent of a sum of exponentials, of those that are finite."""
+    nodes = dict.fromkeys(t for _, t in terms if t is not None)
+    first = functools.reduce(maximum, map(symbol, nodes))
+    if any(t is None for _, t in terms):
+        first = maximum(first, 0)
+    most = float(np.finfo(first.dtype).max)
+    return graph_node(minimum(maximum(first, -most), most))
+
+
 def ratio(above: Node, below: Node) -> Tensor | None:
     """A quotient of two sums of exponentials; None where there are none that overflow together."""
     names = [n.op.name if n.op is not None else "" for n in (above, below)]
+    if names == ["i1", "i0"] and above.inputs == below.inputs:
+        return i1e(symbol(above.inputs[0])) / i0e(symbol(above.inputs[0]))
     if names[0] not in ("add", "subtract", "sinh", "cosh", "expm1"):
         return None
     if names == ["sinh", "cosh"]:
@@ -105,7 +120,7 @@ def ratio(above: Node, below: Node) -> Tensor | None:
     if half is not None or names[0] in ("sinh", "cosh", "expm1"):
         return half
     exponents = [t for _, t in (*over, *under) if t is not None]
-    if any(map(_is_bounded, exponents)) or len({t.shape for t in exponents}) > 1:
+    if near_one((*over, *under)) or len({t.shape for t in exponents}) > 1:
         return None
     top = graph_node(functools.reduce(maximum, [symbol(t) for t in dict.fromkeys(exponents)]))
     scaled = [functools.reduce(Tensor.__add__, [_power(t, top, above) for t in terms])
@@ -113,13 +128,17 @@ def ratio(above: Node, below: Node) -> Tensor | None:
     return scaled[0] / scaled[1]
 
 
+def near_one(terms: Iterable[Term]) -> bool:
+    """Return whether the greatest exponent was taken off some terms."""
+    return any(_is_bounded(t) for _, t in terms if t is not None)
+
+
 def _is_bounded(exponent: Node) -> bool:
-    """Return whether the greatest exponent was taken off."""
     op = exponent.op
     if op is None or op.name != "subtract":
         return False
     top = exponent.inputs[1].op
-    return top is not None and top.name == "maximum"
+    return top is not None and top.name in ("maximum", "minimum")
 
 
 def _as_tanh(over: Sequence[Term], under: Sequence[Term]) -> Tensor | None:

@@ -1,24 +1,31 @@
 """Gamma functions in logarithms and quotients, where they overflow.
 
 ``log(gamma(x))`` is ``lgamma(x)`` where gamma(x) is positive, and ``m**k / gamma(k + 1)``, as in
-Poisson's probability, the exponential of a sum of logarithms where k is large.
+Poisson's probability, the exponential of a sum of logarithms where k is large.  Sums of their
+logarithms, in which digits are lost, are ``betaln``, and those of neighbours one logarithm.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal
 from agnesi.ops.base.select import floor, where
 from agnesi.ops.elementwise.explog import exp, log
+from agnesi.ops.special.gammas import betaln
 from agnesi.ops.special.special import lgamma
 from agnesi.rewrite.algebra.quotients import factors
+from agnesi.rewrite.algebra.sums import terms
 from agnesi.rewrite.intervals import at_least, interval
+from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()
@@ -27,6 +34,8 @@ _STAGE = "stabilize"
 _LARGEST = {8: 170.0, 4: 34.0, 2: 8.0}
 #: Factors of a product that are looked at.
 _MOST_FACTORS = 12
+#: How far from each other gammas are neighbours.
+_STEPS = (1, 2, 3)
 #: Operations of products, and how many of them a gamma may be below.
 _PRODUCTS, _DEPTH = frozenset(("multiply", "divide", "reciprocal", "square", "negative")), 5
 
@@ -71,6 +80,101 @@ def quotient_of_gammas(node: Node) -> Tensor | None:
     return where(large, exp(grown[0] - grown[1]) * scaled, plain[0] * product.number / plain[1])
 
 
+# -- sums of logarithms -----------------------------------------------------------------------
+@BOOK.rewriter(_STAGE, ops=["subtract"], operands=["lgamma", "digamma"])
+def difference_of_neighbours(node: Node) -> Tensor | None:
+    """lgamma(x + 2) - lgamma(x) is log(abs(x * (x + 1))), and that of digamma 1/x + 1/(x + 1)."""
+    first, second = node.inputs
+    if first.op is None or first.op is not second.op or node.dtype.kind != "f":
+        return None
+    (x, one), (y, other) = (linear(n.inputs[0]) for n in node.inputs)
+    if x != y or not x or abs(one - other) not in _STEPS:
+        return None
+    upper, lower = (first, second) if one > other else (second, first)
+    found = _between(lower.inputs[0], upper.inputs[0], int(abs(one - other)), first.op.name)
+    return found if upper is first else -found
+
+
+def _between(lower: Node, upper: Node, steps: int, name: str) -> Tensor:
+    """The difference of a function of two numbers that are some steps apart, NaN at its poles."""
+    low, high = symbol(lower), symbol(upper)
+    places = [low + k for k in range(steps)]
+    if name == "digamma":
+        slope = functools.reduce(Tensor.__add__, map(reciprocal, places))
+        return where((low < 0) & (floor(low) == low), math.nan, slope)
+    found = functools.reduce(Tensor.__add__, [log(abs_(place)) for place in places])
+    return found if at_least(upper, 1.0) else where(
+        (high <= 0) & (floor(high) == high), math.nan, found)
+
+
+@BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["lgamma", "add", "subtract", "negative"])
+def log_of_beta(node: Node) -> Tensor | None:
+    """lgamma(a) + lgamma(b) - lgamma(a + b), from any place in a sum, and of its neighbours, as in
+    the logarithm of a binomial coefficient."""
+    if node.dtype.kind != "f" or not _has_lgammas(node):
+        return None
+    parts = terms(node)
+    for sign in (1, -1):
+        sides = [[n for s, n in parts if s == side and n.op is not None and n.op.name == "lgamma"
+                  and n.shape == node.shape] for side in (sign, -sign)]
+        for (a, b), c in itertools.product(itertools.combinations(sides[0], 2), sides[1]):
+            found = _log_beta(a.inputs[0], b.inputs[0], c.inputs[0])
+            if found is None:
+                continue
+            for s, n in ((sign, a), (sign, b), (-sign, c)):
+                parts.remove((s, n))
+            total = found if sign > 0 else -found
+            for s, n in parts:
+                total = total + symbol(n) if s > 0 else total - symbol(n)
+            return total
+    return None
+
+
+def _has_lgammas(node: Node, least: int = 3) -> bool:
+    """Return whether so many are among the terms of a sum: few sums have one."""
+    stack, seen = [node], 0
+    while stack and seen < 16:
+        n = stack.pop()
+        seen += 1
+        if n.op is not None and n.op.name == "lgamma":
+            least -= 1
+        elif n.op is not None and n.op.name in ("add", "subtract", "negative"):
+            stack += n.inputs
+        if least == 0:
+            return True
+    return False
+
+
+def _log_beta(a: Node, b: Node, c: Node) -> Tensor | None:
+    """lgamma(a) + lgamma(b) - lgamma(c), if c is a + b or one of its neighbours."""
+    (of_a, one), (of_b, two), (of_c, three) = map(linear, (a, b, c))
+    total = {n: of_a.get(n, 0) + of_b.get(n, 0) for n in {*of_a, *of_b}}
+    steps = three - one - two
+    if not of_a or not of_b or {n: k for n, k in total.items() if k} != of_c or (
+            abs(steps) not in (0, *_STEPS)):
+        return None
+    found = betaln(symbol(a), symbol(b))
+    if not steps:
+        return found
+    whole = graph_node(symbol(a) + symbol(b))
+    lower, upper = (c, whole) if steps < 0 else (whole, c)
+    return found - math.copysign(1, steps) * _between(lower, upper, int(abs(steps)), "lgamma")
+
+
+def linear(node: Node) -> tuple[dict[Node, int], float]:
+    """A sum as how often each term stands in it, and a number."""
+    found: dict[Node, int] = {}
+    constant = 0.0
+    for sign, n in terms(node):
+        value = scalar(n)
+        if value is None:
+            found[n] = found.get(n, 0) + sign
+        else:
+            constant += sign * float(value)
+    return {n: k for n, k in found.items() if k}, constant
+
+
+# -- quotients --------------------------------------------------------------------------------
 def _has_gamma(node: Node, depth: int = _DEPTH) -> bool:
     """Return whether a gamma is near the top of a product: few products have one, and all factors
     take longer to find."""

@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.base.arith import reciprocal, safe_multiply, square
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import power, reciprocal, safe_multiply, square
 from agnesi.ops.base.compare import isfinite
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.elementwise.explog import log, log1p, log10, logaddexp, softplus
 from agnesi.ops.neural.softmax import LogSoftmax, LogSumExp
+from agnesi.ops.special.bessel import i0e
 from agnesi.ops.special.normal import erfcx, log_ndtr
 from agnesi.ops.special.special import erf, erfc
 from agnesi.ops.special.tails import log_cosh, log_erfc, log_one_minus_exp, log_softplus
@@ -36,6 +38,7 @@ _SYMMETRIC = frozenset(("sigmoid", "ndtr", "erfc"))
 Made = Callable[[Node, int, bool], "Tensor | None"]
 _LEAVES: dict[str, Callable[[Tensor], Tensor]] = {
     "exp": lambda x: x, "sigmoid": lambda x: -softplus(-x), "cosh": log_cosh,
+    "i0": lambda x: log(where(abs_(x) < math.inf, i0e(x), 1)) + abs_(x),
     "erfc": log_erfc, "ndtr": log_ndtr, "exp2": lambda x: x * math.log(2), "softplus": log_softplus,
     "erfcx": lambda x: where(
         x > 0, log(erfcx(maximum(x, 0))), square(x) + log(erfc(minimum(x, 0)))),
@@ -176,10 +179,24 @@ def _multiplied(node: Node, depth: int, term: bool) -> Tensor | None:
 
 
 def _powered(node: Node, depth: int, term: bool) -> Tensor | None:
-    inner = log_of(node.inputs[0], depth, True)
-    if inner is None:
-        return None
-    n = symbol(node.inputs[1])  # 1**n is 1 for infinite n and NaN too
+    base = node.inputs[0]
+    inner = log_of(base, depth, True)
+    n = symbol(node.inputs[1])
+    value = scalar(base)
+    if value is not None:
+        return n * math.log(value) if 0 < value < math.inf else None
+    if inner is None and at_least(base, 0.0) and scalar(node.inputs[1]) is None:
+        inner = _plain(base)
+    whole = scalar(node.inputs[1]) is None and node.shape == base.shape
+    if inner is None and not term and whole and not (base.op and base.op.name == "where"):
+        x = symbol(base)  # of unknown sign
+        below = log(power(where(x < 0, x, 1), n))
+        return where(x < 0, below, _times(n, log(where(x < 0, 1, x))))
+    return None if inner is None else _times(n, inner)
+
+
+def _times(n: Tensor, inner: Tensor) -> Tensor:
+    """A number times a logarithm: 1**n is 1 for infinite n and NaN too."""
     return safe_multiply(where(isfinite(n) | (inner != 0), n, 0), inner)
 
 

@@ -35,7 +35,9 @@ from agnesi.ops.special.normal import erfcx
 from agnesi.rewrite.algebra.exponentials import (
     divided,
     exponential_terms,
+    greatest,
     logistic,
+    near_one,
     opposite,
     ratio,
 )
@@ -368,10 +370,16 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
         side = product.then if n in product.then.below or e in product.then.above else product.first
         if _named(n, "exp") and n.shape == e.shape and n is not e:
             first = [x] if n in product.then.below and e in product.first.above else []
-            side.above.append(_power(symbol(x) - symbol(n.inputs[0]), first))
+            side.above += _power(symbol(x) - symbol(n.inputs[0]), first, _others(product, e, n))
         elif (terms := exponential_terms(n)) is not None and n.shape == e.shape and (
-                any([t is x for _, t in terms]) or all([c > 0 for c, _ in terms])):
-            side.below.append(graph_node(divided(terms, x, e)))
+                any([t is x for _, t in terms]) or (
+                    all([c > 0 for c, _ in terms]) and not near_one(terms))):
+            if any([t is x for _, t in terms]) or not _others(product, e, n):
+                side.below.append(graph_node(divided(terms, x, e)))
+            else:  # what is divided by is near 1, so that other factors meet what overflows
+                most = greatest(terms)
+                side.below.append(graph_node(divided(terms, most, e)))
+                side.above += _power(symbol(x) - symbol(most), (), True)
         else:
             continue
         product.remove(e, True)
@@ -391,7 +399,7 @@ def _merge_exponentials(product: Product, e: Node) -> bool:
             product.remove(e, True)
             product.remove(n, True)
             first = [k.inputs[0] for k in {n, e} - then] if then else []
-            side.above.append(_power(symbol(x) + symbol(n.inputs[0]), first))
+            side.above += _power(symbol(x) + symbol(n.inputs[0]), first, _others(product))
             return True
     return False
 
@@ -421,12 +429,21 @@ def _scale_of_square(x: Node, exponent: Node) -> float | None:
     return found.number / of_x.number ** 2
 
 
-def _power(exponent: Tensor, first: Iterable[Node]) -> Node:
-    """Return the node of ``exp(exponent)``, but 0 where a value of ``first`` is -inf: ``exp`` of
-    that would have made the product 0, whatever the other exponents are."""
+def _others(product: Product, *merged: Node) -> bool:
+    """Return whether a product has factors, none of which exponentials are merged with."""
+    rest = [n for n in (*product.above(), *product.below()) if n not in merged]
+    return bool(rest) and not any(_named(n, "exp") for n in rest)
+
+
+def _power(exponent: Tensor, first: Iterable[Node], others: bool) -> list[Node]:
+    """Return nodes whose product is ``exp(exponent)``, but 0 where a value of ``first`` is -inf:
+    ``exp`` of that would have made the product 0, whatever the other exponents are.
+
+    Beside other factors, which may vanish where it overflows, they are two that do not.
+    """
     for x in first:
         exponent = where(symbol(x) == -math.inf, -math.inf, exponent)
-    return graph_node(exp(exponent))
+    return [graph_node(exp(exponent * 0.5))] * 2 if others else [graph_node(exp(exponent))]
 
 
 # -- rules ------------------------------------------------------------------------------------
