@@ -151,7 +151,8 @@ NEARER = {
     "factor_of_winners", "double_number", "beside_its_logsum", "root_beside", "log_beside_large",
     "inverse_hyperbolic", "over_one_denominator", "root_of_squares", "log_of_squares",
     "over_squares", "log_of_guarded", "power_less_one", "difference_of_roots", "proportion",
-    "cancelled_terms", "log_near_one", "log_complement_of_softmax",
+    "cancelled_terms", "log_near_one", "log_complement_of_softmax", "difference_of_neighbours",
+    "log_of_beta",
 }
 FUNCTIONS = [r for r in EXACT if not isinstance(r, (PatternRule, GraphRule)) and r.name in SAMPLES]
 

@@ -101,7 +101,8 @@ def _between(lower: Node, upper: Node, steps: int, name: str) -> Tensor:
     places = [low + k for k in range(steps)]
     if name == "digamma":
         slope = functools.reduce(Tensor.__add__, map(reciprocal, places))
-        return where((low < 0) & (floor(low) == low), math.nan, slope)
+        pole = ((low < 0) & (floor(low) == low)) | (low == math.inf)
+        return where(pole, math.nan, slope)
     found = functools.reduce(Tensor.__add__, [log(abs_(place)) for place in places])
     return found if at_least(upper, 1.0) else where(
         (high <= 0) & (floor(high) == high), math.nan, found)
