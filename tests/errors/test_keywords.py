@@ -57,6 +57,25 @@ def test_every_public_callable_refuses_a_keyword_that_is_not_there():
     assert refused > 2000 and len(plain) < 40
 
 
+def test_functions_of_tensors_refuse_counts_that_do_not_fit_at_the_users_line():
+    x, refused, plain = ag.ones(3), 0, {}
+    for name, value, method in called():
+        function = inspect.isfunction(value) and not method and not name.startswith(OURS)
+        if not function or not name.startswith(("agnesi.", "special.")):
+            continue
+        for count, keywords in ((0, {}), (9, {}), (1, {"input": x}), (2, {"other": x})):
+            try:
+                value(*(x,) * count, **keywords)
+            except TypeError as error:
+                refused += 1
+                if "argument" in str(error) and f"\n  at {__file__}" not in str(error):
+                    plain[name, count] = str(error)
+            except Exception:
+                refused += 1
+    assert plain == {}
+    assert refused > 2000
+
+
 @pytest.mark.parametrize(("call", "told"), [
     (lambda: data.DataLoader([1], batchsize=3),
      "DataLoader() got an unexpected keyword argument 'batchsize'; did you mean `batch_size`?"),

@@ -473,7 +473,8 @@ def jit(
     loss that a training step returns carries no gradient: the step has taken it.  What neither
     results nor state come from is not computed, but what eager code checks of it is (that an index
     is in range, a matrix regular, ``ensure``): only bodies of loops and branches leave such checks
-    out.
+    out.  A call that such a check fails has changed nothing; before an error that Python
+    raises, what the function changed stays changed, as in eager code.
 
     A leading size that changes from call to call (a batch, a length) is a run-time value of the
     second version, which then serves all sizes; so is another one that changes alone, and several

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
 from agnesi.core.calls.arguments import form, nested, stranger
-from agnesi.core.op import EXPLAINED, in_user_code, is_accident, typed
+from agnesi.core.op import EXPLAINED, explain, in_user_code, is_accident, typed
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import (
     PACKAGE,
@@ -59,6 +59,37 @@ def refuse(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> NoRetu
     raise TypeError(at(_told(f"{name}() got an unexpected keyword argument {word!r}", known)))
 
 
+def operands_of(name: str, names: tuple[str, ...], given: tuple[Any, ...],
+                keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+    """The operands and ``out`` of a call of an elementwise function.
+
+    ``given`` is by place, with :data:`NEEDED` for operands of which there are none.
+
+    :raises TypeError: If there are too many or too few, one is given twice, or a keyword unknown.
+    """
+    arity = len(names)
+    if len(given) == arity and given[-1] is not NEEDED and [*keywords] == ["out"]:
+        return given, keywords["out"]
+    found = dict(zip((*names, "out"), given, strict=False))
+    wrong = f"takes {arity} operand{'s' * (arity > 1)} and `out`, not {len(given)} arguments" * (
+        len(given) > arity + 1)
+    for word, value in keywords.items():
+        if word not in names and word != "out":
+            refuse(name, [word], ("out",))
+        if found.get(word, NEEDED) is not NEEDED:
+            wrong = wrong or f"`{word}` is given twice, by place and by name"
+        found[word] = value
+    operands = tuple(found[n] for n in names)
+    if not wrong and (missing := sum(x is NEEDED for x in operands)):
+        wrong = ("needs its second operand, too" if missing < arity else
+                 f"needs {('an operand', 'two operands')[arity - 1]}")
+    if wrong:
+        call = f"{name}({('x', 'x1, x2')[arity - 1]}, out=None)"
+        raise explain(TypeError(f"{name}() {wrong}: it is called as {call}"), name,
+                      tuple(x for x in given if x is not NEEDED))
+    return operands, found.get("out")
+
+
 def out_of(name: str, keywords: dict[str, Any]) -> Any:
     """The ``out`` of a call that takes no other keyword.
 
@@ -75,7 +106,7 @@ def with_out(function: F) -> F:
     shown = inspect.signature(function)
     operands = [p.replace(default=p.empty) if p.default is NEEDED else p
                 for p in shown.parameters.values()
-                if p.kind is not p.VAR_KEYWORD and p.name != "out"]
+                if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.name != "out"]
     out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
                             annotation="Tensor | None")
     function.__signature__ = shown.replace(parameters=[*operands, out])  # type: ignore

@@ -209,10 +209,10 @@ class Version:
             self.effects.refuse_shared(containers(self.tree, returned), reads, stand_ins)
             self.effects.undo()
         except BaseException as error:
-            undone(reads)
+            changed = any([h.is_written() for h in hidden]) | undone(reads)
             undone_draws(drawn)
             restored(known)
-            note_failure(error, self.owner.versions, symbols)
+            note_failure(error, self.owner.versions, symbols, changed)
             raise
         finally:
             for h in reversed(hidden):  # two may be the same place by other names

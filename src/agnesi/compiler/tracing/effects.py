@@ -285,8 +285,9 @@ class Effects:
             say()
 
 
-def undone(reads: Reads) -> None:
-    """After a trace that failed: leave no symbols anywhere, and nothing that tracing did."""
+def undone(reads: Reads) -> bool:
+    """After a trace that failed: leave no symbols anywhere, and nothing that tracing did; return
+    whether it did something."""
     reads.parts.settle()
     current_trace().restore_flags()
     for array in reads.arrays.values():
@@ -297,8 +298,10 @@ def undone(reads: Reads) -> None:
             place.restored()
     # Found before any is undone: one may have been met after a change by another way.
     places = [*reads.places.values(), *reads.given.values()]
-    for w in reversed([*_written(places, reads.knows)]):
+    written = [*_written(places, reads.knows)]
+    for w in reversed(written):
         w.place.undo(w.before)
+    return bool(written) or current_trace().changes_tensors()
 
 
 def refuse_symbols(reads: Reads, changed: str) -> None:

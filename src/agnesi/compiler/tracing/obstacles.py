@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.compiler.tracing.containers.lent_arrays import stored_at
 from agnesi.core.calls.arguments import missing_key
 from agnesi.core.ir.node import toposort
-from agnesi.core.support.errors import location, raised_by_us
+from agnesi.core.support.errors import TraceError, location, raised_by_us
 from agnesi.core.tensor import Tensor
 
 
@@ -45,8 +45,10 @@ class LookedAtError(BaseException):
                        if isinstance(s, Tensor) and s.weak and s.node in behind]
 
 
-def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) -> None:
-    """Note why a trace ended: which arguments Python looked at, or an error of the user's code.
+def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any], changed: bool
+                 ) -> None:
+    """Note why a trace ended: which arguments Python looked at, or an error that the function
+    raises when it runs eagerly, too, where it shows what was ``changed`` before.
 
     :raises TraceError: If a dict was asked for a computed tensor.
     """
@@ -54,7 +56,8 @@ def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) ->
         raise told from None
     if isinstance(error, LookedAtError):
         error.locate(symbols)
-    elif isinstance(error, Exception) and not raised_by_us(error):
+    elif isinstance(error, Exception) and not (
+            raised_by_us(error) and (isinstance(error, TraceError) or not changed)):
         versions.failure = id(error)  # not itself, which would keep all frames
 
 

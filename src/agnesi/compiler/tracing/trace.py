@@ -257,6 +257,11 @@ class Trace:
                         handle=lambda: x)
         self.nodes[id(x)] = node
 
+    def changes_tensors(self) -> bool:
+        """Return whether a tensor from outside has another value, or gradient, by now."""
+        return any([self.nodes.get(i) is not node for i, (_, node) in self.leaves.items()]) or any(
+            [record.written for record in self.grads.values()])
+
     def count(self, counter: list[Any]) -> None:
         """Note a counter whose tensors are about to be changed in the trace."""
         self.counts.setdefault(id(counter), (counter, counter[0]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
-from agnesi.core.keywords import NEEDED, refuse, shown_as, strict, with_out
+from agnesi.core.keywords import NEEDED, operands_of, shown_as, strict, with_out
 from agnesi.core.op import explain
 from agnesi.core.public import explain_errors, into, public
 from agnesi.core.support import dtypes
@@ -156,7 +156,7 @@ _sign = unary(SIGN)
 
 @with_out
 @shown_as("x1", "x2")
-def power(input: Any, exponent: Any = NEEDED, out: Tensor | None = None, **keywords: Any) -> Tensor:
+def power(input: Any = NEEDED, exponent: Any = NEEDED, /, *more: Any, **keywords: Any) -> Tensor:
     """``x1`` to the power of ``x2``, elementwise; constant exponents 2, 1/2 and -1 are cheap.
 
     Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
@@ -173,8 +173,10 @@ def power(input: Any, exponent: Any = NEEDED, out: Tensor | None = None, **keywo
     >>> ag.power(ag.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
-    if keywords:
-        refuse("power", keywords, ("out",))
+    out = None
+    if more or keywords or exponent is NEEDED:
+        (input, exponent), out = operands_of("power", ("input", "exponent"),
+                                             (input, exponent, *more), keywords)
     if type(exponent) in (int, float) and type(input) is Tensor and not input.weak:
         kind = input.dtype.kind
         if exponent == 2 and kind in "fcV":
@@ -187,7 +189,7 @@ def power(input: Any, exponent: Any = NEEDED, out: Tensor | None = None, **keywo
             return reciprocal(input, out=out)
         if exponent < 0 and kind in "iu" and type(exponent) is int:
             raise explain(ValueError(NO_NEGATIVE_POWERS), "power", (input, exponent))
-    return _power(input, exponent, out=out)
+    return _power(input, exponent) if out is None else _power(input, exponent, out=out)
 
 
 with_methods(power)

@@ -24,7 +24,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
 from agnesi.core.ir.foreign import Walk
-from agnesi.core.keywords import NEEDED, refuse
+from agnesi.core.keywords import NEEDED, operands_of
 from agnesi.core.op import EXPLAINED, Op, explain, in_user_code, renamed_error, reserve, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, planned
@@ -465,16 +465,14 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
     """The public function of a row with one operand; the texts make its docstring."""
     known = ready(op)
 
-    def function(input: TensorLike, out: Tensor | None = None, **keywords: Any) -> Tensor:
-        if out is None and not keywords:
-            found: Any = LENT.mapped(known, input)
-            if found is not NotImplemented:
-                return found
-        if keywords:
-            refuse(op.name, keywords, ("out",))
-        if out is None and (made := node_at_once(op, (input,))) is not None:
-            return made
-        return call(op, (input,), out)
+    def function(input: TensorLike = NEEDED, /, *more: Any, **keywords: Any) -> Tensor:
+        if more or keywords or input is NEEDED:
+            return placed(known, ("input",), (input, *more), keywords)
+        found: Any = LENT.mapped(known, input)
+        if found is not NotImplemented:
+            return found
+        made = node_at_once(op, (input,))
+        return call(op, (input,)) if made is None else made
 
     made = documented(function, op, summary, args, result)
     return made if isinstance(op.function, np.ufunc) else planned(made)
@@ -484,20 +482,32 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     """The public function of a row with two operands; the texts make its docstring."""
     known = ready(op)
 
-    def function(input: TensorLike, other: TensorLike = NEEDED, out: Tensor | None = None,
+    def function(input: TensorLike = NEEDED, other: TensorLike = NEEDED, /, *more: Any,
                  **keywords: Any) -> Tensor:
-        if out is None and not keywords:
-            found: Any = LENT.mapped(known, input, other)
-            if found is not NotImplemented:
-                return found
-        if keywords:
-            refuse(op.name, keywords, ("out",))
-        if out is None and (made := node_at_once(op, (input, other))) is not None:
-            return made
-        return call(op, (input, other), out)
+        if more or keywords or other is NEEDED:
+            return placed(known, ("input", "other"), (input, other, *more), keywords)
+        found: Any = LENT.mapped(known, input, other)
+        if found is not NotImplemented:
+            return found
+        made = node_at_once(op, (input, other))
+        return call(op, (input, other)) if made is None else made
 
     function.ready = known  # type: ignore[attr-defined]
     return with_methods(documented(function, op, summary, args, result))
+
+
+def placed(known: tuple[Any, ...], names: tuple[str, ...], given: tuple[Any, ...],
+           keywords: dict[str, Any]) -> Tensor:
+    """A row called with names, with ``out``, or with arguments that do not fit, which it says."""
+    op = known[0]
+    xs, out = operands_of(op.name, names, given, keywords)
+    if out is not None:
+        return call(op, xs, out)
+    found: Any = LENT.mapped(known, *xs)
+    if found is not NotImplemented:
+        return found
+    made = node_at_once(op, xs)
+    return call(op, xs) if made is None else made
 
 
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
@@ -509,9 +519,6 @@ def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Ten
         raise explain(TypeError(f"{op.name}() takes {op.arity} operand{'s' * (op.arity > 1)}; "
                                 f"behind them stands `out`, a Tensor, and not {shown(out)}"),
                       op.name, xs)
-    if xs[-1] is NEEDED:
-        raise explain(TypeError(f"{op.name}() needs its second operand, too: it is called as "
-                                f"{op.name}(x1, x2)"), op.name, xs[:-1])
     try:
         return apply_to(out, op, *prepared(op, xs))
     except EXPLAINED as error:

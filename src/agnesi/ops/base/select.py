@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
-from agnesi.core.keywords import out_of, refuse, shown_as, strict, with_out
+from agnesi.core.keywords import NEEDED, operands_of, out_of, shown_as, strict, with_out
 from agnesi.core.op import EXPLAINED, explain, renamed_error, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, planned, public
@@ -77,8 +77,8 @@ def where(condition: Any) -> tuple[Tensor, ...]: ...
 @planned
 @with_out
 @shown_as("condition", "x1", "x2")
-def where(condition: TensorLike, input: TensorLike | None = None, other: TensorLike | None = None,
-          **keywords: Any) -> Any:
+def where(condition: TensorLike = NEEDED, input: TensorLike | None = None,
+          other: TensorLike | None = None, *more: Any, **keywords: Any) -> Any:
     """Elements of ``x1`` where the condition holds, else of ``x2``.
 
     The branch that is not chosen gets gradient zero, whatever its value.  With a condition alone,
@@ -97,6 +97,10 @@ def where(condition: TensorLike, input: TensorLike | None = None, other: TensorL
     >>> ag.where(ag.tensor([True, False]), 1.0, 2.0)
     tensor([1., 2.])
     """
+    if more or condition is NEEDED:
+        raise explain(TypeError("takes a condition and two operands; it is called as "
+                                "where(condition, x1, x2)"), "where",
+                      (condition, input, other, *more) if more else ())
     out = out_of("where", keywords) if keywords else None
     if input is None and other is None:
         return nonzero(condition)
@@ -283,12 +287,13 @@ ROUND = Elementwise("round", np.rint, (flat,), kinds="fc")
 def _rounding(row: Elementwise, *texts: str) -> Any:
     compute = unary(row, *texts)
 
-    def function(input: Any, out: Tensor | None = None, **keywords: Any) -> Tensor:
-        if keywords:
-            refuse(row.name, keywords, ("out",))
+    def function(input: Any = NEEDED, /, *more: Any, **keywords: Any) -> Tensor:
+        out = None
+        if more or keywords or input is NEEDED:
+            (input,), out = operands_of(row.name, ("input",), (input, *more), keywords)
         x = operand(row.name, input)
         if x.dtype.kind not in "iu":
-            return compute(x, out=out)
+            return compute(x) if out is None else compute(x, out=out)
         try:
             return positive(x, out=out)
         except EXPLAINED as error:

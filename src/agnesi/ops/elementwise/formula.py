@@ -16,6 +16,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
+from agnesi.core.keywords import strict
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
@@ -241,7 +242,7 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
         return call(op, (x1, x2, x3, x4, x5), out)
 
     function = (two, three, four, five)[op.arity - 2]
-    return _special(documented(function, op, summary, args, result))
+    return _special(strict(documented(function, op, summary, args, result)))
 
 
 def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = "", args: str = "",

@@ -40,14 +40,14 @@ _ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
 def _scaled(row: Binary) -> Binary:
     """A sum or difference whose second operand may have a factor ``alpha``."""
 
-    def function(input: TensorLike, other: TensorLike = NEEDED, out: Tensor | None = None,
+    def function(input: TensorLike = NEEDED, other: TensorLike = NEEDED, /, *more: Any,
                  **keywords: Any) -> Tensor:
         if not keywords:
-            return row(input, other) if out is None else row(input, other, out)
-        return scaled(input, other, out=out, **keywords)
+            return row(input, other, *more) if more else row(input, other)
+        return scaled(*(x for x in (input, other, *more) if x is not NEEDED), **keywords)
 
     @strict
-    def scaled(input: TensorLike, other: TensorLike, *, alpha: Any = 1, out: Tensor | None = None
+    def scaled(input: TensorLike, other: TensorLike, out: Tensor | None = None, *, alpha: Any = 1
                ) -> Tensor:
         if type(alpha) is not int or alpha != 1:
             try:
@@ -62,15 +62,15 @@ def _scaled(row: Binary) -> Binary:
 def _divided(row: Binary) -> Binary:
     """A quotient that may be rounded."""
 
-    def function(input: TensorLike, other: TensorLike = NEEDED, out: Tensor | None = None,
+    def function(input: TensorLike = NEEDED, other: TensorLike = NEEDED, /, *more: Any,
                  **keywords: Any) -> Tensor:
         if not keywords:
-            return row(input, other) if out is None else row(input, other, out)
-        return rounded(input, other, out=out, **keywords)
+            return row(input, other, *more) if more else row(input, other)
+        return rounded(*(x for x in (input, other, *more) if x is not NEEDED), **keywords)
 
     @strict
-    def rounded(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None,
-                out: Tensor | None = None) -> Tensor:
+    def rounded(input: TensorLike, other: TensorLike, out: Tensor | None = None, *,
+                rounding_mode: str | None = None) -> Tensor:
         if rounding_mode is None:
             return row(input, other) if out is None else row(input, other, out=out)
         if not isinstance(rounding_mode, str) or rounding_mode not in _ROUNDINGS:
