@@ -469,10 +469,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
         if more or keywords or input is NEEDED:
             return placed(known, ("input",), (input, *more), keywords)
         found: Any = LENT.mapped(known, input)
-        if found is not NotImplemented:
-            return found
-        made = node_at_once(op, (input,))
-        return call(op, (input,)) if made is None else made
+        return _unmapped(op, (input,)) if found is NotImplemented else found
 
     made = documented(function, op, summary, args, result)
     return made if isinstance(op.function, np.ufunc) else planned(made)
@@ -487,10 +484,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
         if more or keywords or other is NEEDED:
             return placed(known, ("input", "other"), (input, other, *more), keywords)
         found: Any = LENT.mapped(known, input, other)
-        if found is not NotImplemented:
-            return found
-        made = node_at_once(op, (input, other))
-        return call(op, (input, other)) if made is None else made
+        return _unmapped(op, (input, other)) if found is NotImplemented else found
 
     function.ready = known  # type: ignore[attr-defined]
     return with_methods(documented(function, op, summary, args, result))
@@ -504,8 +498,10 @@ def placed(known: tuple[Any, ...], names: tuple[str, ...], given: tuple[Any, ...
     if out is not None:
         return call(op, xs, out)
     found: Any = LENT.mapped(known, *xs)
-    if found is not NotImplemented:
-        return found
+    return _unmapped(op, xs) if found is NotImplemented else found
+
+
+def _unmapped(op: Elementwise, xs: tuple[Any, ...]) -> Tensor:
     made = node_at_once(op, xs)
     return call(op, xs) if made is None else made
 
