@@ -120,7 +120,7 @@ class Lying:
 
     @cached_property
     def early(self) -> _Rows:
-        """What is to be compared of the arrays themselves."""
+        """The words of the arrays' own structures that are compared before each call."""
         ids = np.array([id(a) for a in self.arrays], np.uint64)
         where, kinds = np.zeros((2, len(ids), 5), np.uint64)
         where[:, 0], where[:, 1:4] = ids + np.uint64(_WHERE_BLOCK), self.heads[:, :3]
@@ -156,7 +156,7 @@ def array_words(array: np.ndarray) -> list[Word]:
 
 
 def dict_pointer(owner: Any, attributes: dict[str, Any]) -> Word | None:
-    """An object's attributes are still in this dict; None where that is not known to lie."""
+    """A check that an object's attributes are in this dict; None where its address is unknown."""
     kind = type(owner)
     offset = DICT_AT if kind.__flags__ & _MANAGED else kind.__dictoffset__
     if offset > 0 or offset == DICT_AT:

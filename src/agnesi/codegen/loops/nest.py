@@ -125,7 +125,7 @@ class _Nest:
         return any(self._is_long(a) for a in outer if a not in shared)
 
     def _look(self) -> Value:
-        """Look for signals; whether the nest is to end, which is noted."""
+        """Poll for signals; return whether the nest has to end, which is noted."""
         assert self.look is not None and self.note is not None
         found = self.look()
         self.b.store(self.b.cast("zext", found, "i8"), self.note)

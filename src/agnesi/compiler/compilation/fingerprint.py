@@ -61,7 +61,7 @@ def _leaf(node: Node, places: Mapping[int, int], found: list[int]) -> str:
 
 
 def fingerprint(graph: FunctionGraph, live: Sequence[Tensor]) -> str | None:
-    """The text of a graph whose live leaves are ``live``; None if it holds foreign operations."""
+    """The text that identifies a graph with live leaves ``live``; None with users' operations."""
     numbers: dict[Node, int] = {}
     told: dict[int, str | None] = {}  # of operations
     kinds: dict[Any, int] = {}  # operations and types, which many nodes have in common

@@ -19,7 +19,7 @@ _MAX_RECOMPILES = 12
 
 
 class Turns:
-    """The traces of a function for something new, by signature."""
+    """Counts, by signature, how often a function was traced because something it read is new."""
 
     def __init__(self) -> None:
         self._counts: dict[Any, int] = {}

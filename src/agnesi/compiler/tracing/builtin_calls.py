@@ -125,7 +125,7 @@ def _value(names: Mapping[str, Any], name: str) -> Any:
 
 
 class ByIdentity:
-    """An object as a key, equal to nothing but itself."""
+    """A dictionary key for an object by identity, also where it is not hashable."""
 
     __slots__ = ("value",)
 

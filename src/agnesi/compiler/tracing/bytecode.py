@@ -274,7 +274,7 @@ def step_at(code: CodeType, offset: int) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def callee(code: CodeType, n: int) -> Expression:
-    """The expression of what a step calls."""
+    """The expression of the function that a call instruction calls."""
     slot = _callee_slot(steps_of(code)[n])
     return None if slot is None else _value_at(code, n, slot)
 

@@ -220,7 +220,7 @@ def weakly(places: dict[Any, Place], owner: Any) -> None:
 
 
 class Cell(Place):
-    """A variable of a function around."""
+    """A guard on a variable of an enclosing function."""
 
     __slots__ = ("cell",)
 

@@ -81,14 +81,14 @@ class Cluster:
         return self.product is not None and self.product.op.template not in ("matmul", "conv")
 
     def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
-        """Add roots to the cluster, which others use: those have lower ranks (``Order.below``)."""
+        """Add materialized values; clusters that use them have lower ranks (``Order.below``)."""
         self.roots += roots
         self.widest = max((self.widest, *roots), key=weight)
         self.shapes.update([root.shape for root in roots])
         self._use(users - {self})
 
     def _use(self, users: set[Cluster]) -> None:
-        """Let others use it, too."""
+        """Record further clusters that use this one."""
         self.users = self.users | users if self.users else users
         for user in users:
             assert user.rank < self.rank

@@ -120,7 +120,7 @@ class PackedLines:
 
 
 class RowLanes:
-    """Emits the units of one plan."""
+    """Emits the work units of a convolution with lanes along rows of pixels."""
 
     def __init__(self, b: Builder, plan: RowsPlan, source: Value, filters: Value, finish: Finish,
                  scratch: Value) -> None:

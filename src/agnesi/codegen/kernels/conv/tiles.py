@@ -37,7 +37,7 @@ def given_loops(nest: Sequence[TileLoop], values: Sequence[Value]) -> list[TileL
 
 
 def number(n: int | Value) -> Value:
-    """A number that may be known only at run time."""
+    """A number as a value of the code: a constant, unless it is known at run time only."""
     return i64(n) if isinstance(n, int) else n
 
 

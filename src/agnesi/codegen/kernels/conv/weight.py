@@ -33,7 +33,7 @@ from agnesi.core.support.record import replace
 
 
 class Weight(Gradient):
-    """Emits the units of one plan."""
+    """Emits the work units of a gradient to filters, with lanes along channels."""
 
     plan: WeightPlan
 

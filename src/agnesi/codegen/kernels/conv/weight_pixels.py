@@ -22,7 +22,7 @@ from agnesi.codegen.loops.horizontal_reduction import horizontal
 
 
 class Places(Gradient):
-    """Emits the units of one plan."""
+    """Emits the work units of a gradient to few filters, with lanes along pixels."""
 
     plan: PlacesPlan
 

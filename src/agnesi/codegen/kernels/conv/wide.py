@@ -63,7 +63,7 @@ def tails(b: Builder, rows: Rows, high: Value) -> Iterator[tuple[int, int, Start
 
 
 class Wide:
-    """Emits the units of one plan."""
+    """Emits the work units of a convolution with lanes along the channels."""
 
     def __init__(self, b: Builder, plan: WidePlan, source: Value, filters: Value, finish: Finish,
                  scratch: Value) -> None:

@@ -106,7 +106,7 @@ def _turn_strip(
     target: Value,
     pitch: int,
 ) -> None:
-    """All y of one piece."""
+    """Transpose all lines of one piece."""
     depth = 16 // element_bytes(type_)
     strip = b.gep(type_, target, x)
 

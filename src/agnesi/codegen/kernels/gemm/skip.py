@@ -186,7 +186,7 @@ class SkipUnit(TileUnit):
             self._finish_line(line, rows, b.add(j, b.add(y.index, at)))
 
     def _finish_line(self, line: Value, rows: int, j: Value) -> None:
-        """All rows of one column."""
+        """Finish all rows of one column of results."""
         b, lanes = self.b, self.plan.lanes
         whole = rows - rows % lanes
         for start, stop in ((0, whole), (whole, rows)):

@@ -59,7 +59,7 @@ class TileUnit(Unit):
                 self._row_tiles(kind, panel, index, k, count)
 
     def _pack_a(self, k: Value, count: Value) -> None:
-        """The rows of this unit, in the order in which their callback makes them best."""
+        """Pack the rows of A of this unit, in the order in which A is read fastest."""
         b, plan, load = self.b, self.plan, self.operands.a.load
         address = self.operands.a.address
 

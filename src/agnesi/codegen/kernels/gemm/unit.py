@@ -115,7 +115,7 @@ class Unit:
         )
 
     def emit(self) -> None:
-        """The whole unit."""
+        """Emit the code of one work unit."""
         raise NotImplementedError
 
     def _tile(

@@ -182,7 +182,7 @@ class Parts:
             self._reads.place((id(mapping), "entered"), lambda: Entered(path, mapping, dict.items))
 
     def _entry(self, mapping: dict[Any, Any], key: Any, inner: Any, path: str, uses: Uses) -> None:
-        """Record what is done with one entry."""
+        """Record how the code of a function uses one entry of a container."""
         place = self._reads.place((id(mapping), key), lambda: Name(path, mapping, key, inner),
                                   only(uses, What.PUT))
         self._held(place, inner, path, uses)

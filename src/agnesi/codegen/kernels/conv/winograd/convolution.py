@@ -233,7 +233,7 @@ class Both:
 
 
 class Winograd(Both):
-    """Emits the units of one plan."""
+    """Emits the work units of a Winograd convolution."""
 
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""

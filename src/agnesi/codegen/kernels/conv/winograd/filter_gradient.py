@@ -31,7 +31,7 @@ from agnesi.codegen.llvm.outlining import apart
 
 
 class WinogradWeight(Both):
-    """Emits the units of one plan; ``u`` holds the sums and ``m`` the cotangent."""
+    """Emits the work units of a Winograd filter gradient: ``u`` has sums, ``m`` the cotangent."""
 
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""
