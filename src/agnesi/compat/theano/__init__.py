@@ -90,6 +90,7 @@ for _name, _module in (
     _head, _, _tail = f"{__name__}.{_name}".rpartition(".")
     setattr(sys.modules[_head], _tail, _module)
 configparser = configdefaults = config
+theano = sys.modules[__name__]  # programs wrote ``from theano import theano``
 version = __version__ = "1.0.5"
 
 

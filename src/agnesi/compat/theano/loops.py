@@ -9,7 +9,7 @@ from agnesi.api import symbolic
 from agnesi.api.control import folds, taps
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
 from agnesi.compat.theano.opclasses import Scan as Scan
-from agnesi.compat.theano.variable import Variable, bare, wrapped
+from agnesi.compat.theano.variable import Variable, bare, untold, wrapped
 from agnesi.compiler.shared import Shared
 from agnesi.core.support.errors import call_user
 from agnesi.core.tensor import Tensor
@@ -27,8 +27,9 @@ class until:  # noqa: N801 - used as a function
 def _step(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A step over variables as one over tensors; its updates are a dict beside its outputs."""
     def step(*tensors: Any) -> Any:
-        found = call_user(fn, tuple(wrapped(list(tensors))), {}, "scan",
-                          "fn(*elements of sequences, *earlier results, *non_sequences)")
+        with untold():
+            found = call_user(fn, tuple(wrapped(list(tensors))), {}, "scan",
+                              "fn(*elements of sequences, *earlier results, *non_sequences)")
         parts = list(found) if isinstance(found, tuple) else [found]
         if isinstance(found, (list, tuple)) and not any(isinstance(p, (list, dict, until))
                                                         or _is_updates(p) for p in found):

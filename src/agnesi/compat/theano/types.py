@@ -115,6 +115,8 @@ class Apply:
                 raise ValueError(at(f"Apply: the output {y!r} of {op} has an owner already, "
                                     f"{y.owner}: outputs are new, x.type()"))
         self.op, self.inputs, self.outputs = op, list(inputs), list(outputs)
+        if (join := getattr(op, "join", None)) is not None:
+            join(self.inputs, self.outputs)
 
     def __repr__(self) -> str:
         return f"{self.op}({', '.join(map(repr, self.inputs))})"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import operator
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -150,6 +151,18 @@ RESULTS: weakref.WeakKeyDictionary[Any, weakref.WeakValueDictionary[int, Variabl
 MADE: list[Callable[[Variable], None]] = []
 
 
+@contextmanager
+def untold() -> Iterator[None]:
+    """Within it, nothing is told of new variables: those of a loop's step have no value before it
+    runs."""
+    kept = MADE[:]
+    MADE.clear()
+    try:
+        yield
+    finally:
+        MADE[:] = kept
+
+
 class Variable:
     """A symbolic expression, an input, or a constant, as in Theano.
 
@@ -165,10 +178,23 @@ class Variable:
     __slots__ = ("__dict__", "__weakref__", "_is_comparison", "tag", "tensor")
     __array_priority__ = 1000
 
-    def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor
-        self.tag = Tag()
+    def __init__(self, type: Any, owner: None = None,
+                 index: int | None = None, name: str | None = None) -> None:
+        if owner is not None:
+            raise TypeError(at(f"{self.__class__.__name__}: a variable that is computed is made by "
+                               "its operation, op(x); one that is made of a type is an input"))
         self._is_comparison = False
+        if callable(make := getattr(type, "make_variable", None)):
+            self.rebind(make(name).tensor, None)
+        else:  # a tensor, or a size
+            self.tensor, self.tag = type, Tag()
+
+    def rebind(self, tensor: Any, name: str | None) -> None:
+        """Stand for a tensor from now on, and give it a name."""
+        self.tensor, self.tag = tensor, tag_of(tensor.node)
+        VARIABLES[tensor.node] = self
+        if name is not None:
+            self.name = name
 
     def __reduce__(self) -> Any:
         return wrapped, (self.tensor,)
@@ -339,6 +365,25 @@ class Variable:
         return wrapped(self._value.imag)
 
 
+class _Computed(type):
+    """The type of :class:`TensorVariable`: constants and shared variables do not belong to it."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        if cls.__dict__.get("plain"):
+            return isinstance(x, Variable) and not isinstance(x, (Constant, SharedVariable))
+        return super().__instancecheck__(x)
+
+
+class TensorVariable(Variable, metaclass=_Computed):
+    """An input, or what is computed; what programs derive classes of their own from."""
+
+    __slots__ = ()
+    plain = True
+
+    def __init_subclass__(cls) -> None:
+        cls.plain = False
+
+
 class Constant(Variable):
     """A variable whose value is known: of a tensor, or of a type and data."""
 
@@ -346,6 +391,7 @@ class Constant(Variable):
 
     def __init__(self, tensor: Any, data: Any = None, name: str | None = None) -> None:
         super().__init__(tensor if data is None else as_tensor(np.array(data, tensor.dtype)))
+        self.tag.test_value = self.data
         if name is not None:
             self.name = name
 

@@ -27,6 +27,7 @@ from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.types import TensorType as TensorType
 from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
+from agnesi.compat.theano.variable import TensorVariable as TensorVariable
 from agnesi.compat.theano.variable import Variable as Variable
 from agnesi.compat.theano.variable import lifted as _lifted
 from agnesi.core.keywords import strictly as _strictly
@@ -34,7 +35,6 @@ from agnesi.core.support.migration_hints import elsewhere as _elsewhere
 
 as_tensor = as_tensor_variable  # noqa: F405 - PyTensor's name
 Tensor = TensorType  # its name in older programs
-TensorVariable = Variable
 TensorConstant = Constant
 TensorSharedVariable = SharedVariable
 pi, e, inf, nan, euler_gamma = np.pi, np.e, np.inf, np.nan, np.euler_gamma

@@ -3,6 +3,7 @@
 import sys
 
 from agnesi.compat.theano.tensor.nnet import abstract_conv as abstract_conv
+from agnesi.compat.theano.tensor.nnet import conv3d2d as conv3d2d
 from agnesi.compat.theano.tensor.nnet import ctc as ctc
 from agnesi.compat.theano.tensor.nnet.abstract_conv import conv2d_transpose as conv2d_transpose
 from agnesi.compat.theano.tensor.nnet.abstract_conv import separable_conv2d as separable_conv2d

@@ -6,6 +6,7 @@ from typing import Any
 
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable
+from agnesi.core.support.errors import at
 
 
 def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any,
@@ -26,6 +27,9 @@ def _spread(p: Any, x: Variable, axes: tuple[int, ...]) -> Variable:
     p = as_tensor_variable(p)
     if p.ndim == x.ndim:
         return p
+    if p.ndim != x.ndim - len(axes):
+        raise ValueError(at(f"batch normalisation over axes {axes} of {x.type}: gamma, beta, mean "
+                            f"and var have {x.ndim - len(axes)} axes or {x.ndim}, not {p.ndim}"))
     rest = iter(range(p.ndim))
     return p.dimshuffle(*["x" if i in axes else next(rest) for i in range(x.ndim)])
 
@@ -38,15 +42,16 @@ def batch_normalization_train(inputs: Any, gamma: Any, beta: Any, axes: Any = "p
     Returns
     -------
     list
-        The result, mean and inverse standard deviation, and where running averages are given
-        these after the batch.
+        The result, mean and inverse standard deviation (with the axes that ``gamma`` has), and
+        where running averages are given these after the batch.
     """
-    x = as_tensor_variable(inputs)
+    x, like = as_tensor_variable(inputs), as_tensor_variable(gamma)
     over = _axes(x, axes)
     mean = x.mean(axis=over, keepdims=True)
     var = x.var(axis=over, keepdims=True)
     inverse = (var + epsilon) ** -0.5
-    found = [(x - mean) * inverse * _spread(gamma, x, over) + _spread(beta, x, over), mean, inverse]
+    found = [(x - mean) * inverse * _spread(gamma, x, over) + _spread(beta, x, over),
+             _back(mean, like, over), _back(inverse, like, over)]
     if running_mean is not None:
         old, keep = as_tensor_variable(running_mean), 1.0 - running_average_factor
         found.append(old * keep + _back(mean, old, over) * running_average_factor)
