@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.core.support.errors import at, location
@@ -23,6 +23,8 @@ from agnesi.core.support.forks import unforked
 from agnesi.core.support.record import record
 
 COMPILERS = ("cc", "gcc", "clang")
+CXX_COMPILERS = ("c++", "g++", "clang++")
+_CXX_FLAGS = ("-O2", "-march=native", "-ffp-contract=off", "-shared", "-fPIC", "-fpermissive", "-w")
 _FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC",
           "-Werror=implicit-function-declaration")
 _HEAD = "#include <stdint.h>\n#include <stddef.h>\n#include <math.h>\n#include <string.h>\n"
@@ -151,27 +153,54 @@ def compiled(text: str, function: str, name: str) -> tuple[int, Any]:
         raise RuntimeError(at(
             f"{name} is C source, and there is no compiler ({', '.join(COMPILERS)}) to be found: "
             "install one, or give c= the address of a function"))
-    with tempfile.TemporaryDirectory() as folder:
-        path, library = os.path.join(folder, "source.c"), os.path.join(folder, "source.so")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        done = subprocess.run([compiler(), *_FLAGS, path, "-o", library, "-lm"], text=True,
-                              capture_output=True, check=False)
-        if done.returncode:
-            raise ValueError(at(f"the C source of {name} does not compile:\n"
-                                f"{_format_messages(done.stderr)}"))
-        try:
-            found = _opened(library)
-        except OSError as error:
-            why = str(error).rpartition(": ")
-            raise ValueError(at(f"the C source of {name} uses what no library defines: "
-                                f"{why[2]}")) from None
+    found = _library(text, name, compiler(), ".c", _FLAGS, _opened)
     try:
         pointer = getattr(found, function)
     except AttributeError:
         raise ValueError(at(f"the C source defines no function {function}(void **arrays, int64_t "
                             "*sizes)")) from None
     return ctypes.cast(pointer, ctypes.c_void_p).value or 0, found
+
+
+@functools.cache
+def extension(text: str, flags: tuple[str, ...], name: str) -> Any:
+    """The library of C++ code that works with Python's objects; ``agnesi_start`` has run.
+
+    :raises RuntimeError: If there is no compiler.
+    :raises ValueError: If it does not compile; the text is the compiler's.
+    """
+    found = next((path for known in CXX_COMPILERS if (path := shutil.which(known))), "")
+    if not found:
+        raise RuntimeError(at(f"{name} is C code, and there is no compiler "
+                              f"({', '.join(CXX_COMPILERS)}) to be found: install one, or write "
+                              f"{name}.perform in Python"))
+    library = _library(text, name, found, ".cpp", (*_CXX_FLAGS, *flags), _opened_with_objects)
+    library.agnesi_start.restype = library.agnesi_run.restype = ctypes.py_object
+    library.agnesi_run.argtypes = ctypes.py_object, ctypes.py_object
+    library.agnesi_start()
+    return library
+
+
+def _library(text: str, name: str, program: str, suffix: str, flags: Sequence[str],
+             opened: Callable[[str], Any]) -> Any:
+    """The library that a compiler makes of a text; ``opened`` opens it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, library = os.path.join(folder, f"source{suffix}"), os.path.join(folder, "source.so")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        shared = [flag for flag in flags if flag.startswith(("-l", "-L"))]
+        others = [flag for flag in flags if flag not in shared]
+        done = subprocess.run([program, *others, path, "-o", library, *shared, "-lm"], text=True,
+                              capture_output=True, check=False)
+        if done.returncode:
+            raise ValueError(at(f"the C source of {name} does not compile:\n"
+                                f"{_format_messages(done.stderr)}"))
+        try:
+            return opened(library)
+        except OSError as error:
+            why = str(error).rpartition(": ")
+            raise ValueError(at(f"the C source of {name} uses what no library defines: "
+                                f"{why[2]}")) from None
 
 
 def _format_messages(text: str) -> str:
@@ -184,3 +213,8 @@ def _format_messages(text: str) -> str:
 @unforked()
 def _opened(path: str) -> ctypes.CDLL:
     return ctypes.CDLL(path)
+
+
+@unforked()
+def _opened_with_objects(path: str) -> ctypes.PyDLL:
+    return ctypes.PyDLL(path)

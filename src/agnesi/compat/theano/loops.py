@@ -8,8 +8,9 @@ from typing import Any
 from agnesi.api import symbolic
 from agnesi.api.control import folds, taps
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
+from agnesi.compat.theano.graphs.testvalues import untold
 from agnesi.compat.theano.opclasses import Scan as Scan
-from agnesi.compat.theano.variable import Variable, bare, untold, wrapped
+from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
 from agnesi.core.support.errors import call_user
 from agnesi.core.tensor import Tensor

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compat.theano.opclasses import name_of, named
-from agnesi.compat.theano.scalarops import *  # noqa: F403
+from agnesi.compat.theano.ops.scalarops import *  # noqa: F403
 from agnesi.compat.theano.types import TensorType
 from agnesi.core.keywords import strictly as _strictly
 

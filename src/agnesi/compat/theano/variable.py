@@ -8,8 +8,7 @@ from __future__ import annotations
 import functools
 import operator
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -149,18 +148,6 @@ RESULTS: weakref.WeakKeyDictionary[Any, weakref.WeakValueDictionary[int, Variabl
     weakref.WeakKeyDictionary())
 #: What is told of each new variable, where something is done about them.
 MADE: list[Callable[[Variable], None]] = []
-
-
-@contextmanager
-def untold() -> Iterator[None]:
-    """Within it, nothing is told of new variables: those of a loop's step have no value before it
-    runs."""
-    kept = MADE[:]
-    MADE.clear()
-    try:
-        yield
-    finally:
-        MADE[:] = kept
 
 
 class Variable:
@@ -363,25 +350,6 @@ class Variable:
     def imag(self) -> Variable:
         """The imaginary part."""
         return wrapped(self._value.imag)
-
-
-class _Computed(type):
-    """The type of :class:`TensorVariable`: constants and shared variables do not belong to it."""
-
-    def __instancecheck__(cls, x: Any) -> bool:
-        if cls.__dict__.get("plain"):
-            return isinstance(x, Variable) and not isinstance(x, (Constant, SharedVariable))
-        return super().__instancecheck__(x)
-
-
-class TensorVariable(Variable, metaclass=_Computed):
-    """An input, or what is computed; what programs derive classes of their own from."""
-
-    __slots__ = ()
-    plain = True
-
-    def __init_subclass__(cls) -> None:
-        cls.plain = False
 
 
 class Constant(Variable):

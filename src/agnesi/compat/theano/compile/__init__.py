@@ -21,9 +21,9 @@ from agnesi.compat.theano.modes import mode_of as mode_of
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.ops import ViewOp as ViewOp
 from agnesi.compat.theano.ops import as_op as as_op
+from agnesi.compat.theano.ops.views import view_op as view_op
 from agnesi.compat.theano.profiling import ProfileStats as ProfileStats
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
-from agnesi.compat.theano.views import view_op as view_op
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import UnusedInputError as UnusedInputError
 

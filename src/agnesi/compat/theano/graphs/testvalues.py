@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,18 @@ def switch(how: str) -> None:
     MADE.clear()
     if how != "off":
         MADE.append(lambda x: _attach(x, how))
+
+
+@contextmanager
+def untold() -> Iterator[None]:
+    """Within it, nothing is told of new variables: those of a loop's step have no value before it
+    runs."""
+    kept = MADE[:]
+    MADE.clear()
+    try:
+        yield
+    finally:
+        MADE[:] = kept
 
 
 def note(x: Any, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
@@ -62,7 +63,11 @@ class Op:
         return Apply(self, given, [kind() for kind in _types(self.otypes)])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
-        """Compute the outputs."""
+        """Compute the outputs: by ``c_code`` where there is such a method."""
+        if hasattr(self, "c_code"):
+            importlib.import_module("agnesi.compat.theano.ops.cops").run(
+                self, node, inputs, output_storage)
+            return
         raise NotImplementedError(at(f"{type(self).__name__} has no perform(self, node, inputs, "
                                      "outputs), which computes the values"))
 
@@ -99,7 +104,7 @@ class Op:
             try:
                 self.perform(node, list(arrays), storage)
             except Exception:
-                failed[0] = type(self).perform is not Op.perform
+                failed[0] = type(self).perform is not Op.perform or hasattr(self, "c_code")
                 raise
             for i, (cell, now) in enumerate(zip(cells, storage, strict=True)):
                 if cell is not now or cell[0] is None:

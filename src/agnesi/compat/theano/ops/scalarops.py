@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions as F
-from agnesi.compat.theano.ops import Op
+from agnesi.compat.theano.ops.base import Op
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import bare, wrapped
