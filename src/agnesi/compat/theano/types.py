@@ -106,6 +106,25 @@ class TensorType:
         return f"TensorType({self.dtype}, {kind})"
 
 
+class _Computed(type):
+    """The type of :class:`TensorVariable`: constants and shared variables do not belong to it."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        if cls.__dict__.get("plain"):
+            return isinstance(x, Variable) and not isinstance(x, (Constant, SharedVariable))
+        return super().__instancecheck__(x)
+
+
+class TensorVariable(Variable, metaclass=_Computed):
+    """An input, or what is computed; what programs derive classes of their own from."""
+
+    __slots__ = ()
+    plain = True
+
+    def __init_subclass__(cls) -> None:
+        cls.plain = False
+
+
 class Apply:
     """An operation on its inputs; ``inputs`` and ``outputs`` are lists of variables."""
 

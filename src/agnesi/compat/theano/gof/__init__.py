@@ -36,6 +36,7 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import MissingInputError as MissingInputError
 
 graph_inputs = inputs
+PureOp = CLinkerOp = Op  # Theano's bases of Op
 
 
 def explicit_graph_inputs(variables: Iterable[Variable]) -> Iterator[Variable]:

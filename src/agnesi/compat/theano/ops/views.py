@@ -1,4 +1,4 @@
-"""Variables of classes of one's own, and ``theano.compile.view_op``, by which one is another."""
+"""``theano.compile.view_op``: a variable that is another one, under an identity of its own."""
 
 from __future__ import annotations
 
@@ -7,35 +7,10 @@ from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
-from agnesi.compat.theano.variable import (
-    Constant,
-    SharedVariable,
-    Variable,
-    bare,
-    wrapped,
-)
+from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.core.dispatch import graph_node
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import symbol
-
-
-class _Computed(type):
-    """The type of :class:`TensorVariable`: constants and shared variables do not belong to it."""
-
-    def __instancecheck__(cls, x: Any) -> bool:
-        if cls.__dict__.get("plain"):
-            return isinstance(x, Variable) and not isinstance(x, (Constant, SharedVariable))
-        return super().__instancecheck__(x)
-
-
-class TensorVariable(Variable, metaclass=_Computed):
-    """An input, or what is computed; what programs derive classes of their own from."""
-
-    __slots__ = ()
-    plain = True
-
-    def __init_subclass__(cls) -> None:
-        cls.plain = False
 
 
 class View:

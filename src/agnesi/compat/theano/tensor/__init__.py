@@ -15,7 +15,6 @@ import agnesi
 from agnesi.api import special as _special
 from agnesi.api import symbolic as _symbolic
 from agnesi.compat.theano.opclasses import *  # noqa: F403
-from agnesi.compat.theano.ops.views import TensorVariable as TensorVariable
 from agnesi.compat.theano.tensor.closeness import _allclose as _allclose
 from agnesi.compat.theano.tensor.creation import *  # noqa: F403
 from agnesi.compat.theano.tensor.derivatives import *  # noqa: F403
@@ -26,6 +25,7 @@ from agnesi.compat.theano.tensor.reductions import *  # noqa: F403
 from agnesi.compat.theano.tensor.shaping import *  # noqa: F403
 from agnesi.compat.theano.types import Apply as Apply
 from agnesi.compat.theano.types import TensorType as TensorType
+from agnesi.compat.theano.types import TensorVariable as TensorVariable
 from agnesi.compat.theano.variable import Constant as Constant
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
