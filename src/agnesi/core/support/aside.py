@@ -8,6 +8,7 @@ at once.  What was interrupted comes to its end unseen, and its result is droppe
 from __future__ import annotations
 
 import _thread
+import atexit
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from contextvars import ContextVar, copy_context
 from operator import attrgetter
 from typing import Any
 
+from agnesi.core.support import host
 from agnesi.core.support.config import TRACES
 from agnesi.core.support.forks import at_fork, unforked
 
@@ -99,6 +101,8 @@ class _Task:
 
 
 _IDLE: list[_Worker] = []
+#: What was interrupted and may still be computed.
+_LEFT: list[_Task] = []
 
 #: Whether the context's work stays in its thread.
 _STAYS: ContextVar[bool] = ContextVar("stays", default=False)
@@ -130,18 +134,33 @@ def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
     if not worker.runs:
         return function(*args)
     task = _Task(function, args)
-    worker.task = task
-    worker.inbox.release()
-    task.done.acquire()
+    try:
+        worker.task = task
+        worker.inbox.release()
+        task.done.acquire()
+    except BaseException:
+        _LEFT[:] = [t for t in (*_LEFT, task) if t.done.locked()]
+        raise
     if task.error is not None:
         raise task.error
     return task.result
+
+
+@atexit.register
+def _leave() -> None:
+    """End the process beside interrupted work: OpenBLAS, as it is unloaded, waits for ever for
+    threads of its own that are at a product then."""
+    left = [task for task in _LEFT if task.done.locked()]
+    if left and not host.leave_at_once():
+        for task in left:
+            task.done.acquire()
 
 
 def _begin_again() -> None:
     """In a forked process there are no workers, and the thread that forked is the main one."""
     global _main
     _IDLE.clear()
+    _LEFT.clear()
     _main = threading.get_ident()
 
 

@@ -1,0 +1,32 @@
+"""A process ends at once, with its status and what it printed, beside work that was interrupted."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import ctypes, signal, sys
+import numpy as np
+import agnesi as ag
+
+x = ag.tensor(np.full((3000, 3000), {value}))
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+try:
+    while True:
+        x @ x
+except KeyboardInterrupt:
+    ctypes.CDLL(None).printf(b"%s\\n", b"printed by C")
+    print("printed by Python")
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("value", ["1.0", "1 + 1j"])
+def test_a_process_ends_beside_interrupted_products(value):
+    # Where it did not, it waited for ever: OpenBLAS joins its threads as it is unloaded.
+    found = subprocess.run([sys.executable, "-c", PROGRAM.format(value=value)],
+                           capture_output=True, text=True, timeout=120, check=False)
+    assert (found.returncode, found.stderr) == (7, "")
+    assert sorted(found.stdout.split("\n")) == ["", "printed by C", "printed by Python"]
