@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools as _functools
 from collections.abc import Callable as _Callable
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
@@ -31,6 +30,7 @@ from agnesi.autodiff.transforms import vjp as vjp
 from agnesi.autodiff.vmap import vmap as vmap
 from agnesi.compiler.jit import jit as jit
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.transformed import transformed as _transformed
 from agnesi.nn.utils.stateless import functional_call as functional_call
 from agnesi.nn.utils.stateless import stack_module_state as stack_module_state
 
@@ -54,12 +54,11 @@ def grad_and_value(func: _Callable[_P, _R], argnums: int | _Sequence[int] = 0,
     """
     both = value_and_grad(func, argnums, has_aux=has_aux)
 
-    @_functools.wraps(func)
     def call(*args: _P.args, **keywords: _P.kwargs) -> tuple[_Any, _R]:
         value, gradient = both(*args, **keywords)
         return gradient, value
 
-    return call
+    return _transformed(call, "func.grad_and_value", grad_and_value, func, argnums, has_aux)
 
 
 _strictly(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError, TraceError, at, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
+from agnesi.core.transformed import transformed
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import expand_dims, moveaxis, reshape
@@ -129,7 +131,8 @@ def vectorize(pyfunc: Callable[..., Any], *, signature: str | None = None) -> Ca
         found = vmap(lambda *row: pyfunc(*row, **keywords))(*rows)
         return tree.map_leaves(lambda v: reshape(v, (*common, *v.shape[1:])), found)
 
-    return call
+    again = functools.partial(vectorize, signature=signature)
+    return transformed(call, "vectorize", again, pyfunc)
 
 
 def _axes(signature: str | None, count: int) -> Sequence[int]:

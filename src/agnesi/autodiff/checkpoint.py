@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 import weakref
@@ -28,6 +27,7 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.transformed import transformed
 from agnesi.ops.base.creation import zeros_like
 
 #: What PyTorch's calls say of its ways; here there is one.
@@ -90,11 +90,10 @@ def checkpoint(function: Callable[..., Any], /, *args: Any, **keywords: Any) -> 
     if args or keywords or not _requires_arguments(function):
         return _checkpointed(function, args, keywords)
 
-    @functools.wraps(function, updated=())
     def call(*args: Any, **keywords: Any) -> Any:
         return _checkpointed(function, args, keywords)
 
-    return call
+    return transformed(call, "checkpoint", checkpoint, function)
 
 
 def _requires_arguments(function: Any) -> bool:

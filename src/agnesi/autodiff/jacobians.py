@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -29,6 +28,7 @@ from agnesi.core.support import tree
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
+from agnesi.core.transformed import transformed
 from agnesi.ops.base.creation import ones_like, zeros_like
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.ranges import eye
@@ -68,7 +68,6 @@ def jacobian(f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, mode: str
 def _jacobian(f: Function, argnums: int | Sequence[int], mode: str, owner: str) -> Function:
     """The function that computes all first derivatives, for one that the user called ``owner``."""
 
-    @functools.wraps(f)
     def derivatives(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(owner, args, argnums)
         ys, shape = tensors_of(f, inputs.call(f, keywords), owner)
@@ -80,7 +79,7 @@ def _jacobian(f: Function, argnums: int | Sequence[int], mode: str, owner: str) 
         with recording(inputs.outer(ys)):
             return shape.build((_columns if forward else _rows)(ys, inputs))
 
-    return derivatives
+    return transformed(derivatives, owner, _jacobian, f, argnums, mode, owner)
 
 
 def _fewer(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> bool:

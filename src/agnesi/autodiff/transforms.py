@@ -28,6 +28,7 @@ from agnesi.core.support.errors import DTypeError, GradientError, at, call_user
 from agnesi.core.support.foreign import has
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
+from agnesi.core.transformed import transformed
 from agnesi.ops.base.convert import as_tensor, check_unmasked
 from agnesi.ops.base.creation import ones_like, zeros_like
 
@@ -207,12 +208,11 @@ def gradient_function(f: Function, argnums: Any, has_aux: bool = False, owner: s
     """The function that computes the gradient; ``owner`` is whom errors tell."""
     both = _both(f, argnums, has_aux, owner)
 
-    @functools.wraps(f)
     def gradient(*args: Any, **keywords: Any) -> Any:
         value, result = both(*args, **keywords)
         return (result, value[1]) if has_aux else result
 
-    return gradient
+    return transformed(gradient, owner, gradient_function, f, argnums, has_aux, owner)
 
 
 @higher
@@ -241,7 +241,6 @@ def value_and_grad(
 
 
 def _both(f: Function, argnums: Any, has_aux: bool, owner: str) -> Function:
-    @functools.wraps(f)
     def both(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(owner, args, argnums)
         result = inputs.call(f, keywords)
@@ -266,7 +265,7 @@ def _both(f: Function, argnums: Any, has_aux: bool, owner: str) -> Function:
             y, aux = free((y, aux))
         return ((y, aux) if has_aux else y), gradient
 
-    return both
+    return transformed(both, owner, _both, f, argnums, has_aux, owner)
 
 
 def check_tuples(owner: str, f: Function, **given: Any) -> None:

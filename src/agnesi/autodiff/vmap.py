@@ -25,6 +25,7 @@ from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import ExampleSizeError, GradientError, ShapeError, at, call_user
 from agnesi.core.support.tracing import current_trace, finish, is_tracing
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.transformed import transformed
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.expand import broadcast_to
@@ -73,7 +74,6 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
     if randomness not in ("different", "same"):
         raise ValueError(at(f"randomness must be 'different' or 'same', not {randomness!r}"))
 
-    @functools.wraps(f)
     def batched(*args: Any, **keywords: Any) -> Any:
         leaves, shape = tree.flatten((args, keywords))
         if isinstance(in_axes, list):
@@ -106,7 +106,8 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
         behind = _spread_axes("out_axes", out_axes, result)
         return its_shape.build(call.results(ends, behind, its_shape.paths("the result")))
 
-    return batched
+    again = functools.partial(vmap, randomness=randomness)
+    return transformed(batched, "vmap", again, f, in_axes, out_axes, axis_size)
 
 
 def _told(f: Any, shape: tree.Tree) -> list[str]:

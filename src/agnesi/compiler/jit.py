@@ -23,7 +23,7 @@ import numpy as np
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.compilation.compiled import Settings
-from agnesi.compiler.compilation.graph_serialization import check_named, named
+from agnesi.compiler.compilation.graph_serialization import check_named
 from agnesi.compiler.compilation.limits import byte_count
 from agnesi.compiler.reports.compare import compared
 from agnesi.compiler.reports.report import Inspectable
@@ -43,6 +43,7 @@ from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.transformed import named
 
 if TYPE_CHECKING:
     from agnesi.compiler.cfunction import CFunction

@@ -12,6 +12,7 @@ from typing import Any
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support.errors import Where, at, plain_where
+from agnesi.core.transformed import named
 
 Row = Any  # a leaf, or the fields of a node with the numbers of its inputs
 
@@ -78,14 +79,6 @@ def _reduce_graph(graph: FunctionGraph) -> Any:
     rows, numbers = rows_of((*graph.inputs, *graph.outputs))
     ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
     return _graph, (rows, *ends)
-
-
-def named(function: Any) -> Any:
-    """Return what pickle finds under a function's module and name, or None."""
-    found: Any = sys.modules.get(getattr(function, "__module__", ""))
-    for part in getattr(function, "__qualname__", "").split("."):
-        found = getattr(found, part, None)
-    return found
 
 
 def check_named(function: Any, what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import glob
 import os
 import re
@@ -117,10 +118,10 @@ def open_files() -> Iterator[int]:
 
 
 def leave_at_once() -> bool:
-    """Have the process end when Python has: no library is unloaded.  False if that cannot be had."""
-    import ctypes  # late: nearly no process needs it
-
-    system = ctypes.CDLL(None) if SYSTEM == "linux" else None
+    """Have the process end when Python has, before libraries are unloaded; False if that cannot
+    be had.
+    """
+    system = ctypes.pythonapi
     if not hasattr(system, "on_exit"):
         return False
     system.fflush(None)  # what C code has printed so far
