@@ -1,9 +1,16 @@
-"""A process ends at once, with its status and what it printed, beside work that was interrupted."""
+"""Work beside the main thread: it is interrupted at any moment, and the process then ends at once,
+with its status and what it printed.
+"""
 
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
+
+from agnesi.core.support import aside
 
 PROGRAM = """
 import ctypes, signal, sys
@@ -30,3 +37,26 @@ def test_a_process_ends_beside_interrupted_products(value):
                            capture_output=True, text=True, timeout=120, check=False)
     assert (found.returncode, found.stderr) == (7, "")
     assert sorted(found.stdout.split("\n")) == ["", "printed by C", "printed by Python"]
+
+
+def test_signals_that_do_not_end_a_wait_are_found():
+    # As those that come between Python's last look and its wait for a lock.
+    begun, end = threading.Event(), threading.Event()
+
+    def work():
+        begun.set()
+        return end.wait(60)
+
+    def send():
+        begun.wait()
+        time.sleep(0.1)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            assert not aside.aside(1 << 30, work), "its end was waited for"
+    finally:
+        end.set()
+        thread.join()

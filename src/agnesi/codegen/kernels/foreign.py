@@ -59,7 +59,7 @@ def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer
         given = [maker.moving(a, turn.index) if value is None else value
                  for a, value in zip(call.arguments, before, strict=True)]
         if may_last(call.symbol):
-            _beside(b, maker, function, given)
+            _beside(b, maker, function, given, held)
         elif not call.status:
             b.call_pointer("void", function, *given)
         else:
@@ -81,7 +81,8 @@ def _leave(b: Builder, held: bool, code: Value) -> None:
     b.ret(code)
 
 
-def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value]) -> None:
+def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value], held: bool
+            ) -> None:
     """A call that may take long: beside the main thread, which signals interrupt."""
     largest = max(map(maker.bytes_of, maker.call.arguments), key=guess)
     least = _ITERATED_BYTES if _ITERATED.search(maker.call.symbol) else _BESIDE_BYTES
@@ -101,7 +102,7 @@ def _beside(b: Builder, maker: _Arguments, function: Value, given: list[Value]) 
     left, on = b.label("left"), b.label("on")
     b.cbr(b.icmp("slt", code, const("i32", -1)), left, on, rare=True)
     b.open_block(left)
-    b.ret(code)
+    _leave(b, held, code)
     b.open_block(on)
 
 

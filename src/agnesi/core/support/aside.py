@@ -23,6 +23,9 @@ from agnesi.core.support.forks import at_fork, unforked
 
 #: Nanoseconds of work from which the two ways to another thread count for nothing.
 MIN_ASIDE_NANOSECONDS = 1 << 22
+#: Seconds between two looks for signals that came just before the wait began, or to another thread:
+#: these do not end it.
+_LOOK_SECONDS = 0.01
 
 _main = threading.main_thread().ident
 _size = attrgetter("size")
@@ -137,7 +140,8 @@ def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
     try:
         worker.task = task
         worker.inbox.release()
-        task.done.acquire()
+        while not task.done.acquire(timeout=_LOOK_SECONDS):
+            pass
     except BaseException:
         _LEFT[:] = [t for t in (*_LEFT, task) if t.done.locked()]
         raise
