@@ -82,3 +82,13 @@ def test_tuples_that_are_no_shapes_are_data():
     assert ag.FloatTensor((-1, 2)).tolist() == [-1.0, 2.0]
     with pytest.raises(TypeError, match="may be a shape, or data"):
         ag.LongTensor((1, 2))
+
+
+def test_two_axes_of_a_matrix_are_swapped_as_pytorchs():
+    x = ag.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    f = run("def f(x):\n    return x.transpose(0, 1), x.transpose(-1, -2)")["f"]
+    for g in [f] * 12 + [ag.jit(f)]:
+        assert [y.tolist() for y in g(x)] == [x.T.tolist()] * 2
+    for _ in range(3):  # which no plan of the other module answers
+        with pytest.raises(TypeError, match="leaves a matrix as it is in NumPy"):
+            x.transpose(0, 1)

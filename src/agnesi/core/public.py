@@ -13,7 +13,7 @@ from agnesi.core import options
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
 from agnesi.core.calls import arguments
-from agnesi.core.calls.pairs import takes_pair
+from agnesi.core.calls.pairs import says_torch, takes_pair
 from agnesi.core.calls.plans import Plans
 from agnesi.core.calls.spellings import DEVICE as DEVICE
 from agnesi.core.calls.spellings import Form, watched
@@ -283,6 +283,25 @@ def paired(default: int | None = None) -> Callable[[F], F]:
                 axis = args[1] if len(args) == 2 else default
                 if type(axis) is int and takes_pair(sys._getframe(1)):
                     return function(args[0], dim=axis)
+            return function(*args, **keywords)
+
+        call.__wrapped__ = inspect.unwrap(function)
+        return _renamed(call, function.__name__)
+
+    return decorate
+
+
+def where_torch(other: Callable[..., Any]) -> Callable[[F], F]:
+    """A public method whose calls by place ``other`` answers in modules in which ``torch`` is
+    agnesi; it returns NotImplemented for those that mean the same everywhere."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            if not keywords and len(args) > 2 and says_torch(sys._getframe(1)):
+                found = other(*args)
+                if found is not NotImplemented:
+                    return found
             return function(*args, **keywords)
 
         call.__wrapped__ = inspect.unwrap(function)

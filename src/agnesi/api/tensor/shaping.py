@@ -18,6 +18,7 @@ from agnesi.core.public import (
     planned,
     public,
     target_dtype,
+    where_torch,
 )
 from agnesi.core.storage.memory_order import note
 from agnesi.core.storage.placed import moved, place_of
@@ -122,6 +123,12 @@ def permute(self: Tensor, *axes: Any) -> Tensor:
     return permuted(self, _listed(axes))
 
 
+def _swapped(self: Tensor, *axes: Any) -> Any:
+    """Two axes of a matrix swapped, as PyTorch does it."""
+    return swapaxes(self, *axes) if self.ndim == 2 and len(axes) == 2 else NotImplemented
+
+
+@where_torch(_swapped)
 @planned
 @public
 def transpose(self: Tensor, *axes: Any) -> Tensor:

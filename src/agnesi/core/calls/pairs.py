@@ -22,8 +22,12 @@ _MOST_PLACES = 4096
 
 def takes_pair(frame: Any) -> bool:
     """Return whether a frame calls for two results, in a module in which ``torch`` is agnesi."""
-    return getattr(frame.f_globals.get("torch"), "__name__", "") == PACKAGE and _unpacks(
-        frame.f_code, frame.f_lasti)
+    return says_torch(frame) and _unpacks(frame.f_code, frame.f_lasti)
+
+
+def says_torch(frame: Any) -> bool:
+    """Return whether a frame is of a module in which ``torch`` is agnesi."""
+    return getattr(frame.f_globals.get("torch"), "__name__", "") == PACKAGE
 
 
 @functools.lru_cache(maxsize=_MOST_PLACES)
