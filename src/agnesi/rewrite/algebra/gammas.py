@@ -108,11 +108,11 @@ def _between(lower: Node, upper: Node, steps: int, name: str) -> Tensor:
         (high <= 0) & (floor(high) == high), math.nan, found)
 
 
-@BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["lgamma", "add", "subtract", "negative"])
+@BOOK.rewriter(_STAGE, ops=["add", "subtract"], operands=["lgamma"])
 def log_of_beta(node: Node) -> Tensor | None:
     """lgamma(a) + lgamma(b) - lgamma(a + b), from any place in a sum, and of its neighbours, as in
     the logarithm of a binomial coefficient."""
-    if node.dtype.kind != "f" or not _has_lgammas(node):
+    if node.dtype.kind != "f":
         return None
     parts = terms(node)
     for sign in (1, -1):
@@ -129,21 +129,6 @@ def log_of_beta(node: Node) -> Tensor | None:
                 total = total + symbol(n) if s > 0 else total - symbol(n)
             return total
     return None
-
-
-def _has_lgammas(node: Node, least: int = 3) -> bool:
-    """Return whether so many are among the terms of a sum: few sums have one."""
-    stack, seen = [node], 0
-    while stack and seen < 16:
-        n = stack.pop()
-        seen += 1
-        if n.op is not None and n.op.name == "lgamma":
-            least -= 1
-        elif n.op is not None and n.op.name in ("add", "subtract", "negative"):
-            stack += n.inputs
-        if least == 0:
-            return True
-    return False
 
 
 def _log_beta(a: Node, b: Node, c: Node) -> Tensor | None:
