@@ -276,6 +276,21 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: ag.sparse.sp_sum(ag.ones(2)), "a must be a sparse tensor"),
     (lambda: ag.sparse.softmax(ag.ones((2, 3)), 1), "input must be a sparse tensor"),
     (lambda: ag.sparse.CSC([1.0], [0], [0, 1], None), "shape must be"),
+    (lambda: ag.tensor([MASKED]), "tensors have no masks"),
+    (lambda: ag.stack([Q, MASKED]), "tensors have no masks"),
+    (lambda: ag.sum([Q, [MASKED, Q]][1:]), "tensors have no masks"),
+    (lambda: ag.hstack({1, 2}), "the tensors to join come in a list or tuple"),
+    (lambda: ag.stack({1: Q}), "the tensors to join come in a list or tuple"),
+    (lambda: ag.arange(300, 305, dtype="int8"), "300 does not fit into int8"),
+    (lambda: ag.arange(-3, 3, dtype="uint8"), "-3 does not fit into uint8"),
+    (ag.jit(lambda: ag.arange(2**63, 2**63 + 3)), "does not fit into int64"),
+    (ag.jit(lambda: ag.arange(10**30, 8, 2)), "does not fit into int64"),
+    (lambda: ag.ravel_multi_index(([0], [1]), (2.5, 3)), "must be an integer, not 2.5"),
+    (lambda: ag.quantile(Q, ag.tensor(0.5j)), "q must be a number"),
+    (lambda: ag.linalg.lu_unpack(ag.eye(2), [0, 3]), "pivots must be at least 0"),
+    (lambda: ag.linalg.lu_solve((ag.eye(2), [0, -1]), Q), "pivots must be at least 0"),
+    (ag.jit(lambda: ag.linalg.lu_unpack(ag.eye(2), [0, 3])), "pivots must be at least 0"),
+    (ag.jit(lambda x=None: ag.cholesky_solve(-7, ag.eye(2))), "has too few axes"),
     (lambda: ag.nn.functional.fractional_max_pool2d(X[None, None], 2, [1, 2, 3]), "output_size"),
 ]
 
@@ -326,3 +341,17 @@ def test_what_the_users_functions_raise_passes() -> None:
         ag.grad(f)(ag.ones(2))
     with pytest.raises(AttributeError, match="nothing"):
         ag.scan(lambda c, x: f(c), 0.0, ag.ones(3))
+
+
+@pytest.mark.parametrize("size", [10**30, 2**63 - 1])
+def test_layers_and_ranges_beyond_memory_say_their_size(size: int) -> None:
+    for make in (lambda: ag.nn.Conv2d(size, 1, 3), lambda: ag.nn.ConvTranspose1d(1, size, 3)):
+        with pytest.raises(MemoryError, match="no memory for .* GB, float32"):
+            make()
+    with pytest.raises(MemoryError if size < 2**63 else TypeError, match="arange"):
+        ag.arange(size)
+
+
+def test_diagonals_beyond_the_matrix_are_empty() -> None:
+    for run in (ag.diagonal, ag.jit(ag.diagonal)):
+        assert run(ag.eye(2), 2**40).shape == (0,)

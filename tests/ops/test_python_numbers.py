@@ -100,3 +100,78 @@ def test_compiled_calls_give_what_eager_ones_give(part: int) -> None:
                     wrong.append((name, place, number, way, text[:300]))
     assert count > 0
     assert wrong == []
+
+
+def written(x: Any, path: tuple[Any, ...]) -> Any:
+    """A call with the tensor at a place written as lists of numbers."""
+    if not path:
+        return x.numpy().tolist()
+    if isinstance(x, dict):
+        return x | {path[0]: written(x[path[0]], path[1:])}
+    return type(x)(written(v, path[1:]) if i == path[0] else v for i, v in enumerate(x))
+
+
+def doubles(x: Any) -> Any:
+    """Arguments of doubles that float32 does not hold."""
+    if isinstance(x, ag.Tensor) and not x.is_sparse and x.array is not None:
+        return ag.tensor(x.numpy().astype("f8") + 0.0123456789) if x.dtype.kind == "f" else x
+    if isinstance(x, dict):
+        return {k: doubles(v) for k, v in x.items()}
+    return type(x)(map(doubles, x)) if type(x) in (list, tuple) else x
+
+
+def places(x: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where tensors of doubles stand."""
+    if isinstance(x, ag.Tensor) and not x.is_sparse and x.dtype == np.float64:
+        yield path
+    for k, v in x.items() if isinstance(x, dict) else (
+            enumerate(x) if type(x) in (list, tuple) else ()):
+        yield from places(v, (*path, k))
+
+
+@pytest.mark.share(4)
+@pytest.mark.parametrize("part", range(4))
+def test_lists_beside_doubles_keep_their_digits(part: int) -> None:
+    warnings.simplefilter("ignore")
+    wrong, count = [], 0
+    rows = [(n, f) for n, f in functions() if n not in ASIDE]
+    for name, f in rows[part::4 if EVERY else 12]:
+        args, keywords = example(f) or ((), {})
+        call = doubles(tuple(args)), doubles(dict(keywords))
+        eager = outcome(lambda f=f, call=call: f(*call[0], **call[1]))
+        found = list(places(call))
+        for path in found if len(found) > 1 and not isinstance(eager, Exception) else ():
+            args, keywords = written(call, path)
+            listed = outcome(lambda f=f, a=args, k=keywords: f(*a, **k))
+            for x, y in zip(eager, listed, strict=True) if isinstance(listed, list) else ():
+                if isinstance(x, ag.Tensor) and x.dtype == y.dtype and x.dtype.kind in "fc":
+                    count += 1
+                    if x.shape != y.shape or not np.allclose(
+                            x.detach(), y.detach(), 1e-12, 1e-14, equal_nan=True):
+                        wrong.append((name, path, str(x), str(y)))
+    assert count > 10
+    assert wrong == []
+
+
+D = np.array([0.1, 0.2])
+BESIDE: list[Callable[[Any], Any]] = [
+    lambda v: ag.lerp(v, ag.tensor(D), 0.5), lambda v: ag.addcdiv(ag.tensor(D), v, ag.tensor(D)),
+    lambda v: ag.addcmul(ag.tensor(D), v, v), lambda v: ag.interp(v, ag.tensor(D), ag.tensor(D)),
+    lambda v: ag.addmv(v, ag.eye(2, dtype="float64"), ag.tensor(D)),
+    lambda v: ag.addmm(v, ag.eye(2, dtype="float64"), ag.eye(2, dtype="float64")),
+    lambda v: ag.float_power(v, v), lambda v: ag.ldexp(ag.tensor(D), v),
+    lambda v: ag.fill(ag.tensor(D), v), lambda v: ag.dist(ag.tensor(D), v),
+    lambda v: ag.convolve(ag.tensor(D), v), lambda v: ag.polyval(ag.tensor(D), v),
+    lambda v: ag.polyint(ag.tensor(D), k=v), lambda v: ag.polydiv(ag.tensor(D), v)[0],
+    lambda v: ag.nn.functional.prelu(ag.tensor(-D), v),
+    lambda v: ag.nn.functional.cosine_similarity(ag.tensor(D), v, 0),
+    lambda v: ag.nn.functional.pairwise_distance(ag.tensor(D), v),
+    lambda v: ag.add([v, v], D), lambda v: ag.hypot([v], np.zeros(1)),
+]
+
+
+@pytest.mark.parametrize("f", BESIDE)
+def test_numbers_beside_doubles_keep_their_digits(f: Callable[[Any], Any]) -> None:
+    want = f(np.float64(0.3)).numpy()
+    for found in (f(0.3), ag.jit(lambda: f(0.3))()):
+        assert np.allclose(found.numpy(), want, 1e-14, 0)

@@ -148,3 +148,27 @@ def test_views_of_strided_arguments_are_refused_as_eagerly():
     for strided in (x.T, x.T.clone().T, ag.arange(64.0).reshape(8, 8)[::2, ::2]):
         with pytest.raises(ValueError, match="does not lie in memory"):
             f(strided)
+
+
+@pytest.mark.parametrize("change", [
+    lambda y: y.__iadd__(1), lambda y: y.__imul__(ag.arange(2.0)), lambda y: y[1:].__isub__(3),
+    lambda y: y.add_(1).__itruediv__(2),
+])
+def test_elements_of_unknown_number_are_changed_under_all_names(change: Any) -> None:
+    def f(x: Any) -> Any:
+        y = x[x > 3]
+        other, part, change_of = y, y[0], y * 2
+        change(y)
+        return other, part, change_of, x
+
+    x = ag.arange(6.0)
+    for e, c in zip(f(x), ag.jit(f)(x), strict=True):
+        assert e.tolist() == c.tolist()
+
+    def g(x: Any) -> Any:
+        y = x[x > 3]
+        other = y
+        change(y)
+        return (other * other).sum()
+
+    assert ag.jit(ag.grad(g))(x).tolist() == ag.grad(g)(x).tolist()

@@ -15,7 +15,7 @@ from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.image.operands import checked
 from agnesi.nn import functional as F
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor
 
 
 def _distances(size: int, sigma: float) -> np.ndarray:
@@ -87,7 +87,7 @@ def convolve(image: TensorLike, kernel: TensorLike, mode: str = "same") -> Tenso
              [1., 2., 1.]]])
     """
     x = checked("convolve", image)
-    w = cast(as_tensor(kernel), x.dtype)
+    w = as_tensor(kernel, x.dtype)
     if w.ndim != 2:
         raise ShapeError(at(f"convolve: a kernel is (rows, columns), not {typed(w)}"))
     if mode not in ("same", "valid", "full"):

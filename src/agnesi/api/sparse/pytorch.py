@@ -14,7 +14,7 @@ from agnesi.core.public import explain_errors, on_host
 from agnesi.core.shapes import axis_of
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, beside
 from agnesi.ops.numerics.scatter_reduce import scatter_reduce
 from agnesi.ops.sparse.coordinates import COO
 
@@ -127,7 +127,7 @@ def addmm(mat: TensorLike, mat1: Any, mat2: Any, *, beta: float = 1, alpha: floa
             [1., 4.]])
     """
     product = mat1 @ mat2
-    return as_tensor(mat) * beta + product * alpha
+    return beside(mat, product) * beta + product * alpha
 
 
 @explain_errors

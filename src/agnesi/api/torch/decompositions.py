@@ -10,7 +10,6 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import known_integer
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.linalg import qr as factors
@@ -74,7 +73,7 @@ def svd_lowrank(A: TensorLike, q: int | None = 6, niter: int = 2, M: TensorLike 
     """
     a = matrix(A)
     if M is not None:
-        a = a - as_tensor(M)
+        a = a - M
     m, n = a.shape[-2:]
     q = known_integer(6 if q is None else q, "q", 0)
     if q > min(m, n):

@@ -116,7 +116,7 @@ def igammac(x: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> T
 def fill(x: TensorLike, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A tensor of the same shape and dtype, filled with one number."""
     x = as_tensor(x)
-    return F.broadcast_to(cast(as_tensor(value), x.dtype), x.shape).clone()
+    return F.broadcast_to(as_tensor(value, x.dtype), x.shape).clone()
 
 
 @torch("Tensor | The tensor itself.", "conj, resolve_neg",

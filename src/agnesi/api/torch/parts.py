@@ -20,7 +20,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import creation, select
-from agnesi.ops.base.convert import as_tensor, cast, written
+from agnesi.ops.base.convert import as_tensor, beside, cast, written
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import moveaxis, permute_dims, reshape
 from agnesi.ops.indexing.join import concat
@@ -194,11 +194,11 @@ def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike, *,
                    out: Tensor | None = None) -> Tensor:
     """Elements where a mask holds, replaced by those of another tensor in order."""
     x, mask = broadcast_tensors(x, mask)
-    source = reshape(as_tensor(source), (-1,))
+    source = reshape(beside(source, x), (-1,))
     places = cumsum(cast(reshape(mask, (-1,)), dtypes.int64), 0)
     count = places[-1] if x.ndim and x.numel() else mask.sum()
-    source = ensure(source, count <= source.shape[0],
-                    "masked_scatter: there are fewer elements than the mask has places")
+    x = ensure(x, count <= source.shape[0],
+               "masked_scatter: there are fewer elements than the mask has places")
     if source.shape[0] == 0 or x.numel() == 0:
         return x.clone()
     values = F.take(source, F.clip(places - 1, 0, source.shape[0] - 1), axis=0)
@@ -260,7 +260,8 @@ def diag_embed(x: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1, *
 def diagonal_scatter(x: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1,
                      *, out: Tensor | None = None) -> Tensor:
     """A tensor with a diagonal replaced."""
-    x, src = as_tensor(x), as_tensor(src)
+    x = as_tensor(x)
+    src = beside(src, x)
     offset = known_integer(offset, "offset")
     rows = moveaxis(x, (dim1, dim2), (-2, -1))
     made = index_put(rows, (..., *_places(src.shape[-1], offset)), src)

@@ -13,7 +13,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.grids import indices
 from agnesi.ops.base.arith import conj
-from agnesi.ops.base.convert import as_tensor, floating
+from agnesi.ops.base.convert import as_tensor, common, floating, pair
 from agnesi.ops.base.movement import expand_dims, matrix_transpose, moveaxis, reshape
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.contractions.matmul import matmul
@@ -37,7 +37,7 @@ _SHAPES = "ShapeError | If the shapes do not fit."
 
 def _operands(names: str, ndims: tuple[int, ...], *xs: Any) -> list[Tensor]:
     """The operands as tensors with so many axes."""
-    found = [x if is_sparse(x) else as_tensor(x) for x in xs]
+    found = list(xs) if any(map(is_sparse, xs)) else common(*xs)
     for name, ndim, x in zip(names.split(), ndims, found, strict=True):
         if x.ndim != ndim:
             raise ShapeError(f"{name} must have {ndim} axes, not {typed(x)}")
@@ -49,7 +49,8 @@ def _added(x: Any, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     product = product if type(alpha) is int and alpha == 1 else product * alpha
     if isinstance(beta, (int, float)) and beta == 0:
         return product
-    return product + (as_tensor(x) if type(beta) is int and beta == 1 else as_tensor(x) * beta)
+    product, added = pair(product, x)
+    return product + (added if type(beta) is int and beta == 1 else added * beta)
 
 
 @torch("Tensor | A vector.", "matmul, dot, addmv",
@@ -187,6 +188,7 @@ def cumulative_trapezoid(y: TensorLike, x: TensorLike | None = None, *, dx: Any 
 def cholesky_solve(B: TensorLike, L: TensorLike, upper: bool = False, *,
                    out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = B`` from Cholesky's factor of ``a``."""
+    L, B = pair(L, B)
     return cho_solve((L, not upper), B)
 
 

@@ -300,7 +300,7 @@ def _array(value: Any) -> Any:
         return None
     try:
         found = np.asarray(value)
-    except ValueError:
+    except (ValueError, TraceError):
         return None
     return found if found.dtype.kind in "biufc" or isinstance(value, int) else None
 

@@ -13,7 +13,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, beside
 
 _MODES, _BORDERS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 #: Keys' parameter, as PyTorch has it.
@@ -80,7 +80,7 @@ def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
     >>> ag.nn.functional.grid_sample(image, ag.zeros((1, 1, 1, 2)))
     tensor([[[[1.5]]]])
     """
-    x, grid = as_tensor(input), as_tensor(grid)
+    x, grid = beside(input, grid), beside(grid, input)
     rank = x.ndim - 2
     if rank not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != rank:
         raise ShapeError(f"images are (batch, channels, height, width) with a grid (batch, height, "

@@ -16,7 +16,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.functions.noise import rrelu
 from agnesi.nn.functions.piecewise_activations import hardtanh, threshold
 from agnesi.nn.functions.smooth_activations import celu, selu
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import pair
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.select import relu
 from agnesi.ops.contractions.linear import linear
@@ -140,7 +140,7 @@ def conv_tbc(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: int =
     >>> ag.nn.functional.conv_tbc(x, w, ag.zeros(4)).shape
     (3, 2, 4)
     """
-    x, w = as_tensor(input), as_tensor(weight)
+    x, w = pair(input, weight)
     if x.ndim != 3 or w.ndim != 3:
         raise ShapeError(f"input and weight must be (time, batch, channels) and (width, in, out), "
                          f"not {typed(x)} and {typed(w)}")

@@ -17,7 +17,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functions.pairs import CosineSimilarity, PairwiseDistance, bilinear_product
-from agnesi.ops.base.convert import as_tensor, floating
+from agnesi.ops.base.convert import as_tensor, common, floating, pair
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.convolution.transposed import conv_transpose
 
@@ -37,7 +37,7 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1,
     >>> ag.nn.functional.cosine_similarity(ag.tensor([[1.0, 0.0]]), ag.tensor([[3.0, 0.0]]))
     tensor([1.])
     """
-    return CosineSimilarity(dim, eps)(as_tensor(x1), as_tensor(x2))
+    return CosineSimilarity(dim, eps)(*pair(x1, x2))
 
 
 @planned
@@ -56,7 +56,7 @@ def pairwise_distance(x1: TensorLike, x2: TensorLike, p: Bound = 2.0,
     >>> ag.nn.functional.pairwise_distance(ag.zeros((1, 2)), ag.tensor([[3.0, 4.0]]), eps=0.0)
     tensor([5.])
     """
-    return PairwiseDistance(p, eps, keepdim)(as_tensor(x1), as_tensor(x2))
+    return PairwiseDistance(p, eps, keepdim)(*pair(x1, x2))
 
 
 @planned
@@ -165,7 +165,7 @@ def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
     >>> ag.nn.functional.prelu(ag.tensor([-2.0, 2.0]), ag.tensor([0.25]))
     tensor([-0.5,  2. ])
     """
-    x, slope = as_tensor(input), as_tensor(weight)
+    x, slope = pair(input, weight)
     if x.ndim == 0:
         slope = F.reshape(slope, ())
     elif slope.size != 1:
@@ -191,8 +191,8 @@ def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
     >>> ag.nn.functional.bilinear(ag.ones(2), ag.ones(3), ag.ones((1, 2, 3)))
     tensor([6.])
     """
-    found = bilinear_product(as_tensor(input1), as_tensor(input2), as_tensor(weight))
-    return found if bias is None else found + as_tensor(bias)
+    found = bilinear_product(*common(input1, input2, weight))
+    return found if bias is None else found + bias
 
 
 @public
@@ -220,9 +220,9 @@ def _transposed(n: int) -> Any:
     def function(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None,
                  stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
                  dilation: Any = 1) -> Tensor:
-        x = as_tensor(input)
+        x, weight = pair(input, weight)
         if x.ndim not in (n + 1, n + 2):
-            raise ShapeError(at(f"conv_transpose{n}d({typed(x)}, {typed(as_tensor(weight))}): the "
+            raise ShapeError(at(f"conv_transpose{n}d({typed(x)}, {typed(weight)}): the "
                                 f"input needs {n + 2} axes: batch, channels and {n} more, "
                                 f"or {n + 1} of one image"))
         return conv_transpose(x, weight, bias, stride=stride, padding=padding,

@@ -14,7 +14,7 @@ from agnesi.nn import init
 from agnesi.nn.base.fixed import rules, told_by
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.base.renewed import Renewed
-from agnesi.ops.base.creation import empty, float_dtype
+from agnesi.ops.base.creation import empty
 from agnesi.ops.contractions.linear import linear
 
 
@@ -27,8 +27,8 @@ def weights(shape: tuple[int, ...], dtype: Any, order: tuple[int, ...] | None = 
     if order is None:
         weight = empty(shape, dtype=dtype)
     else:
-        memory = np.empty([shape[axis] for axis in order], float_dtype(dtype))
-        weight = wrap(memory.transpose(np.argsort(order)))
+        memory = empty(tuple(shape[axis] for axis in order), dtype=dtype)
+        weight = wrap(memory.array.transpose(np.argsort(order)))
     weight._requires_grad = True
     return init.kaiming_uniform_(weight, math.sqrt(5))
 

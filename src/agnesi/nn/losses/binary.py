@@ -9,7 +9,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, pair, reduced
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import beside
 
 
 @planned
@@ -36,7 +36,7 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
                  "sigmoid first, or take binary_cross_entropy_with_logits")
     low = -100.0  # as PyTorch: losses and their gradients stay finite
     loss = -(t * F.maximum(F.log(p), low) + (1 - t) * F.maximum(F.log1p(-p), low))
-    return reduced(loss if weight is None else loss * as_tensor(weight), reduction)
+    return reduced(loss if weight is None else loss * beside(weight, loss), reduction)
 
 
 @planned
@@ -62,8 +62,8 @@ def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
     if pos_weight is None:
         loss = F.softplus(x) - x * t
     else:
-        loss = t * as_tensor(pos_weight) * F.softplus(-x) + (1 - t) * F.softplus(x)
-    return reduced(loss if weight is None else loss * as_tensor(weight), reduction)
+        loss = t * beside(pos_weight, x) * F.softplus(-x) + (1 - t) * F.softplus(x)
+    return reduced(loss if weight is None else loss * beside(weight, loss), reduction)
 
 
 @planned

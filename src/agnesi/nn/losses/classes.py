@@ -10,7 +10,7 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, labels, pair, reduced
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import beside
 from agnesi.ops.neural.losses import need_weights, nll_loss
 
 
@@ -42,7 +42,7 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
     loss = F.relu(margin - right + x) ** p
     others = F.arange(x.shape[-1]) != t[..., None]
     if weight is not None:
-        weight = as_tensor(weight)
+        weight = beside(weight, x)
         need_weights(weight, x.shape[-1])
         loss = loss * F.take(weight, t[..., None], axis=0)
     return reduced(F.sum(F.where(others, loss, 0.0), -1) / x.shape[-1], reduction)
@@ -98,7 +98,7 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
     """
     x, t = pair("multilabel_soft_margin_loss", input, target)
     loss = F.softplus(x) - x * t
-    loss = loss if weight is None else loss * as_tensor(weight)
+    loss = loss if weight is None else loss * beside(weight, loss)
     return reduced(F.sum(loss, -1) / x.shape[-1], reduction)
 
 

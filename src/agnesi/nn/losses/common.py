@@ -10,7 +10,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at, warn
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, beside
 
 
 def as_floats(x: Any) -> Tensor:
@@ -26,7 +26,8 @@ _HOW = "give both one shape, as by input.squeeze(-1), or target.unsqueeze(-1)"
 def pair(name: str, input: Any, target: Any, strict: bool = False) -> tuple[Tensor, Tensor]:
     """Both operands; a ShapeError where they do not broadcast, and a warning, or a ShapeError if
     ``strict``, where the input is the one that becomes larger."""
-    x, t = as_floats(input), as_tensor(target)
+    x = as_floats(beside(input, target))
+    t = beside(target, x)
     try:
         common = F.broadcast_shapes(x.shape, t.shape)
     except (ShapeError, ValueError):

@@ -15,7 +15,7 @@ from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, pair, reduced
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, common
 
 
 def _euclidean(a: Any, b: Any) -> Tensor:
@@ -127,7 +127,7 @@ def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
     tensor(1.)
     """
     d = distance_function or _euclidean
-    a, near, far = as_floats(anchor), as_tensor(positive), as_tensor(negative)
+    a, near, far = map(as_floats, common(anchor, positive, negative))
     if not a.ndim == near.ndim == far.ndim:
         raise ShapeError(f"anchor, positive and negative must have as many axes as each other, not "
                          f"{typed(a)}, {typed(near)} and {typed(far)}")

@@ -12,7 +12,7 @@ from agnesi.core.options import NotNegative
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, not_negative, pair, reduced
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import beside
 from agnesi.ops.neural.activations import limited
 from agnesi.ops.neural.losses import reduced_loss
 
@@ -38,7 +38,7 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
     """
     a, b = pair("l1_loss", input, target)
     if weight is not None:
-        return reduced_loss(F.abs(a - b), reduction, as_tensor(weight))
+        return reduced_loss(F.abs(a - b), reduction, beside(weight, a))
     return reduced(F.abs(a - b), reduction)
 
 
@@ -143,7 +143,7 @@ def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, fu
     tensor(2.5)
     """
     x, t = pair("gaussian_nll_loss", input, target)
-    v = as_tensor(var)
+    v = beside(var, x)
     v = F.ensure(v, v >= 0, "var must not be negative")
     if v.ndim == x.ndim - 1:
         v = v[..., None]

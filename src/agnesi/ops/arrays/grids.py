@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.integers import integer
 from agnesi.core.ir.dims import product
 from agnesi.core.op import called, typed
 from agnesi.core.public import public
@@ -215,7 +216,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise",
     >>> ag.ravel_multi_index((ag.tensor([0, 1]), ag.tensor([1, 2])), (2, 3))
     tensor([1, 5])
     """
-    sizes = tuple(dims)
+    sizes = tuple(integer(n, "a size", 0) for n in dims)
     _room(sizes)
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     limited = [

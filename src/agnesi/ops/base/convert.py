@@ -245,6 +245,7 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     Python floats take the default float dtype; arrays keep theirs.
     """
     check_unmasked(x)
+    written = is_written(x)
     try:
         array = exported(x)
     except ValueError as error:
@@ -253,7 +254,6 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
             raise
         raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in length; "
                          "nn.functional.pad_sequence fills them up") from None
-    written = is_written(x)
     if dtype is None:
         dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
         if written:
@@ -384,7 +384,7 @@ def _default(found: np.dtype) -> np.dtype:
 
 
 def is_written(x: Any) -> bool:
-    """Return whether something is a list of Python numbers."""
+    """Return whether something is a list of Python numbers; a masked array in it is refused."""
     return isinstance(x, (list, tuple)) and not _has_array(x)
 
 
@@ -393,16 +393,17 @@ _OF_PYTHON = frozenset((bool, int, float, complex))
 
 def _has_array(x: Any) -> bool:
     """Return whether a nested list holds NumPy's arrays or numbers, however deep it is."""
-    nests, seen = [x], {id(x)}
+    nests, seen, found = [x], {id(x)}, False
     for nest in nests:
         kinds = {*map(type, nest)} - _OF_PYTHON
-        if any(issubclass(kind, (np.ndarray, np.generic)) for kind in kinds):
-            return True
+        if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+            raise DTypeError(MASKED)
+        found = found or any(issubclass(kind, (np.ndarray, np.generic)) for kind in kinds)
         if kinds:
             inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
             seen.update(map(id, inner))
             nests += inner
-    return False
+    return found
 
 
 def accumulator(x: Any, dtype: Any) -> Tensor:
@@ -453,6 +454,7 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     if type(a) in SCALARS and isinstance(b, _STRONG):
         second, first = _beside(as_tensor(b), a)
         return first, second
+    a, b = joined(a), joined(b)
     a, b = beside(a, b), beside(b, a)
     if a.weak is not b.weak:
         return _weakly(a, b)
@@ -481,7 +483,9 @@ def beside(x: Any, other: Any) -> Tensor:
         return x
     if type(x) is np.float64 and isinstance(other, Tensor) and other.dtype in _NARROW:
         warn_of_number(other.dtype)
-    numbers = isinstance(other, Tensor) and not other.weak and is_written(x)
+    strong = isinstance(other, np.ndarray | np.generic) or (
+        isinstance(other, Tensor) and not other.weak)
+    numbers = strong and is_written(x)
     if not numbers or _holds_tensor(x):
         return as_tensor(x)
     array = as_array(x)
@@ -532,7 +536,7 @@ def common(*xs: Any) -> tuple[Tensor, ...]:
         if all([type(x) is Tensor and x.array is not None and x.dtype is first.dtype
                 for x in found]):
             return tuple(found)
-    tensors = [x for x in xs if type(x) not in SCALARS]
+    tensors = [joined(x) for x in xs if type(x) not in SCALARS]
     if not tensors:
         tensors = [as_tensor(xs[0])]
     tensors.sort(key=lambda x: isinstance(x, (list, tuple)))

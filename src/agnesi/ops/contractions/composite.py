@@ -25,7 +25,7 @@ from agnesi.ops.base.compare import (
     logical_or,
     not_equal,
 )
-from agnesi.ops.base.convert import as_tensor, cast, common, floating, written
+from agnesi.ops.base.convert import as_tensor, cast, common, floating, pair, written
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.literals import to_write
 from agnesi.ops.base.movement import moveaxis
@@ -207,7 +207,7 @@ def dist(x1: TensorLike, x2: TensorLike, /, p: NotNegativeBound = 2, *,
     >>> ag.dist(ag.tensor([0.0, 0.0]), ag.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    return norm(subtract(floating(x1), floating(x2)), ord=p)
+    return norm(subtract(*map(floating, pair(x1, x2))), ord=p)
 
 
 @public
@@ -276,7 +276,7 @@ def lerp(start: TensorLike, end: TensorLike, weight: TensorLike, *, out: Tensor 
     >>> ag.lerp(ag.zeros(2), ag.ones(2), 0.25)
     tensor([0.25, 0.25])
     """
-    start = as_tensor(start)
+    start, end, weight = common(start, end, weight)
     return add(start, multiply(subtract(end, start), weight))
 
 
@@ -296,6 +296,7 @@ def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: T
     >>> ag.addcmul(ag.ones(2), ag.ones(2), ag.ones(2), value=0.5)
     tensor([1.5, 1.5])
     """
+    x, tensor1, tensor2 = common(x, tensor1, tensor2)
     return add(x, multiply(multiply(tensor1, tensor2), value))
 
 
@@ -310,4 +311,5 @@ def addcdiv(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: T
     >>> ag.addcdiv(ag.ones(2), ag.ones(2), ag.tensor([2.0, 4.0]))
     tensor([1.5 , 1.25])
     """
-    return add(x, multiply(as_tensor(tensor1) / as_tensor(tensor2), value))
+    x, tensor1, tensor2 = common(x, tensor1, tensor2)
+    return add(x, multiply(tensor1 / tensor2, value))

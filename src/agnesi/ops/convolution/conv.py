@@ -26,7 +26,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor, pair
+from agnesi.ops.base.convert import beside, pair
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import flip as flipped
 from agnesi.ops.convolution.conv_choice import Requests, bound, requests
@@ -336,7 +336,7 @@ def _total(at: Any, channels: int, runs: list[Run], term: Any) -> Any:
 # -- parameters -------------------------------------------------------------------------------
 def operands(x: Any, w: Any, rank: int | None) -> tuple[Tensor, Tensor, int]:
     """Images and filters of one dtype, and how many axes the images have."""
-    x, w = pair(as_tensor(x), as_tensor(w))
+    x, w = pair(x, w)
     rank = w.ndim - 2 if rank is None else rank
     if x.ndim != rank + 2 or w.ndim != rank + 2 or rank < 1:
         raise ShapeError(
@@ -350,7 +350,7 @@ def with_bias(y: Tensor, bias: Any) -> Tensor:
     """A number for each channel added, where there is a bias."""
     if bias is None:
         return y
-    bias = as_tensor(bias)
+    bias = beside(bias, y)
     known = is_static((*bias.shape, y.shape[1]))
     if bias.ndim != 1 or (known and bias.shape[0] != y.shape[1]):
         raise ShapeError(
@@ -361,7 +361,7 @@ def with_bias(y: Tensor, bias: Any) -> Tensor:
 
 def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int,
           rank: int, flip: bool, algorithm: Any) -> Tensor:
-    x, w = as_tensor(x), as_tensor(w)
+    x, w = pair(x, w)
     if flip:
         w = flipped(w, tuple(range(2, w.ndim)))
     if x.ndim == rank + 1 and w.ndim == rank + 2:  # one image

@@ -15,7 +15,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj
-from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.convert import cast, pair
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import flip
 from agnesi.ops.convolution.conv import conv1d
@@ -52,7 +52,7 @@ def _span(n: Any, m: Any, mode: str) -> tuple[Any, Any]:
 
 
 def _vectors(a: Any, v: Any) -> tuple[Tensor, Tensor, int, int]:
-    a, v = pair(as_tensor(a), as_tensor(v))
+    a, v = pair(a, v)
     a, v = (reshape(x, (1,)) if x.ndim == 0 else x for x in (a, v))
     if a.ndim != 1 or v.ndim != 1:
         raise ShapeError("takes vectors; see fftconvolve and conv2d for more axes")
@@ -170,7 +170,7 @@ def fftconvolve(in1: TensorLike, in2: TensorLike, /, mode: str = "full", axes: A
     >>> ag.fftconvolve(ag.ones((2, 2)), ag.ones((2, 2)), "valid").shape
     (1, 1)
     """
-    a, v = pair(as_tensor(in1), as_tensor(in2))
+    a, v = pair(in1, in2)
     if a.dtype.kind in "biu":
         raise TypeError(f"takes floating or complex numbers, not {typed(a)}; see convolve")
     if a.ndim != v.ndim:

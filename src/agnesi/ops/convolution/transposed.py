@@ -10,7 +10,7 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import pair
 from agnesi.ops.convolution.conv import ConvGradX, operands, with_bias
 from agnesi.ops.convolution.conv_choice import bound, requests
 from agnesi.ops.convolution.windows import Ints, Windows, borders, per_axis
@@ -62,7 +62,7 @@ def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
     >>> ag.conv_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]], stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
     """
-    x, w = as_tensor(x), as_tensor(w)
+    x, w = pair(x, w)
     single = w.ndim > 2 and x.ndim == w.ndim - 1
     x, w, rank = operands(x[None] if single else x, w, None)
     kernel: Any = w.shape[2:]

@@ -129,7 +129,7 @@ def float_power(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None)
     """
     a, b = as_tensor(x1), as_tensor(x2)
     wide = dtypes.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else dtypes.float64
-    return power(cast(a, wide), cast(b, wide))
+    return power(as_tensor(x1, wide), as_tensor(x2, wide))
 
 
 def _scaled(x: Tensor, exponent: Tensor) -> Tensor:
@@ -156,6 +156,7 @@ def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     """
     x, exponent = _real(x1, "ldexp"), as_tensor(x2)
     if exponent.dtype.kind in "fV":
+        x, exponent = pair(x, x2)
         return multiply(x, exp2(exponent))
     if exponent.dtype.kind == "c":
         raise DTypeError(f"the exponent must be of real numbers, not {typed(exponent)}")

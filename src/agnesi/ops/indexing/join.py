@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,14 @@ from agnesi.core.public import planned, public
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import ShapeError, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import remainder, subtract
-from agnesi.ops.base.convert import SCALARS, as_tensor, cast, common, written
+from agnesi.ops.base.convert import as_tensor, cast, common, written
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
@@ -110,11 +110,19 @@ def _joined(tensors: Sequence[Any], axis: Any) -> tuple[Tensor, ...]:
     if isinstance(axis, (Tensor, np.ndarray, list)):
         raise TypeError("the tensors to join come first, in one list or tuple, and then the axis: "
                         "write ([a, b], axis)")
-    tensors = list(tensors)
+    return _together(tensors)
+
+
+def _together(tensors: Any) -> tuple[Tensor, ...]:
+    """Tensors to join, of one dtype; what has no order, or is no collection, is refused."""
+    if isinstance(tensors, (Set, Mapping, str, bytes)):
+        raise TypeError(f"the tensors to join come in a list or tuple, not {typed(tensors)}")
+    tensors = tuple(tensors)
     if not tensors:
         raise ValueError("at least one operand is needed")
-    return common(*(x if type(x) in SCALARS or (isinstance(x, Tensor) and x.weak) else as_tensor(x)
-                    for x in tensors))
+    if any(hasattr(type(x), "_joined") for x in tensors):  # a sparse one
+        return tensors
+    return common(*tensors)
 
 
 @planned
@@ -186,8 +194,8 @@ def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     >>> ag.hstack([ag.ones(1), ag.zeros(1)])
     tensor([1., 0.])
     """
-    xs = [atleast_1d(x) for x in tensors]
-    return concat(xs, 0 if xs and xs[0].ndim == 1 else 1)
+    xs = [atleast_1d(x) for x in _together(tensors)]
+    return concat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 @planned
@@ -202,7 +210,7 @@ def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 1.],
             [0., 0.]])
     """
-    return concat([atleast_2d(x) for x in tensors], 0)
+    return concat([atleast_2d(x) for x in _together(tensors)], 0)
 
 
 @planned
@@ -216,7 +224,7 @@ def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     >>> ag.dstack([ag.ones((2, 3)), ag.zeros((2, 3))]).shape
     (2, 3, 2)
     """
-    return concat([atleast_3d(x) for x in tensors], 2)
+    return concat([atleast_3d(x) for x in _together(tensors)], 2)
 
 
 # -- splitting ----------------------------------------------------------------------------------

@@ -419,13 +419,17 @@ def first_rows(y: Tensor, count: Tensor) -> Selection:
 
 
 # -- in place -----------------------------------------------------------------------------------
-def _in_place(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """An operator that keeps the dtype or complains."""
+def _in_place(name: str) -> Callable[..., Any]:
+    """An operator that keeps the dtype or complains; all names of the tensor see what it does."""
+    f, written = getattr(operator, name), getattr(Tensor, name)
+
     def method(self: Selection, value: Any) -> Any:
-        if not self._lazy:
-            return f(symbol(self.node), value)
+        if not self._lazy or self.taken is not None or self.trace is not current_trace():
+            return written(self, value)
         other = value if isinstance(value, (int, float, complex)) else _beside(self, value)
-        return self.with_whole(f(symbol(graph_node(self.whole)), other))
+        self.whole = f(symbol(graph_node(self.whole)), other)
+        self.is_region, self._requires_grad = False, self.whole.requires_grad
+        return self
 
     return method
 
@@ -437,4 +441,4 @@ def _beside(x: Selection, value: Any) -> Tensor:
 
 
 for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split():
-    setattr(Selection, f"__i{_name}__", _in_place(getattr(operator, f"__i{_name}__")))
+    setattr(Selection, f"__i{_name}__", _in_place(f"__i{_name}__"))

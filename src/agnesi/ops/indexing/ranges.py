@@ -26,7 +26,7 @@ from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative,
 from agnesi.ops.base.bounds import most_of
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
-from agnesi.ops.base.convert import as_tensor, cast, is_live
+from agnesi.ops.base.convert import as_tensor, cast, is_live, too_large
 from agnesi.ops.base.creation import checked_sizes, constant, float_dtype, made
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
@@ -53,6 +53,8 @@ class Arange(Op):
         start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
         size: Any = self.size
         places = np.arange(size).astype(self.dtype, copy=False)
+        if len(places) != size:  # NumPy's count overflowed
+            raise MemoryError
         if start != 0 or step != 1:
             np.multiply(step, places, out=places)
             np.add(start, places, out=places)
@@ -151,6 +153,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     :returns: A vector of ``ceil((stop - start) / step)`` elements; none where that is negative.
     :raises ValueError: If the step is 0.
     :raises TypeError: If a bound is no number.
+    :raises DTypeError: If a whole number does not fit into the dtype.
     :see: linspace, logspace, indices
 
     >>> ag.arange(2, 8, 2)
@@ -178,10 +181,22 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     else:
         size = max(int(np.ceil((stop - start) / step)), 0) if floats \
             else max(-((start - stop) // step), 0)
+        if kind.kind in "iu" and not floats:
+            _check_ends(start, step, size, kind)
     if kind.kind in "fV" and any(map(is_live, given)):
         first, between = (cast(as_tensor(v), kind) for v in given)
         return add(multiply(apply(Arange(0, 1, size, kind)), between), first)
     return made(Arange(start, step, size, kind), size)
+
+
+def _check_ends(start: int, step: int, size: int, kind: np.dtype) -> None:
+    """Refuse whole numbers of which the first or the last does not fit into the dtype."""
+    limits = np.iinfo(kind)
+    for number in (start, start + max(size - 1, 0) * step):
+        if not limits.min <= number <= limits.max:
+            raise too_large(number, kind)
+    if abs(step) > np.iinfo(np.int64).max:
+        raise too_large(step, dtypes.int64)
 
 
 def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:

@@ -21,7 +21,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, isfinite, less_equal
-from agnesi.ops.base.convert import cast, is_live
+from agnesi.ops.base.convert import cast, is_live, pair
 from agnesi.ops.base.movement import matrix_transpose, reshape
 from agnesi.ops.base.reduce import reducer
 from agnesi.ops.base.select import where
@@ -236,7 +236,7 @@ def expm_frechet(a: TensorLike, e: TensorLike, *, compute_expm: bool = True) -> 
     >>> ag.linalg.expm_frechet([[0.0]], [[2.0]])[1]
     tensor([[2.]])
     """
-    a, e = square(a), square(e)
+    a, e = map(square, pair(a, e))
     if not fits(a.shape, e.shape):
         raise ShapeError(f"matrix and direction differ in shape: {a.shape} and {e.shape}")
     value = expm(a)

@@ -26,6 +26,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.indexing.diagonal import Triangle
 from agnesi.ops.indexing.index import take_along_axis
 from agnesi.ops.indexing.join import concat
@@ -295,7 +296,13 @@ def lu_unpack(lu: TensorLike, piv: TensorLike) -> LUParts:
     if is_static(factors.shape) and pivots.shape != (
             *factors.shape[:-2], min(factors.shape[-2:])):
         raise ShapeError(f"{typed(pivots)} are no exchanges of rows of {typed(factors)}")
-    return _parts(factors, pivots)
+    return _parts(factors, *_within("lu_unpack", factors.shape[-2], pivots))
+
+
+def _within(name: str, n: Any, pivots: Tensor) -> list[Any]:
+    """Pivots of the user's, which LAPACK takes for places in memory."""
+    return demanded(name, f"pivots must be at least 0 and less than {n}",
+                    lambda piv: (piv >= 0) & (piv < n), piv=pivots)
 
 
 def _parts(factors: Tensor, pivots: Tensor, permute_l: bool = False, p_indices: bool = False
@@ -350,7 +357,8 @@ def lu_solve(lu_and_piv: tuple[TensorLike, ...] | Tensor, b: TensorLike, trans: 
     trans = 2 if adjoint else trans
     if trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, not {trans!r}")
-    order = apply(RowOrder(factors.shape[-1]), as_tensor(pivots))
+    n = factors.shape[-1]
+    order = apply(RowOrder(n), *_within("lu_solve", n, as_tensor(pivots)))
     if trans == 2:
         factors = arith.conj(factors)
 

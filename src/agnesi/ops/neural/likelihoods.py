@@ -11,7 +11,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import negative, safe_divide, sqrt, square
 from agnesi.ops.base.compare import isinf
-from agnesi.ops.base.convert import floating, pair
+from agnesi.ops.base.convert import beside, floating, pair
 from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.reduce import sum as total
@@ -212,7 +212,7 @@ def logsumexp(a: TensorLike, /, axis: Axis = None, b: TensorLike | None = None,
     if isinstance(b, bool):
         raise TypeError(f"the third argument of special.logsumexp is SciPy's b, the weights, and "
                         f"not {b}: write keepdims={b}")
-    a = floating(a)
+    a = floating(a if b is None else beside(a, b))
     if b is None and not return_sign:
         return softmaxes.logsumexp(a, axis=_all_axes(a, axis), keepdims=keepdims)
     a, weights = pair(a, 1.0 if b is None else b)

@@ -16,7 +16,7 @@ from agnesi.core.support.errors import DTypeError, ShapeError, warn
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, beside, cast
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.base.reduce import mean as mean_of
 from agnesi.ops.neural.softmax import LabelLoss, Pick, floats, is_label, log_softmax, total
@@ -174,7 +174,8 @@ def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike 
     >>> ag.cross_entropy(ag.tensor([[0.0, 0.0], [0.0, 0.0]]), ag.tensor([0, 1]))
     tensor(0.6931472)
     """
-    x, target = floats(logits), as_tensor(target)
+    x = floats(beside(logits, target))
+    target = beside(target, x)
     if target.ndim > max(x.ndim, 1):
         raise ShapeError(f"the logits come first, and then their target, not {typed(logits)} and "
                          f"{typed(target)}")

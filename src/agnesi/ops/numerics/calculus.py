@@ -17,7 +17,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.compare import greater, isnan, less, logical_and, logical_not, logical_or
-from agnesi.ops.base.convert import as_tensor, cast, exact, floating, pair
+from agnesi.ops.base.convert import as_tensor, beside, cast, exact, floating, pair
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import clip, where
@@ -157,8 +157,8 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     >>> ag.interp(ag.tensor([0.5, 5.0]), ag.tensor([0.0, 1.0]), ag.tensor([10.0, 20.0]))
     tensor([15., 20.])
     """
-    x, xp = pair(floating(x), floating(xp))
-    fp = floating(fp)
+    x, xp = map(floating, pair(x, xp))
+    fp = floating(beside(fp, x))
     need_elements(xp.size)
     if xp.ndim != 1 or not shapes.fits(xp.shape, fp.shape) or xp.size == 0:
         raise ShapeError(f"samples must be two vectors of one size, not {xp.shape}, {fp.shape}")

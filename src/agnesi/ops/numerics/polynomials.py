@@ -53,7 +53,8 @@ def polyval(p: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tenso
     >>> ag.polyval(ag.tensor([1.0, 0.0, 2.0]), ag.tensor([0.0, 3.0]))
     tensor([ 2., 11.])
     """
-    p, x = pair(_vector(p), x)
+    p, x = pair(p, x)
+    p = _vector(p)
     value = x * 0
     for i in range(p.shape[0]):
         value = value * x + p[i]
@@ -61,7 +62,7 @@ def polyval(p: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tenso
 
 
 def _together(p: Any, q: Any) -> tuple[Tensor, Tensor]:
-    a, b = pair(_vector(p), _vector(q))
+    a, b = map(_vector, pair(p, q))
     n = max(a.shape[0], b.shape[0])
     return tuple(  # type: ignore[return-value]
         concat([_zeros(n - v.shape[0], v), v], 0) if v.shape[0] < n else v for v in (a, b)
@@ -108,7 +109,7 @@ def polymul(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
     >>> ag.polymul([1, 2], [1, -2])
     tensor([ 1,  0, -4])
     """
-    a, b = pair(_vector(p), _vector(q))
+    a, b = map(_vector, pair(p, q))
     n, m = a.shape[0], b.shape[0]
     rows = reshape(a, (n, 1)) * reshape(b, (1, m))  # row i lies i places further
     wide = concat([rows, broadcast_to(as_tensor(0, rows.dtype), (n, n))], 1)
@@ -128,7 +129,7 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[Tensor, Tensor]:
     >>> ag.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])
     (tensor([1.5 , 1.75]), tensor([0.25]))
     """
-    a, b = pair(_floating(_vector(u)), _floating(_vector(v)))
+    a, b = (_floating(_vector(p)) for p in pair(u, v))
     m, n = a.shape[0] - 1, b.shape[0] - 1
     quotient = []
     rest = a
@@ -192,8 +193,8 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None 
     >>> ag.polyint([2.0, 2.0], k=3)
     tensor([1., 2., 3.])
     """
-    p = _floating(_vector(p))
-    constants = reshape(as_tensor(k), (-1,))
+    p, constants = pair(_floating(_vector(p)), k)
+    constants = reshape(constants, (-1,))
     if operator.index(m) < 0:
         raise ValueError(f"the order of the integral must not be negative: {m}")
     if 1 != constants.shape[0] < m:

@@ -15,7 +15,7 @@ from agnesi.core.options import NotNegativeBound
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
-from agnesi.ops.base.convert import as_tensor, floating
+from agnesi.ops.base.convert import as_tensor, floating, pair
 from agnesi.ops.base.elementwise import Binary, with_methods
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.contractions.matmul import matmul
@@ -146,7 +146,7 @@ def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Tensor
     """
     product = matmul(mat1, mat2)
     product = product if alpha == 1 else product * alpha
-    added = as_tensor(input)
+    product, added = pair(product, input)
     return product + (added if beta == 1 else added * beta)
 
 
@@ -189,7 +189,7 @@ def cdist(x1: TensorLike, x2: TensorLike, p: NotNegativeBound = 2.0, *,
     >>> ag.cdist(ag.tensor([[0.0, 0.0]]), ag.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """
-    return _distances(floating(x1), floating(x2), how=(p,))
+    return _distances(*map(floating, pair(x1, x2)), how=(p,))
 
 
 @composite

@@ -258,7 +258,7 @@ def _hundredth(q: Any) -> _Shares:
 def _numbers(q: Any) -> Any:
     """Refuse texts and masked arrays, which NumPy would read."""
     check_unmasked(q)
-    if not isinstance(q, Tensor) and np.asarray(q).dtype.kind not in "biuf":
+    if (q.dtype if isinstance(q, Tensor) else np.asarray(q).dtype).kind not in "biufV":
         raise TypeError(f"q must be a number or several, not {typed(q)}")
     return q
 

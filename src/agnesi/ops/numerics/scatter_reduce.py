@@ -19,7 +19,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, expand, select
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, beside, cast
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.gather.elements import Index, IndexSum
 from agnesi.ops.base.gather.gather_scatter import at_places
@@ -183,7 +183,8 @@ def index_reduce(x: TensorLike, axis: int, index: TensorLike, source: TensorLike
     >>> ag.index_reduce(ag.ones(3), 0, ag.tensor([0, 0]), ag.tensor([2.0, 4.0]), "prod")
     tensor([8., 1., 1.])
     """
-    x, index, source = as_tensor(x), as_index(index), as_tensor(source)
+    x = as_tensor(x)
+    index, source = as_index(index), beside(source, x)
     axis = shapes.axis_of(axis, x.ndim)
     if index.ndim != 1:
         raise ShapeError(f"index must be a vector, not {typed(index)}")

@@ -19,7 +19,7 @@ from agnesi.core.valuedims import size_of
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
 from agnesi.ops.base.compare import isnan, logical_and, logical_not
-from agnesi.ops.base.convert import as_tensor, cast, exact, pair
+from agnesi.ops.base.convert import as_tensor, beside, cast, exact, pair
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.literals import as_places
@@ -281,8 +281,8 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tenso
     >>> ag.digitize(ag.tensor([0.5, 2.0]), ag.tensor([0.0, 1.0, 2.0]))
     tensor([1, 3])
     """
-    edges = as_tensor(bins)
-    if as_tensor(x).dtype.kind == "c":
+    x, edges = beside(x, bins), beside(bins, x)
+    if x.dtype.kind == "c":
         raise DTypeError(f"complex numbers have no order: {typed(x)}; take their parts")
     if edges.ndim != 1:
         raise ShapeError(f"bins must be a vector of edges, not of shape {edges.shape}")
@@ -503,6 +503,6 @@ def histogram2d(x: TensorLike, y: TensorLike, bins: Any = 10, range: Any = None,
     """
     both = isinstance(bins, (list, tuple)) and len(bins) == 2
     each = tuple(bins) if both else (bins, bins)
-    counts, (rows, columns) = histogramdd(stack([as_tensor(x), as_tensor(y)], -1), each, range,
+    counts, (rows, columns) = histogramdd(stack([x, y], -1), each, range,
                                           density, weights)
     return counts, rows, columns

@@ -33,7 +33,6 @@ from agnesi.ops.linalg.base import (
     as_given,
     count,
     ensured,
-    floating,
     matrix,
     matrix_pair,
     of_columns,
@@ -222,7 +221,8 @@ def solveh_banded(ab: TensorLike, b: TensorLike, lower: bool = False, *, out: Te
     >>> ag.linalg.solveh_banded(bands, ag.tensor([3.0, 3.0]))
     tensor([1., 1.])
     """
-    ab = matrix(floating(ab))
+    ab, b = matrix_pair(ab, b)
+    ab = matrix(ab)
     n = ab.shape[-2] - 1
     given = [ab[..., i, :] for i in range(n + 1)]
     if lower:

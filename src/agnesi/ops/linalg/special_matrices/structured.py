@@ -12,7 +12,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, greater, less_equal
-from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.convert import common
 from agnesi.ops.base.movement import matrix_transpose
 from agnesi.ops.base.reduce import all as every
 from agnesi.ops.base.reduce import max as greatest
@@ -21,7 +21,7 @@ from agnesi.ops.base.slices import flip
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.elementwise.trig import acos, asin
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.linalg.base import adjoint, floating, hermitian, matrix, square, times
+from agnesi.ops.linalg.base import adjoint, floating, hermitian, matrix, matrix_pair, square, times
 from agnesi.ops.linalg.qr import QRResult, qr
 from agnesi.ops.linalg.solve import solve
 from agnesi.ops.linalg.special_matrices.special import orth, toeplitz
@@ -70,10 +70,10 @@ def qr_multiply(a: TensorLike, c: TensorLike, mode: Literal["left", "right"] = "
     >>> ag.linalg.qr_multiply(ag.eye(2), ag.eye(2)).R.shape
     (2, 2)
     """
+    a, c = matrix_pair(a, c)
     q, r = qr(a)
     if mode not in ("left", "right"):
         raise ValueError(f"mode must be 'left' or 'right', not {mode!r}")
-    c = as_tensor(c)
     return QRResult(matmul(q, c) if mode == "left" else matmul(c, q), r)
 
 
@@ -153,7 +153,7 @@ def subspace_angles(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) 
     >>> ag.linalg.subspace_angles(ag.tensor([[1.0], [0.0]]), ag.tensor([[0.0], [1.0]]))
     tensor([1.5707964])
     """
-    first, second = orth(a), orth(b)
+    first, second = map(orth, matrix_pair(a, b))
     inner = times(adjoint(first), second)
     cosines = svdvals(inner)
     if first.shape[-1] >= second.shape[-1]:
@@ -207,7 +207,8 @@ def solve_toeplitz(c_or_cr: TensorLike, b: TensorLike, *, out: Tensor | None = N
     >>> ag.linalg.solve_toeplitz(ag.tensor([2.0, 0.0]), ag.tensor([4.0, 6.0]))
     tensor([2., 3.])
     """
-    return solve(_toeplitz(c_or_cr), b)
+    *ends, b = common(*(c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr,)), b)
+    return solve(toeplitz(*ends), b)
 
 
 @public
@@ -225,10 +226,8 @@ def matmul_toeplitz(c_or_cr: TensorLike, x: TensorLike, *, out: Tensor | None = 
     >>> ag.round(ag.linalg.matmul_toeplitz(ag.tensor([2.0, 1.0]), ag.tensor([1.0, 0.0])))
     tensor([2., 1.])
     """
-    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    c = as_tensor(c)
-    r = arith.conj(c) if r is None else as_tensor(r)
-    c, r, x = map(floating, common(c, r, x))
+    *ends, x = map(floating, common(*(c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr,)), x))
+    c, r = ends if len(ends) > 1 else (ends[0], arith.conj(ends[0]))
     m, n = c.shape[0], r.shape[0]
     if is_settled((n, x.shape[0])) and x.shape[0] != n:
         raise ShapeError(f"a row of {n} numbers does not fit {x.shape[0]} rows")

@@ -240,6 +240,7 @@ def solve_continuous_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | Non
     >>> ag.linalg.solve_continuous_lyapunov([[2.0]], [[8.0]])
     tensor([[2.]])
     """
+    a, q = common(a, q)
     a = square(a)
     return solve_sylvester(a, adjoint(a), q)
 
