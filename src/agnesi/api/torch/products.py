@@ -37,7 +37,7 @@ _SHAPES = "ShapeError | If the shapes do not fit."
 
 def _operands(names: str, ndims: tuple[int, ...], *xs: Any) -> list[Tensor]:
     """The operands as tensors with so many axes."""
-    found = list(xs) if any(map(is_sparse, xs)) else common(*xs)
+    found = list(xs if any(map(is_sparse, xs)) else common(*xs))
     for name, ndim, x in zip(names.split(), ndims, found, strict=True):
         if x.ndim != ndim:
             raise ShapeError(f"{name} must have {ndim} axes, not {typed(x)}")
