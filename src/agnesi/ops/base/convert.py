@@ -361,17 +361,20 @@ def joined(x: Any) -> Any:
 
 
 def _holds_tensor(x: Any) -> bool:
-    nests, seen = [x], {id(x)}
-    while nests:
-        nest = nests.pop()
-        kinds = set(map(type, nest))
-        if any(issubclass(kind, Tensor) for kind in kinds):
-            return True
-        if any(issubclass(kind, (list, tuple)) for kind in kinds):
+    return any([issubclass(kind, Tensor) for kind in _kinds(x)])
+
+
+def _kinds(x: Any) -> set[type]:
+    """Types of all that a nested list holds, but for Python's numbers."""
+    nests, seen, found = [x], {id(x)}, set[type]()
+    for nest in nests:
+        kinds = {*map(type, nest)} - _OF_PYTHON
+        if kinds:
+            found |= kinds
             inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
             seen.update(map(id, inner))
             nests += inner
-    return False
+    return found
 
 
 def _default(found: np.dtype) -> np.dtype:
@@ -393,17 +396,10 @@ _OF_PYTHON = frozenset((bool, int, float, complex))
 
 def _has_array(x: Any) -> bool:
     """Return whether a nested list holds NumPy's arrays or numbers, however deep it is."""
-    nests, seen, found = [x], {id(x)}, False
-    for nest in nests:
-        kinds = {*map(type, nest)} - _OF_PYTHON
-        if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
-            raise DTypeError(MASKED)
-        found = found or any(issubclass(kind, (np.ndarray, np.generic)) for kind in kinds)
-        if kinds:
-            inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
-            seen.update(map(id, inner))
-            nests += inner
-    return found
+    kinds = _kinds(x)
+    if any([issubclass(kind, np.ma.MaskedArray) for kind in kinds]):
+        raise DTypeError(MASKED)
+    return any([issubclass(kind, (np.ndarray, np.generic)) for kind in kinds])
 
 
 def accumulator(x: Any, dtype: Any) -> Tensor:

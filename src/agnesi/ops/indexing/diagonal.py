@@ -23,8 +23,8 @@ from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis
 from agnesi.ops.linearity import LinearOp
 
-#: As far from the main diagonal as no matrix reaches.
-_FAR = 2**31 - 1
+#: The offset of a diagonal that no matrix has.
+_MAX_OFFSET = 2**31 - 1
 
 
 def _length(rows: Size, columns: Size, k: int) -> Size:
@@ -196,7 +196,7 @@ def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
     x = _matrix(x)
     if shapes.axis_of(axis1, x.ndim) == shapes.axis_of(axis2, x.ndim):
         raise ValueError(f"axis1 and axis2 are both {axis1}")
-    offset = max(min(known_integer(offset, "offset"), _FAR), -_FAR)  # beyond it there is nothing
+    offset = max(min(known_integer(offset, "offset"), _MAX_OFFSET), -_MAX_OFFSET)
     return apply(Diagonal(offset), moveaxis(x, (axis1, axis2), (-2, -1)))
 
 
