@@ -515,3 +515,12 @@ def test_arguments_of_numpys(text):
 def test_arguments_that_numpy_refuses(text, told):
     with pytest.raises((TypeError, ValueError), match=told):
         eval(text, {"ag": ag, "x": ag.ones((2, 3)), "n": ag.tensor([1, 2])})
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int32", "float32", "complex64"])
+def test_derivatives_of_polynomials_count_as_numpys(dtype: str) -> None:
+    p = np.array([100, 1, 90, 1]).astype(dtype)  # three times 100 is no uint8
+    for m in (0, 1, 2, 5):
+        found, wanted = ag.polyder(ag.tensor(p), m).numpy(), np.polyder(p, m)
+        np.testing.assert_array_equal(found, wanted)
+        assert found.dtype.kind == wanted.dtype.kind

@@ -233,3 +233,15 @@ def test_numbers_meet_kinds_of_numbers_and_what_tracing_says_is_not_caught():
         assert ag.jit(sized)(x) == sized(x)
         with pytest.warns(RuntimeWarning, match="an except clause catches"):
             assert np.array_equal(ag.jit(looked_at)(x), looked_at(x))
+
+
+def test_numbers_of_numpy_come_back_as_they_are():
+    step = ag.jit(lambda d, x: {"k": d["k"], "y": x * d["k"], "n": d["n"]})
+    for i in range(3):
+        k, n = np.float32(i + 0.5), np.int64(i)
+        found = step({"k": k, "n": n}, ag.ones(2))
+        assert [type(found[e]) for e in "kny"] == [np.float32, np.int64, ag.Tensor]
+        assert (found["k"], found["n"]) == (k, n) and found["y"].tolist() == [float(k)] * 2
+    assert ag.jit(lambda flag, x: (flag, x))(np.bool_(True), ag.ones(2))[0] is np.True_
+    slope = ag.grad(lambda x: step({"k": k, "n": n}, x)["y"].sum())(ag.ones(2))
+    assert slope.tolist() == [2.5, 2.5]

@@ -13,6 +13,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
+from agnesi.compiler.tracing.leaves import NumPyNumber
 from agnesi.compiler.tracing.process.said import silent
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
@@ -97,7 +98,8 @@ def pullback_of(version: Any) -> Any:
             args, keywords = tree.build(leaves)
             with silent():
                 outputs, _ = flatten(owner.function(*args, **keywords))
-            results = [current(v) for v in outputs if isinstance(v, Tensor)]
+            results = [current(v) for v in outputs
+                       if isinstance(v, Tensor) and not isinstance(v, NumPyNumber)]
             inputs = [{current(leaves[i])} for i in arguments]
             inputs += _nodes_of(version, results)
         seeds: dict[Node, Any] = {}

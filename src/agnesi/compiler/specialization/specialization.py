@@ -36,7 +36,14 @@ from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Arguments, Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
-from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
+from agnesi.compiler.tracing.leaves import (
+    NumPyNumber,
+    argument_of,
+    memory_of,
+    plain,
+    requires_grad,
+    symbol_of,
+)
 from agnesi.compiler.tracing.numbers import Number
 from agnesi.compiler.tracing.obstacles import note_failure
 from agnesi.compiler.tracing.places import Place
@@ -60,6 +67,9 @@ from agnesi.runtime.watched import Watched
 
 #: Containers in each other that calls without the general way take apart and put together.
 _MAX_NESTED_CONTAINERS = 20
+#: How a result that is a number is read from its tensor.
+_OF_NUMPY = ".array[()]"
+_READING: dict[type, str] = {Number: ".array.item()", NumPyNumber: _OF_NUMPY}
 _NONE: Mapping[Any, Place] = MappingProxyType({})
 
 
@@ -220,8 +230,8 @@ class Version:
         refuse_draws(drawn)
         refuse_settings(known)
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
-        #: Results that are numbers of Python's.
-        self.numbers = {id(v) for v in self.tensors if type(v) is Number}
+        #: How results that are numbers of Python's, or NumPy's among the arguments, are read.
+        self.numbers = {id(v): _READING[type(v)] for v in self.tensors if type(v) in _READING}
         return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
@@ -411,7 +421,7 @@ class Version:
             given = "".join(f"{leaf}, " for leaf in text.given if self.effects.keeps)
             return f"{text.name(self._finished)}({found}, None, ({given}))"
         numbers = count()
-        leaves = [f"{found}[{next(numbers)}]" + ".array.item()" * (id(v) in self.numbers)
+        leaves = [f"{found}[{next(numbers)}]{self.numbers.get(id(v), '')}"
                   if isinstance(v, Tensor) else text.name(v) for v in self.outputs]
         return str(text.built(self.tree, iter(leaves)))
 
@@ -453,8 +463,9 @@ class Version:
         tensors = iter(found)
         results = [next(tensors) if isinstance(v, Tensor) else v for v in self.outputs]
         if self.numbers:
-            results = [a.array.item() if id(v) in self.numbers else a
-                       for a, v in zip(results, self.outputs, strict=True)]
+            results = [a if how is None else a.array[()] if how == _OF_NUMPY else a.array.item()
+                       for a, how in zip(results, map(self.numbers.get, map(id, self.outputs)),
+                                         strict=True)]
         return self.tree.build(results)
 
     # -- calls ----------------------------------------------------------------------------

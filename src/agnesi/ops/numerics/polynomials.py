@@ -175,7 +175,8 @@ def polyder(p: TensorLike, m: int = 1, *, out: Tensor | None = None) -> Tensor:
         n = p.shape[0] - 1
         if n < 0:
             break  # it is 0, however often
-        p = p[:-1] * cast(arange(n, 0, -1), p.dtype) if n > 0 else p[:0]
+        powers = arange(n, 0, -1)
+        p = p[:-1] * (powers if p.dtype.kind in "biu" else cast(powers, p.dtype))
     return p
 
 
