@@ -13,7 +13,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, overwritten
-from agnesi.compiler.tracing.leaves import NumPyNumber
+from agnesi.compiler.tracing.numbers import NumPyNumber
 from agnesi.compiler.tracing.process.said import silent
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor

@@ -36,15 +36,8 @@ from agnesi.compiler.tracing.dead_checks import with_dead_checks
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Arguments, Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.hooks import taking
-from agnesi.compiler.tracing.leaves import (
-    NumPyNumber,
-    argument_of,
-    memory_of,
-    plain,
-    requires_grad,
-    symbol_of,
-)
-from agnesi.compiler.tracing.numbers import Number
+from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
+from agnesi.compiler.tracing.numbers import NUMBERS, Number
 from agnesi.compiler.tracing.obstacles import note_failure
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.process.chance import refuse_draws, states, undone_draws
@@ -67,9 +60,6 @@ from agnesi.runtime.watched import Watched
 
 #: Containers in each other that calls without the general way take apart and put together.
 _MAX_NESTED_CONTAINERS = 20
-#: How a result that is a number is read from its tensor.
-_OF_NUMPY = ".array[()]"
-_READING: dict[type, str] = {Number: ".array.item()", NumPyNumber: _OF_NUMPY}
 _NONE: Mapping[Any, Place] = MappingProxyType({})
 
 
@@ -231,7 +221,7 @@ class Version:
         refuse_settings(known)
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
         #: How results that are numbers of Python's, or NumPy's among the arguments, are read.
-        self.numbers = {id(v): _READING[type(v)] for v in self.tensors if type(v) in _READING}
+        self.numbers = {id(v): NUMBERS[type(v)] for v in self.tensors if type(v) in NUMBERS}
         return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
@@ -463,9 +453,8 @@ class Version:
         tensors = iter(found)
         results = [next(tensors) if isinstance(v, Tensor) else v for v in self.outputs]
         if self.numbers:
-            results = [a if how is None else a.array[()] if how == _OF_NUMPY else a.array.item()
-                       for a, how in zip(results, map(self.numbers.get, map(id, self.outputs)),
-                                         strict=True)]
+            results = [a.array.item() if type(v) is Number else a.array[()] if id(v) in self.numbers
+                       else a for a, v in zip(results, self.outputs, strict=True)]
         return self.tree.build(results)
 
     # -- calls ----------------------------------------------------------------------------

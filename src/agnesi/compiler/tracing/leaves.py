@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.numbers import MOST_GIVEN, standing_for
+from agnesi.compiler.tracing.numbers import MOST_GIVEN, NumPyNumber, standing_for
 from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, at
@@ -30,14 +30,6 @@ class Constant:
 
     def __init__(self, value: float) -> None:
         self.value = value
-
-
-class NumPyNumber(Tensor):
-    """A number of NumPy's among the arguments."""
-
-    __slots__ = ()
-
-    _is_number = True
 
 
 def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:

@@ -157,6 +157,18 @@ class Number(Tensor):
     imag = property(lambda self: self.python_type(0))
 
 
+class NumPyNumber(Tensor):
+    """A number of NumPy's among the arguments."""
+
+    __slots__ = ()
+
+    _is_number = True
+
+
+#: How a result of this class is read from its tensor.
+NUMBERS = {Number: ".array.item()", NumPyNumber: ".array[()]"}
+
+
 def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN, given: bool = False) -> Number:
     """A tensor of one element as the number that Python gets of it; no gradient flows."""
     with switched(recording=False):
