@@ -212,6 +212,26 @@ def test_out_takes_what_would_have_been_returned(name):
         np.testing.assert_array_equal(memory, expected.array)
 
 
+@pytest.mark.share(3)
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_out_may_be_an_element_of_a_tensor(name):
+    """Of a tensor that a result without axes is written into, as of all that the element has."""
+    function = FUNCTIONS[name]
+    args = arguments(name if name in ARGUMENTS else name.rpartition(".")[2])
+    if (shape := seeded(function, *args).shape) != ():
+        args = [ag.tensor(x.array[(0,) * x.ndim]) if isinstance(x, ag.Tensor) else x for x in args]
+        try:
+            shape = seeded(function, *args).shape
+        except (ValueError, TypeError, IndexError):
+            return  # it needs axes
+    if shape == ():
+        expected = seeded(function, *args)
+        base = ag.zeros((3, 2), expected.dtype)
+        seeded(function, *args, out=base[2, 0])
+        if not name.endswith(("empty", "empty_like")):
+            np.testing.assert_array_equal(base.array[2, 0], expected.array)
+
+
 @pytest.mark.parametrize("name", ["add", "exp", "where", "clip", "sum", "matmul", "cumsum", "sort"])
 def test_out_of_another_layout_or_dtype(name):
     function, args = FUNCTIONS[f"ag.{name}"], arguments(name)
