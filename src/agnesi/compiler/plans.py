@@ -85,6 +85,8 @@ def plan(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
         return made
     if not apart:
         return None
+    if not all(y.array.flags.c_contiguous for y in found):
+        return made  # compiled results lie in row-major order
     steps = made if made.quick and not records else None
     return RegionPlan(LENT.regions(_again(function, args, keywords, xs)), records, steps)
 
@@ -164,7 +166,7 @@ def _traced(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
     places: dict[Node, int] = {}
     for i, x in enumerate(xs):
         places.setdefault(known[id(x)].node, i)
-    return _of_graph(ends, places, len(xs), None if shape.kind is None else shape.build)
+    return _of_graph(ends, places, len(xs), None if shape.kind is None else shape.builder())
 
 
 def _of_graph(ends: Sequence[Node], places: dict[Node, int], count: int,
@@ -223,10 +225,11 @@ def _directly(step: Step, values: Sequence[Any], known: Any) -> Step:
 
 def _layout(x: Any, y: Any) -> bytes | None:
     """How a view lies in an array, as words: whether it may be written, the offset, the axes, sizes
-    and strides; None where it lies elsewhere, or the array tells nothing about writing."""
+    and strides; None where it lies elsewhere or has another dtype, or the array tells nothing about
+    writing."""
     owner = y.base
     if owner is None or (owner is not x and owner is not x.base) or not x.size or (
-            not x.flags.writeable):
+            not x.flags.writeable or y.dtype != x.dtype):
         return None
     words = [y.flags.writeable, y.ctypes.data - x.ctypes.data, y.ndim, *y.shape, *y.strides]
     return np.array(words, np.int64).tobytes()

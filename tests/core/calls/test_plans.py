@@ -213,3 +213,20 @@ def test_regions_of_known_types_are_called_directly() -> None:
     composed(w, b).sum().backward()
     assert w.grad is not None
     assert composed(a, ag.ones(1)).shape == (2,)
+
+
+def test_views_of_another_dtype_and_several_results() -> None:
+    z = ag.tensor(np.array([1 + 2j, 3j], np.complex64))
+    assert often(ag.view_as_real, z).tolist() == [[1.0, 2.0], [0.0, 3.0]]
+    pairs = ag.tensor([[1.0, 2.0], [0.0, 3.0]])
+    assert often(ag.view_as_complex, pairs).tolist() == [1 + 2j, 3j]
+    x = ag.tensor([1.0, 3.0, 2.0])
+    first = ag.cummax(x, 0)
+    found = often(ag.cummax, x, 0)
+    assert type(found) is type(first)
+    assert found.values.tolist() == [1.0, 3.0, 3.0]
+    assert found.indices.tolist() == [0, 1, 1]
+    assert [y.tolist() for y in often(ag.meshgrid, x, x, indexing="ij")] == [
+        [[1.0] * 3, [3.0] * 3, [2.0] * 3], [[1.0, 3.0, 2.0]] * 3]
+    a, b = often(ag.broadcast_arrays, x, ag.zeros(2, 1))
+    assert a.shape == b.shape == (2, 3)

@@ -227,6 +227,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return broadcast_to(self, other.shape)
 
 
+@planned
 @public
 def tile(self: Tensor, *reps: Any) -> Tensor:
     """The whole tensor repeated along each axis.
@@ -320,6 +321,7 @@ def imaginary_part(self: Tensor) -> Tensor:
     return _part(self, True) if self.dtype.kind == "c" else imag(self)
 
 
+@planned
 @explain_errors
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The values as the dtype of another tensor.

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.integers import integer
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
-from agnesi.core.public import explain_errors, on_host, public
+from agnesi.core.public import explain_errors, on_host, planned, public
 from agnesi.core.storage.placed import moved
 from agnesi.core.support.config import config
 from agnesi.core.support.dtypes import as_dtype, name_of
@@ -89,6 +89,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     return steps if dim is None else steps[shapes.axis_of(dim, self.ndim)]
 
 
+@planned
 @explain_errors
 def type(self: Tensor, dtype: DTypeLike = None, non_blocking: bool = False) -> Any:
     """The name of the type as PyTorch writes it; or the values as another dtype.
@@ -134,6 +135,7 @@ def new(self: Tensor, *data: Any, device: object = None) -> Tensor:
     return kinds.typed_tensor(self.dtype, data)
 
 
+@planned
 @public
 def view_as(self: Tensor, other: TensorLike) -> Tensor:
     """The elements in the shape of another tensor; a view where memory allows it.
@@ -202,6 +204,7 @@ def to_sparse_csc(self: Tensor, dense_dim: None = None) -> Any:
 to_sparse_coo = to_sparse
 
 
+@planned
 @public
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The sum over the axes along which a shape would have to be broadcast.
@@ -218,6 +221,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     return F.reshape(found, shape)
 
 
+@planned
 @public
 def polygamma(self: Tensor, n: int) -> Tensor:
     """A derivative of the logarithm of the gamma function.

@@ -29,12 +29,14 @@ def _become(x: Tensor, name: str, *axes: Any, **keywords: Any) -> Tensor:
                             f"function or symbolic program; {instead}"))
     before: Any = as_kind(Tensor, x)
     found = getattr(before, name)(*axes, **keywords)
+    if found is before:
+        return x
     for view in [t._view for t in views_of(x)]:
         if view is not None and view.base is x:
             view.base = before  # where they look as before
     for slot in _OWN:
         setattr(x, slot, getattr(found, slot))
-    if x._version is not None:
+    if x._version is not None and all(ref() is not x for ref in x._version[1:]):
         register(x._version, x)
     return x
 

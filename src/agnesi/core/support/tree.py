@@ -240,6 +240,23 @@ class Tree:
                 build = _REGISTRY[tree._entry()][1]
                 made.append(build((tree.kind, tree.extra), children))
 
+    def builder(self) -> Callable[[list[Any]], Any]:
+        """What builds nests of this shape: of a plain tuple or list, or of a named tuple of leaves,
+        a function without the walk.
+
+        Returns
+        -------
+        callable
+            Called with a list of leaves, it gives a nest.
+        """
+        kind: Any = self.kind
+        if kind is not None and all(child.kind is None for child in self.children):
+            if kind is tuple or kind is list:
+                return kind  # type: ignore[no-any-return]
+            if self.is_named_tuple:
+                return lambda leaves: kind(*leaves)
+        return self.build
+
     def take(self, nest: Any) -> tuple[Iterable[Any], Any]:
         """Return the elements of a container of this kind, and what else its class needs.
 

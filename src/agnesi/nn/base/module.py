@@ -272,14 +272,26 @@ class Module(Stated, Lookups):
         """The same of what these attributes hold."""
         return _found(held)
 
-    def _held(self, recurse: bool = True, named: bool = True
+    def _held(self, recurse: bool = True, named: bool = True,
+              wanted: Callable[[Any, str, Tensor], bool] = is_owned
               ) -> Iterator[tuple[str, Tensor, Module, str]]:
         """Every parameter and buffer by each of its names, if asked for, with its module and the
-        name there; those of a module before those of its children."""
-        for prefix, module in self._walk(named) if recurse else [("", self)]:
+        name there; those of a module before those of its children.  Or what else is wanted."""
+        seen: set[int] = set()
+        stack: list[tuple[str, Module]] = [("", self)]
+        while stack:
+            prefix, module = stack.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            inside = []
             for name, value in module._entries():
-                if isinstance(value, Tensor) and is_owned(module, name, value):
+                if not isinstance(value, Tensor):
+                    inside.append((dotted(prefix, name) if named else "", value))
+                elif wanted(module, name, value):
                     yield dotted(prefix, name) if named else name, value, module, name
+            if recurse:
+                stack.extend(reversed(inside))
 
     def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Every parameter and buffer that is saved, by each of its names; a module's parameters
@@ -299,8 +311,8 @@ class Module(Stated, Lookups):
         :returns: In the order in which they were assigned.
         :rtype: Iterator of (str, Tensor)
         """
-        return _once((dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
-                     if is_parameter(owner, name, t))
+        found = self._held(recurse, wanted=is_parameter)
+        return _once((dotted(prefix, n), t) for n, t, _, _ in found)
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         """Tensors that required grad when they were put there, frozen or not, of this module and
@@ -314,8 +326,11 @@ class Module(Stated, Lookups):
         >>> [tuple(p.shape) for p in nn.Linear(3, 2).parameters()]
         [(2, 3), (2,)]
         """
-        return (t for _, t in _once((n, t) for n, t, owner, name in self._held(recurse, False)
-                                    if is_parameter(owner, name, t)))
+        seen: set[int] = set()
+        for _, t, _, _ in self._held(recurse, False, is_parameter):
+            if id(t) not in seen:
+                seen.add(id(t))
+                yield t
 
     def with_parameters(self, values: Mapping[str, Tensor]) -> Self:
         """The same module with other tensors as parameters; buffers and all else are shared.
@@ -609,7 +624,10 @@ def size_of(layer: Module, value: Any, what: str, least: int = 1) -> int:
 
 def _found(held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in held.items():
-        yield from entries(name, value, Module)
+        if isinstance(value, (list, tuple, dict)):
+            yield from entries(name, value, Module)
+        elif isinstance(value, (Tensor, Module)):
+            yield name, value
 
 
 def _once(named: Iterator[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:

@@ -31,6 +31,7 @@ __all__ = ["batch_norm", "instance_norm", "log_softmax", "pad", "relu", "softmax
 MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
+@planned
 @public
 def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Each element, or 0 where it is negative; ``inplace`` writes into the operand.
@@ -48,6 +49,7 @@ def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Ten
     return assign(input, found) if inplace else found
 
 
+@planned
 @public
 def softplus(input: TensorLike, beta: TensorLike = 1.0, threshold: float = 20.0, *,
              out: Tensor | None = None) -> Tensor:

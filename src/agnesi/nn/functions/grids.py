@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, beside
@@ -20,6 +20,7 @@ _MODES, _BORDERS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "refl
 _CUBIC = -0.75
 
 
+@planned
 @public
 def affine_grid(theta: TensorLike, size: Any, align_corners: bool = False) -> Tensor:
     """The places that affine maps bring the places of images to, for :func:`grid_sample`.
@@ -57,6 +58,7 @@ def _places(n: int, corners: bool) -> np.ndarray:
     return (2 * np.arange(n) + 1) / max(n, 1) - 1
 
 
+@planned
 @public
 def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear",
                 padding_mode: Literal["zeros", "border", "reflection"] = "zeros",

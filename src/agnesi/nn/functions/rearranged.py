@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import Counts
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -15,6 +15,7 @@ from agnesi.ops.base.movement import reshape, swapaxes
 from agnesi.ops.convolution.interpolate import interpolate
 
 
+@planned
 @public
 def channel_shuffle(input: TensorLike, groups: int) -> Tensor:
     """Reorder channels so that those of different groups alternate (Zhang et al., 2018).
@@ -37,6 +38,7 @@ def channel_shuffle(input: TensorLike, groups: int) -> Tensor:
     return reshape(swapaxes(parted, 1, 2), x.shape)
 
 
+@planned
 @public
 def upsample_nearest(input: TensorLike, size: Counts | None = None, scale_factor: Any = None
                      ) -> Tensor:
@@ -55,6 +57,7 @@ def upsample_nearest(input: TensorLike, size: Counts | None = None, scale_factor
     return interpolate(input, size, scale_factor)
 
 
+@planned
 @public
 def upsample_bilinear(input: TensorLike, size: Counts | None = None, scale_factor: Any = None
                       ) -> Tensor:

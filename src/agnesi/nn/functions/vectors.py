@@ -152,6 +152,7 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False, *,
     return (chosen - soft).detach() + soft
 
 
+@planned
 @public
 def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
     """``x``, and ``weight * x`` where it is negative (He et al., 2015).
@@ -177,6 +178,7 @@ def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
     return F.where(x > 0, x, x * slope)
 
 
+@planned
 @public
 def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
              bias: TensorLike | None = None) -> Tensor:
@@ -195,6 +197,7 @@ def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
     return found if bias is None else found + bias
 
 
+@planned
 @public
 def pdist(input: TensorLike, p: Bound = 2.0) -> Tensor:
     """Distances of all pairs of rows, the pairs in order.

@@ -6,7 +6,7 @@ from typing import Literal
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, labels, pair, reduced
@@ -14,6 +14,7 @@ from agnesi.ops.base.convert import beside
 from agnesi.ops.neural.losses import need_weights, nll_loss
 
 
+@planned
 @public
 def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin: float = 1.0,
                       weight: TensorLike | None = None, reduction: str = "mean") -> Tensor:
@@ -48,6 +49,7 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin:
     return reduced(F.sum(F.where(others, loss, 0.0), -1) / x.shape[-1], reduction)
 
 
+@planned
 @public
 def multilabel_margin_loss(input: TensorLike, target: TensorLike,
                            reduction: str = "mean") -> Tensor:
@@ -77,6 +79,7 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike,
     return reduced(F.sum(F.where(pairs, loss, 0.0), (-2, -1)) / x.shape[-1], reduction)
 
 
+@planned
 @public
 def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
                                 weight: TensorLike | None = None,

@@ -10,7 +10,7 @@ from agnesi.api.linalg import vector_norm
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative, Order
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -22,6 +22,7 @@ def _euclidean(a: Any, b: Any) -> Tensor:
     return vector_norm(a - b + 1e-6, axis=-1)
 
 
+@planned
 @public
 def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLike,
                         margin: float = 0.0, reduction: str = "mean") -> Tensor:
@@ -46,6 +47,7 @@ def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLi
     return reduced(F.clip(margin - t * difference, 0.0), reduction)
 
 
+@planned
 @public
 def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: TensorLike,
                           margin: float = 0.0, reduction: str = "mean") -> Tensor:
@@ -78,6 +80,7 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
                    + F.where(t == -1, F.clip(cosine - margin, 0.0), 0.0), reduction)
 
 
+@planned
 @public
 def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike,
                         margin: float = 1.0, p: Order = 2.0, eps: NotNegative = 1e-6,

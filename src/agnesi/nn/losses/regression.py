@@ -125,6 +125,7 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
     return reduced(loss, reduction)
 
 
+@planned
 @public
 def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, full: bool = False,
                       eps: NotNegative = 1e-6, reduction: str = "mean") -> Tensor:

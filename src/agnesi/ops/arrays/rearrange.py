@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.op import called
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_known
@@ -47,6 +47,7 @@ def _two(x: Any, least: int) -> Tensor:
     return x
 
 
+@planned
 @public
 def flipud(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Reverse the first axis.
@@ -63,6 +64,7 @@ def flipud(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     return flip(_two(x, 1), 0)
 
 
+@planned
 @public
 def fliplr(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Reverse the second axis.
@@ -79,6 +81,7 @@ def fliplr(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     return flip(_two(x, 2), 1)
 
 
+@planned
 @public
 def rot90(x: TensorLike, k: int = 1, axes: tuple[int, int] = (0, 1), *,
           out: Tensor | None = None) -> Tensor:
@@ -108,6 +111,7 @@ def rot90(x: TensorLike, k: int = 1, axes: tuple[int, int] = (0, 1), *,
     return swapaxes(flip(x, b), a, b) if turns == 1 else flip(swapaxes(x, a, b), b)
 
 
+@planned
 @public
 def rollaxis(x: TensorLike, axis: int, start: int = 0, *, out: Tensor | None = None) -> Tensor:
     """An axis moved before the axis ``start``.
@@ -132,6 +136,7 @@ def rollaxis(x: TensorLike, axis: int, start: int = 0, *, out: Tensor | None = N
 
 
 # -- cut ----------------------------------------------------------------------------------------
+@planned
 @public
 def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     """Split an axis into parts, of nearly equal size where it does not divide.
@@ -159,6 +164,7 @@ def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     return split(x, np.cumsum(sizes)[:-1], axis)
 
 
+@planned
 @public
 def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Split along the second axis; vectors along their only one.
@@ -178,6 +184,7 @@ def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     return split(x, sections, 1 if x.ndim > 1 else 0)
 
 
+@planned
 @public
 def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the first axis.
@@ -192,6 +199,7 @@ def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     return split(_two(x, 2), sections, 0)
 
 
+@planned
 @public
 def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Split along the third axis.
@@ -207,6 +215,7 @@ def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 
 
 # -- joined -------------------------------------------------------------------------------------
+@planned
 @public
 def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Vectors as columns, and the columns of matrices, side by side.
@@ -224,6 +233,7 @@ def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor
     return concat([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in columns], 1)
 
 
+@planned
 @public
 def block(arrays: Any, *, out: Tensor | None = None) -> Tensor:
     """One array of nested lists of blocks: the innermost are joined along the last axis.
@@ -443,6 +453,7 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Axis = None, *, out: Tenso
     return copy(getitem(x, tuple(key)))
 
 
+@planned
 @public
 def sliding_window_view(x: TensorLike, window_shape: Any, axis: Axis = None, *,
                         out: Tensor | None = None) -> Tensor:
@@ -477,6 +488,7 @@ def sliding_window_view(x: TensorLike, window_shape: Any, axis: Axis = None, *,
     return x
 
 
+@planned
 @public
 def ediff1d(x: TensorLike, to_end: TensorLike | None = None, to_begin: TensorLike | None = None, *,
             out: Tensor | None = None) -> Tensor:

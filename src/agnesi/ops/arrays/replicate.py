@@ -69,6 +69,7 @@ def broadcast_to(x: TensorLike, /, shape: ShapeLike, *, out: Tensor | None = Non
     return _broadcast(as_tensor(x), sizes_of(shape))
 
 
+@planned
 @public
 def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     """Broadcast all operands to their common shape.
@@ -106,6 +107,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     return broadcast_of(*map(sizes_of, shapes)) if shapes else ()
 
 
+@planned
 @public
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """The coordinates of all points of a grid, from vectors of coordinates along its axes.
@@ -168,6 +170,7 @@ def expand(x: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
     return _broadcast(x, target)
 
 
+@planned
 @public
 def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A copy of the tensor, in memory of its own.

@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.integers import known_integer
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError
@@ -36,6 +36,7 @@ __all__ = [
 Pair = tuple[Tensor, Tensor]
 
 
+@planned
 @public
 def tri(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike = None, *,
         out: Tensor | None = None) -> Tensor:
@@ -193,6 +194,7 @@ def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
     return _indices(np.nonzero(np.asarray(kept)))
 
 
+@planned
 @public
 def diagflat(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with the flat elements on a diagonal.
@@ -237,6 +239,7 @@ def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
     assign(x, reshape(flat, x.shape))
 
 
+@planned
 @public
 def vander(x: TensorLike, n: int | None = None, increasing: bool = False, *,
            out: Tensor | None = None) -> Tensor:

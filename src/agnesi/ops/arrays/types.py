@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_number_of_trace
@@ -63,6 +63,7 @@ def _dtype_of(x: Any) -> np.dtype:
     return x.dtype if has_one else dtypes.as_dtype(x)
 
 
+@planned
 @public
 def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str | None = None,
            out: Tensor | None = None) -> Tensor:

@@ -12,7 +12,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.keywords import NEEDED, operands_of, shown_as, strict, with_out
 from agnesi.core.op import explain
-from agnesi.core.public import explain_errors, into, public
+from agnesi.core.public import explain_errors, into, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
@@ -243,6 +243,7 @@ ANGLE = Elementwise(
 )
 
 
+@planned
 @explain_errors
 def conj(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; real tensors as they are.
@@ -265,6 +266,7 @@ def conjugate(x: Tensor) -> Tensor:
     return conj(x) if x.dtype.kind == "c" else x
 
 
+@planned
 @explain_errors
 def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Real part, as a copy (:func:`view_as_real` looks into a tensor); real tensors as they are.
@@ -283,6 +285,7 @@ def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return x if out is None else into(out, x)
 
 
+@planned
 @public
 def imag(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Imaginary part, a copy of it; zeros for real tensors.
@@ -299,6 +302,7 @@ def imag(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return broadcast_to(wrap(np.zeros((), x.dtype)), x.shape)
 
 
+@planned
 @public
 def angle(x: TensorLike, /, deg: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Angle of complex numbers, in radians, or in degrees with ``deg``.

@@ -419,6 +419,7 @@ def moveaxis(x: TensorLike, /, source: Axis, destination: Axis, *, out: Tensor |
     return permute_dims(x, order)
 
 
+@planned
 @public
 def dimshuffle(x: TensorLike, *pattern: Any, out: Tensor | None = None) -> Tensor:
     """Axes in another order, new ones where the pattern says "x", unit ones dropped (Theano's).
@@ -471,6 +472,7 @@ def _each(arrays: tuple[Any, ...], ndim: int) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+@planned
 @public
 def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
     """The tensor with at least one axis; new axes have size 1.
@@ -488,6 +490,7 @@ def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
     return _each(arrays, 1)
 
 
+@planned
 @public
 def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
     """The tensor with at least two axes; new axes of size 1 come first.
@@ -501,6 +504,7 @@ def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
     return _each(arrays, 2)
 
 
+@planned
 @public
 def atleast_3d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With three axes at least: a vector of n becomes (1, n, 1), a matrix (m, n) becomes (m, n,

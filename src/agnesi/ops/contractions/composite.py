@@ -37,6 +37,7 @@ from agnesi.ops.indexing.join import concat, stack
 from agnesi.ops.reductions.vectornorms import norm
 
 
+@planned
 @public
 def isclose(x1: TensorLike, x2: TensorLike, /, rtol: NotNegative = 1e-5, atol: NotNegative = 1e-8,
             *, equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
@@ -107,6 +108,7 @@ def _all_equal(a: Tensor, b: Tensor, equal_nan: bool) -> Tensor:
     return every(logical_or(same, logical_and(isnan(a), isnan(b))) if equal_nan else same)
 
 
+@planned
 @public
 def diff(x: TensorLike, /, n: int = 1, axis: int = -1, prepend: TensorLike | None = None,
          append: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -148,6 +150,7 @@ def _edge(given: Any, x: Tensor, axis: int) -> Tensor | None:
     return broadcast_to(edge, tuple(1 if a == axis else n for a, n in enumerate(x.shape)))
 
 
+@planned
 @public
 def inner(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last axes of both.
@@ -193,6 +196,7 @@ def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: 
     return moveaxis(stack(parts, axis=-1), -1, axisc)
 
 
+@planned
 @public
 def dist(x1: TensorLike, x2: TensorLike, /, p: NotNegativeBound = 2, *,
          out: Tensor | None = None) -> Tensor:
@@ -210,6 +214,7 @@ def dist(x1: TensorLike, x2: TensorLike, /, p: NotNegativeBound = 2, *,
     return norm(subtract(*map(floating, pair(x1, x2))), ord=p)
 
 
+@planned
 @public
 def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
                neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -280,6 +285,7 @@ def lerp(start: TensorLike, end: TensorLike, weight: TensorLike, *, out: Tensor 
     return add(start, multiply(subtract(end, start), weight))
 
 
+@planned
 @public
 def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: TensorLike = 1,
             out: Tensor | None = None) -> Tensor:
@@ -300,6 +306,7 @@ def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: T
     return add(x, multiply(multiply(tensor1, tensor2), value))
 
 
+@planned
 @public
 def addcdiv(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: TensorLike = 1,
             out: Tensor | None = None) -> Tensor:

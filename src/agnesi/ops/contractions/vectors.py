@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj
 from agnesi.ops.base.convert import as_tensor
@@ -13,6 +13,7 @@ from agnesi.ops.contractions.matmul import matmul, vecdot
 __all__ = ["matvec", "vdot", "vecmat"]
 
 
+@planned
 @public
 def vdot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products of the flat elements; the first operand is conjugated.
@@ -29,6 +30,7 @@ def vdot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Ten
     return vecdot(reshape(a, (a.size,)), reshape(b, (b.size,)))
 
 
+@planned
 @public
 def matvec(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Matrices (the last two axes) times vectors (the last axis).
@@ -45,6 +47,7 @@ def matvec(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> T
     return matmul(x1, expand_dims(as_tensor(x2), -1))[..., 0]
 
 
+@planned
 @public
 def vecmat(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Vectors (the last axis, conjugated) times matrices (the last two axes).

@@ -10,7 +10,7 @@ from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -148,6 +148,7 @@ def correlate(a: TensorLike, v: TensorLike, /, mode: str = "valid", *, out: Tens
     return _full(a, flip(conj(v)), n, m)[start: start + length]
 
 
+@planned
 @public
 def fftconvolve(in1: TensorLike, in2: TensorLike, /, mode: str = "full", axes: Axis = None, *,
                 out: Tensor | None = None) -> Tensor:

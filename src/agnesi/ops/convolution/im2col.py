@@ -12,7 +12,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support.aside import elements, results
 from agnesi.core.support.errors import ShapeError
@@ -117,6 +117,7 @@ def _placed(kernel: Any, rank: int, dilation: Any, padding: Any,
     return Windows(steps, borders(padding, sizes, inside, steps), inside), sizes
 
 
+@planned
 @public
 def unfold(x: TensorLike, kernel: PerAxis, dilation: PerAxis = 1, padding: PerAxis | str = 0,
            stride: PerAxis = 1, *, out: Tensor | None = None) -> Tensor:
@@ -149,6 +150,7 @@ def unfold(x: TensorLike, kernel: PerAxis, dilation: PerAxis = 1, padding: PerAx
     return reshape(found, (x.shape[0], rows, product(found.shape[2 + rank:])))
 
 
+@planned
 @public
 def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, dilation: PerAxis = 1,
          padding: PerAxis | str = 0, stride: PerAxis = 1, *, out: Tensor | None = None) -> Tensor:

@@ -11,7 +11,7 @@ from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
@@ -170,6 +170,7 @@ def _keys(d: np.ndarray, a: float) -> np.ndarray:
 
 
 # -- the function -------------------------------------------------------------------------------
+@planned
 @public
 def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None,
                 mode: str = "nearest", align_corners: bool | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -21,6 +21,7 @@ def _image(x: Any) -> Tensor:
     return x
 
 
+@planned
 @public
 def pixel_shuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> Tensor:
     """Every ``factor**2`` channels as one of images so many times as high and wide.
@@ -49,6 +50,7 @@ def pixel_shuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> T
     return reshape(transpose(parts, order), (*batch, kept, height * r, width * r))
 
 
+@planned
 @public
 def pixel_unshuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> Tensor:
     """Every square of ``factor**2`` places as so many channels; undoes :func:`pixel_shuffle`.

@@ -198,6 +198,7 @@ def _counted(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
     return apply(WindowSum(inside, sizes), filled((1, 1, *wide), 1, x.dtype))
 
 
+@planned
 @public
 def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
              padding: PerAxis | str = 0, *, cover_all: bool = False, out: Tensor | None = None
@@ -223,6 +224,7 @@ def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     return _of(apply(WindowSum(windows, sizes), x), wanted)
 
 
+@planned
 @public
 def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = None,
             cover_all: bool = False, padding: PerAxis | str = 0, *, out: Tensor | None = None
@@ -295,6 +297,7 @@ def _in_turn(x: Tensor, spans: list[list[Any]], of: Any) -> Tensor:
     return x
 
 
+@planned
 @public
 def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = False, *,
                       out: Tensor | None = None) -> Any:
@@ -338,6 +341,7 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
     return found, raveled([take(as_tensor(o), i) for o, i in places], sizes)
 
 
+@planned
 @public
 def adaptive_avg_pool(x: TensorLike, size: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """Average pooling to ``size`` windows of nearly equal size.

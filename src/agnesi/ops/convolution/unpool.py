@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -47,6 +47,7 @@ def raveled(places: Sequence[Tensor], sizes: Sequence[Any]) -> Tensor:
     return cast(total, dtypes.int64)
 
 
+@planned
 @public
 def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None,
                padding: Any | str = 0, output_size: Any = None, *,

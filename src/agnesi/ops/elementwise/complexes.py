@@ -16,7 +16,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -253,6 +253,7 @@ def _parts(first: Any, second: Any) -> tuple[Tensor, Tensor]:
     return a, b
 
 
+@planned
 @public
 def complex(real: TensorLike, imag: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of real and imaginary parts, which broadcast.
@@ -271,6 +272,7 @@ def complex(real: TensorLike, imag: TensorLike, /, *, out: Tensor | None = None)
     return apply(_COMPLEX, *_parts(real, imag))
 
 
+@planned
 @public
 def polar(abs: TensorLike, angle: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers ``abs * exp(i angle)``.
@@ -288,6 +290,7 @@ def polar(abs: TensorLike, angle: TensorLike, /, *, out: Tensor | None = None) -
     return apply(_COMPLEX, multiply(size, cos(angle)), multiply(size, sin(angle)))
 
 
+@planned
 @public
 def view_as_real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers as pairs (real, imaginary) along a new last axis: a view.
@@ -309,6 +312,7 @@ def view_as_real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return apply(AsReal(), x)
 
 
+@planned
 @public
 def view_as_complex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Pairs (real, imaginary) along the last axis, of size 2, as complex numbers.

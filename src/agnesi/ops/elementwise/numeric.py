@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
@@ -47,6 +47,7 @@ def _real(x: Any, name: str) -> Tensor:
 
 
 # -- angles -------------------------------------------------------------------------------------
+@planned
 @public
 def deg2rad(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Degrees as radians.
@@ -62,6 +63,7 @@ def deg2rad(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return multiply(_real(x, "deg2rad"), math.pi / 180)
 
 
+@planned
 @public
 def rad2deg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees.
@@ -78,6 +80,7 @@ def rad2deg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 radians, degrees = deg2rad, rad2deg
 
 
+@planned
 @public
 def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi x) / (pi x)``, and 1 at 0, where derivatives are right too.
@@ -97,6 +100,7 @@ def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 
 # -- exponents ----------------------------------------------------------------------------------
 @with_methods
+@planned
 @public
 def logaddexp2(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``log2(2**x1 + 2**x2)`` without overflow.
@@ -115,6 +119,7 @@ def logaddexp2(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) 
     return logaddexp(_real(a, "logaddexp2") * log_2, _real(b, "logaddexp2") * log_2) / log_2
 
 
+@planned
 @public
 def float_power(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1`` to the power of ``x2`` in double precision, of integers too.
@@ -140,6 +145,7 @@ def _scaled(x: Tensor, exponent: Tensor) -> Tensor:
     return x * part * part * part * exp2(cast(last, x.dtype))
 
 
+@planned
 @public
 def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1 * 2**x2`` for integers ``x2``, beyond the range of ``2**x2`` too.
@@ -165,6 +171,7 @@ def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     return where(logical_and(not_equal(x, 0), isfinite(x)), _scaled(x, limited), x)
 
 
+@planned
 @public
 def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Mantissas in [1/2, 1) and exponents (int32): ``x = mantissa * 2**exponent``.
@@ -189,6 +196,7 @@ def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     return where(plain, mantissa, x), cast(where(plain, exponent, 0), dtypes.int32)
 
 
+@planned
 @public
 def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Distance to the next number that is further from zero, negative where ``x`` is.
@@ -208,6 +216,7 @@ def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 
 
 # -- parts --------------------------------------------------------------------------------------
+@planned
 @public
 def modf(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Return the fractional and the integral parts, both with the sign of ``x``.
@@ -226,6 +235,7 @@ def modf(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     return copysign(rest, x), whole
 
 
+@planned
 @public
 def divmod(x1: TensorLike, x2: TensorLike, /) -> tuple[Tensor, Tensor]:
     """``(x1 // x2, x1 % x2)``.
@@ -244,6 +254,7 @@ def divmod(x1: TensorLike, x2: TensorLike, /) -> tuple[Tensor, Tensor]:
 fix = trunc
 
 
+@planned
 @public
 def heaviside(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """0 for negative numbers, 1 for positive ones, ``x2`` for zero.
@@ -270,6 +281,7 @@ gcd: Binary = binary(
 
 
 @with_methods
+@planned
 @public
 def lcm(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The least number that both divide; 0 where one of them is 0.
@@ -288,6 +300,7 @@ def lcm(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tens
     return magnitude(floor_divide(a, where(equal(common, 0), as_tensor(1, a.dtype), common)) * b)
 
 
+@planned
 @public
 def bitwise_count(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """How many bits of each integer (of its absolute value) are set, as uint8.
@@ -324,6 +337,7 @@ def _population(x: Tensor) -> Tensor:
 
 
 # -- questions ----------------------------------------------------------------------------------
+@planned
 @public
 def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether each element is positive infinity.
@@ -339,6 +353,7 @@ def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return equal(_real(x, "isposinf"), math.inf)
 
 
+@planned
 @public
 def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether each element is negative infinity.
@@ -352,6 +367,7 @@ def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return equal(_real(x, "isneginf"), -math.inf)
 
 
+@planned
 @public
 def isreal(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether the imaginary part of each element is zero.
@@ -366,6 +382,7 @@ def isreal(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return equal(imag(x), 0)
 
 
+@planned
 @public
 def iscomplex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether the imaginary part of each element is not zero.

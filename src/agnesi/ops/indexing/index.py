@@ -29,7 +29,7 @@ from agnesi.ops.base.literals import as_places, of_python
 from agnesi.ops.base.movement import Reshape, reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice
-from agnesi.ops.indexing.index_parsing import new_axes, parse, plain, view_of
+from agnesi.ops.indexing.index_parsing import at_places, new_axes, parse, plain, view_of
 
 _INT64 = np.dtype("int64")
 #: Positions of an axis that are kept.
@@ -42,7 +42,7 @@ _FEW_ELEMENTS = 1024
 
 
 def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
-    """What a mask or a list of numbers chooses of a tensor without gradients, else
+    """What a mask, or lists and tensors of numbers, choose of a tensor without gradients, else
     NotImplemented."""
     if more or type(x) is not Tensor or (data := x.array) is None or data.size > _FEW_ELEMENTS or (
             x._requires_grad and MODE.get().recording):
@@ -51,6 +51,13 @@ def _chosen(x: Any = None, key: Any = None, *more: Any) -> Any:
         key = key.array
         if key is None or key.dtype.kind != "b" or not key.ndim or (
                 key.shape != data.shape[:key.ndim]):
+            return NotImplemented
+    elif type(key) is tuple:
+        if (places := at_places(key)) is None:
+            return NotImplemented
+        try:
+            return wrap(data[places].copy())  # in row-major order
+        except IndexError:
             return NotImplemented
     elif type(key) is not list or not key or set(map(type, key)) != {int}:
         return NotImplemented

@@ -22,6 +22,8 @@ from agnesi.ops.base.movement import Reshape
 from agnesi.ops.base.slices import FULL, Key, Slice
 
 _INT64 = np.dtype("int64")
+#: Places in a list or tensor up to which NumPy takes them at once.
+_FEW_PLACES = 1024
 _NUMBERS = (int, type(None))
 
 
@@ -240,6 +242,31 @@ def plain(key: Any, ndim: int) -> Key | None:
         place = len(result) if dots is None else dots
         result[place:place] = (FULL,) * missing
     return tuple(result)
+
+
+def at_places(key: Any) -> Any:
+    """A tuple of numbers, slices, None, ``...``, and short lists and tensors of integers, as NumPy
+    takes it; None of all other keys, and where nothing but numbers and slices index."""
+    found: list[Any] = []
+    chosen = False
+    for e in key:
+        kind = type(e)
+        if kind is Tensor:
+            if (e := e.array) is None or e.dtype.kind != "i" or not 0 < e.size <= _FEW_PLACES or (
+                    not e.ndim):
+                return None
+            chosen = True
+        elif kind is list:
+            if not 0 < len(e) <= _FEW_PLACES or set(map(type, e)) != {int}:
+                return None
+            chosen = True
+        elif kind is slice:
+            if not {type(e.start), type(e.stop), type(e.step)}.issubset(_NUMBERS):
+                return None
+        elif kind is not int and e is not None and e is not Ellipsis:
+            return None
+        found.append(e)
+    return tuple(found) if chosen else None
 
 
 def new_axes(x: Tensor, key: Any) -> Tensor | None:

@@ -42,6 +42,7 @@ from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index import along, as_index, windowed
 from agnesi.ops.indexing.index_parsing import (
     Keys,
+    at_places,
     complete,
     entries_of,
     is_mask,
@@ -218,15 +219,23 @@ def _soon(x: Any = None, key: Any = None, value: Any = None, *more: Any) -> Any:
 
 
 def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
-    """A key that is a mask or a tensor of indices as NumPy takes it, for a number of such a dtype;
-    else None."""
-    found = key.array
-    if found is None or found.dtype.kind not in "biu" or found.size > 1024 or (
-            found.dtype.kind == "b" and found.shape != data.shape[:found.ndim]):
+    """A key that chooses places as NumPy takes it, for a number of such a dtype or for as many
+    values as one tensor of indices chooses; else None."""
+    found: Any = None
+    if type(key) is not Tensor:
+        found = at_places(key if type(key) is tuple else (key,))
+    elif (found := key.array) is not None and (
+            found.dtype.kind not in "biu" or found.size > 1024
+            or (found.dtype.kind == "b" and found.shape != data.shape[:found.ndim])):
+        found = None
+    if found is None:
         return None
+    if isinstance(value, np.ndarray):
+        fits = value.ndim == 0 or (type(found) is np.ndarray and found.dtype.kind == "i" and (
+            data.ndim and value.shape == (*found.shape, *data.shape[1:])))
+        return found if fits else None
     kinds = {float: "fc", int: "iufc", bool: "b"}.get(type(value), "")
-    number = isinstance(value, np.ndarray) and value.ndim == 0
-    return found if number or data.dtype.kind in kinds else None
+    return found if data.dtype.kind in kinds else None
 
 
 def _directly(x: Tensor, key: Any, value: Any) -> bool:
@@ -245,10 +254,8 @@ def _directly(x: Tensor, key: Any, value: Any) -> bool:
         value = value.array
     elif type(value) not in (int, float, bool):
         return False
-    if type(key) is Tensor:
-        if (key := _chosen_at_once(key, value, data)) is None:
-            return False
-    elif plain(key, data.ndim) is None:
+    if (type(key) is Tensor or plain(key, data.ndim) is None) and (
+            key := _chosen_at_once(key, value, data)) is None:
         return False
     try:
         silently(operator.setitem, data, key, value)
@@ -312,6 +319,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
 
 
 # -- pure expressions -------------------------------------------------------------------------
+@planned
 @public
 def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = False,
               out: Tensor | None = None) -> Tensor:
@@ -468,6 +476,7 @@ def _at_places(part: Any, value: Any, adding: bool) -> Tensor:
     return place.around(apply(Slice(kept), new), outer)
 
 
+@planned
 @public
 def set_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: where ``part`` is ``x[key]``, ``x`` with that region replaced (Theano's).
@@ -488,6 +497,7 @@ def set_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
     return Place(part).replaced(_beside(part, value))
 
 
+@planned
 @public
 def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: where ``part`` is ``x[key]``, ``x`` with a value added there (Theano's).
@@ -507,6 +517,7 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
 
 
 # -- along an axis ----------------------------------------------------------------------------
+@planned
 @public
 def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike,
                    axis: int | None, *, out: Tensor | None = None) -> Tensor:

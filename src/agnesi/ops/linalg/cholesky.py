@@ -10,7 +10,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir import foreign
 from agnesi.core.op import called
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.record import record
@@ -117,6 +117,7 @@ CHOLESKY = Cholesky()
 POTRF = Potrf()
 
 
+@planned
 @public
 def cholesky(x: TensorLike, /, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """Cholesky's factor of Hermitian, positive definite matrices: ``x = l @ adjoint(l)``.

@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.ir.dims import is_static
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.record import record
@@ -191,6 +191,7 @@ COFACTORS = Cofactors()
 SLOGDET = SlogDet()
 
 
+@planned
 @public
 def det(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Determinants of square matrices.

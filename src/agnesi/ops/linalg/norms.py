@@ -101,6 +101,7 @@ def _norm_of_matrices(x: Tensor, ord: Order, axes: Any, keepdims: bool) -> Tenso
     return reshape(found, found.shape[:-2])
 
 
+@planned
 @public
 def matrix_norm(x: TensorLike, /, ord: Order = "fro", axis: Axis = (-2, -1),
                 keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -126,6 +127,7 @@ def matrix_norm(x: TensorLike, /, ord: Order = "fro", axis: Axis = (-2, -1),
     return _norm_of_matrices(x, ord, axis, keepdims)
 
 
+@planned
 @public
 def vector_norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, keepdims: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
@@ -145,6 +147,7 @@ def vector_norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, keepdims: b
     return vectornorms.norm(x, ord, axis, keepdims=keepdims)
 
 
+@planned
 @public
 def cond(x: TensorLike, p: Order = None, *, out: Tensor | None = None) -> Tensor:
     """Condition numbers: the norm of matrices times that of their inverses.

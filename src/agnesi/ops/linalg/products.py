@@ -8,7 +8,7 @@ from typing import Any
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import dims
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -21,6 +21,7 @@ from agnesi.ops.linalg.base import check_square, identity
 from agnesi.ops.linalg.solve import inv
 
 
+@planned
 @public
 def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tensor:
     """The power ``n`` of square matrices, by squaring; of the inverse for negative ones.
@@ -55,6 +56,7 @@ def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tens
     return arith.positive(result)
 
 
+@planned
 @public
 def multi_dot(arrays: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that needs the fewest multiplications.
@@ -134,6 +136,7 @@ def _splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return best
 
 
+@planned
 @public
 def kron(a: TensorLike, b: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Kronecker's product: blocks of ``b``, each times one element of ``a``.

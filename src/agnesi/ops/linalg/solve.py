@@ -11,7 +11,7 @@ from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.integers import known_integer
 from agnesi.core.ir import dims
 from agnesi.core.op import called
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import ShapeError
@@ -111,6 +111,7 @@ SOLVE = Solve()
 INV = Inv()
 
 
+@planned
 @public
 def solve(a: TensorLike, b: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of ``a @ x = b``.

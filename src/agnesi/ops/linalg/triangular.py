@@ -11,7 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import foreign
 from agnesi.core.op import called
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
@@ -179,6 +179,7 @@ class Trsm(MatrixOp):
         )
 
 
+@planned
 @public
 def solve_triangular(a: TensorLike, b: TensorLike, trans: int | str = 0, lower: bool = False,
                      unit_diagonal: bool = False, *, out: Tensor | None = None) -> Tensor:

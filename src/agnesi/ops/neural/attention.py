@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
@@ -68,6 +68,7 @@ def _blind(mask: Tensor, sizes: Any, is_causal: bool) -> Tensor:
     return logical_not(any_of(open_, -1, keepdims=True))
 
 
+@planned
 @public
 def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: TensorLike,
                                  attn_mask: TensorLike | None = None, dropout_p: float = 0.0,

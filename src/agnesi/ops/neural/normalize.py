@@ -287,6 +287,7 @@ def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
     return result
 
 
+@planned
 @public
 def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta: float = 0.75,
                         k: float = 1.0, *, out: Tensor | None = None) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -16,6 +16,7 @@ from agnesi.ops.base.movement import swapaxes
 from agnesi.ops.indexing.join import pad, stack
 
 
+@planned
 @public
 def pad_sequence(sequences: Sequence[Any], batch_first: bool = False,
                  padding_value: TensorLike = 0, *,

@@ -11,7 +11,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.ir.extents import need_elements
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -30,6 +30,7 @@ from agnesi.ops.sorting.sort import argsort, searchsorted
 __all__ = ["gradient", "interp", "trapezoid", "trapz", "unwrap"]
 
 
+@planned
 @public
 def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis: int = -1, *,
               out: Tensor | None = None) -> Tensor:
@@ -65,6 +66,7 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis:
 trapz = trapezoid
 
 
+@planned
 @public
 def gradient(f: TensorLike, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Derivatives of samples by differences: central ones inside, one-sided ones at the ends.

@@ -150,6 +150,7 @@ def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Tensor
     return product + (added if beta == 1 else added * beta)
 
 
+@planned
 @public
 def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None
                  ) -> Tensor:

@@ -12,7 +12,7 @@ from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import typed
-from agnesi.core.public import paired, public
+from agnesi.core.public import paired, planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import TraceError
 from agnesi.core.support.tracing import is_known
@@ -197,6 +197,7 @@ def _of_shares(x: Tensor, q: Tensor, how: tuple[Any, ...]) -> Tensor:
     return reshape(found, (*q.shape, *kept))
 
 
+@planned
 @public
 def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
              keepdims: bool = False, weights: TensorLike | None = None,
@@ -226,6 +227,7 @@ def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "
     return _quantile(x, _shares(q), axis, method, keepdims, False, weights)
 
 
+@planned
 @public
 def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
                keepdims: bool = False, weights: TensorLike | None = None,
@@ -280,6 +282,7 @@ def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
     return _quantile(x, _HALF, axis, "linear", keepdims, False)
 
 
+@planned
 @public
 def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
                 keepdims: bool = False, weights: TensorLike | None = None,

@@ -11,7 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -130,6 +130,7 @@ def _flat_places(x: Tensor, every: tuple[Tensor, ...]) -> Tensor:
     return apply(Index(tuple(range(x.ndim)), 0), numbers, *every)
 
 
+@planned
 @public
 def scatter_reduce(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, reduce: str, *,
                    include_self: bool = True, out: Tensor | None = None) -> Tensor:
@@ -161,6 +162,7 @@ def scatter_reduce(x: TensorLike, axis: int, index: TensorLike, src: TensorLike,
     return reshape(found, x.shape)
 
 
+@planned
 @public
 def index_reduce(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, reduce: str, *,
                  include_self: bool = True, out: Tensor | None = None) -> Tensor:

@@ -15,7 +15,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError
@@ -272,6 +272,7 @@ def unique_values(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return unique_all(x).values
 
 
+@planned
 @public
 def isin(x1: TensorLike, x2: TensorLike, /, *, invert: bool = False, out: Tensor | None = None
          ) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.integers import integer
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, typed
@@ -48,6 +48,7 @@ __all__ = [
 
 
 # -- averages and covariances -------------------------------------------------------------------
+@planned
 @public
 def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
             returned: bool = False, *, keepdims: bool = False) -> Any:
@@ -99,6 +100,7 @@ def spread(w: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     )
 
 
+@planned
 @public
 def ptp(x: TensorLike, axis: Axis = None, *, keepdims: bool = False, out: Tensor | None = None
         ) -> Tensor:
@@ -117,6 +119,7 @@ def ptp(x: TensorLike, axis: Axis = None, *, keepdims: bool = False, out: Tensor
     return greatest(x, axis, keepdims=keepdims) - least(x, axis, keepdims=keepdims)
 
 
+@planned
 @public
 def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: bool = False,
         ddof: int | None = None, fweights: TensorLike | None = None,
@@ -184,6 +187,7 @@ def _variables(m: Any, rowvar: bool) -> Tensor:
     return matrix_transpose(x) if turned else atleast_2d(x)
 
 
+@planned
 @public
 def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True, *,
              dtype: DTypeLike = None, out: Tensor | None = None) -> Tensor:
@@ -264,6 +268,7 @@ def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
     return index_put(zero, places, w, accumulate=True)[:length]
 
 
+@planned
 @public
 def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tensor | None = None
              ) -> Tensor:

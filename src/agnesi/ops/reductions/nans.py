@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, typed
 from agnesi.core.tensor import Tensor
@@ -37,6 +37,7 @@ def _filled(x: Any, value: float) -> Tensor:
     return select(isnan(x), as_tensor(value, x.dtype), x) if dtypes.is_inexact(x.dtype) else x
 
 
+@planned
 @public
 def nansum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
            initial: TensorLike | None = None, where: TensorLike | None = None,
@@ -58,6 +59,7 @@ def nansum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keep
     return total(_filled(x, 0), axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
+@planned
 @public
 def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
             initial: TensorLike | None = None, where: TensorLike | None = None,
@@ -113,6 +115,7 @@ def _extreme(reduce: Any, x: Any, limit: float, axis: Axis, keepdims: bool, init
     return select(every(isnan(x), axis, keepdims=keepdims), as_tensor(np.nan, x.dtype), found)
 
 
+@planned
 @public
 def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
            initial: TensorLike | None = None,
@@ -131,6 +134,7 @@ def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme(greatest, x, -np.inf, axis, keepdims, initial, where)
 
 
+@planned
 @public
 def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
            initial: TensorLike | None = None,
@@ -204,6 +208,7 @@ def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     return total(cast(logical_not(isnan(x)), kind), axis, keepdims=keepdims)
 
 
+@planned
 @public
 def nanmean(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
             where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
@@ -226,6 +231,7 @@ def nanmean(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, kee
     return cast(summed / _numbers(x, axis, keepdims), x.dtype)
 
 
+@planned
 @public
 def nanvar(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, correction: float = 0.0,
            ddof: float | None = None, keepdims: bool = False, where: TensorLike | None = None,
@@ -253,6 +259,7 @@ def nanvar(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, corr
     return cast(unknown, dtypes.real_of(x.dtype))
 
 
+@planned
 @public
 def nanstd(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, correction: float = 0.0,
            ddof: float | None = None, keepdims: bool = False, where: TensorLike | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor, wrap
@@ -81,6 +81,7 @@ def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
     return roll(x, by, found)
 
 
+@planned
 @public
 def fftshift(x: TensorLike, /, axes: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Zero frequency moved to the middle, along all axes or those given.
@@ -98,6 +99,7 @@ def fftshift(x: TensorLike, /, axes: Axis = None, *, out: Tensor | None = None) 
     return _rolled(x, axes, False)
 
 
+@planned
 @public
 def ifftshift(x: TensorLike, /, axes: Axis = None, *, out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftshift`.

@@ -9,7 +9,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_static
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -102,6 +102,7 @@ def _running(op: Any, x: Any, axis: int | None) -> Ordered:
     return Ordered(cast(y, x.dtype), row.chosen(y, wide))
 
 
+@planned
 @public
 def cummax(x: TensorLike, axis: int | None = None) -> Ordered:
     """Greatest element so far along an axis, and where it is: the latest of equal ones.
@@ -119,6 +120,7 @@ def cummax(x: TensorLike, axis: int | None = None) -> Ordered:
     return _running(CumMax, x, axis)
 
 
+@planned
 @public
 def cummin(x: TensorLike, axis: int | None = None) -> Ordered:
     """Least element so far along an axis, and where it is: the latest of equal ones.
@@ -134,6 +136,7 @@ def cummin(x: TensorLike, axis: int | None = None) -> Ordered:
     return _running(CumMin, x, axis)
 
 
+@planned
 @public
 def kthvalue(x: TensorLike, k: int, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     """The ``k``-th least element of an axis, counted from 1, and where it is.
@@ -157,6 +160,7 @@ def kthvalue(x: TensorLike, k: int, axis: int = -1, *, keepdims: bool = False) -
     return _ranked(x, operator.index(k) - 1, axis, keepdims)
 
 
+@planned
 @public
 def mode(x: TensorLike, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     """The most frequent element of an axis, the least of several, and where it is last.

@@ -32,6 +32,8 @@ from agnesi.ops.linearity import LinearOp
 #: turn, which NumPy leaves to the processor: it begins with each row anew.
 _CACHED_BYTES = 1 << 24
 _ROW_BYTES = 1 << 10, 1 << 14
+#: Elements up to which NumPy's C function is called from native code.
+_FEW_ELEMENTS = 1 << 12
 #: What a row costs NumPy more.
 _ROW_MULTIPLY_ADDS = 200
 
@@ -59,6 +61,10 @@ class Index(LinearOp):
                 _ROW_BYTES[0] <= x.nbytes // len(x) <= _ROW_BYTES[1]) and x.flags.c_contiguous:
             found = LENT.run(self, (x, indices[0]), indices[0].size * _ROW_MULTIPLY_ADDS)
         return taken(x, self.axes, self.at, indices) if found is None else found
+
+    def c_call(self, x: np.ndarray, *indices: np.ndarray) -> Any:
+        alone = len(indices) == 1 and self.at == self.axes[0] and 0 < x.size < _FEW_ELEMENTS
+        return (np.ndarray.take, (self.at,)) if alone else None
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
         rest = (None,) * len(indices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, TraceError
 from agnesi.core.tensor import Tensor
@@ -30,6 +30,7 @@ def vector(x: Any) -> Tensor:
     return x
 
 
+@planned
 @public
 def block_diag(*arrays: Any, out: Tensor | None = None) -> Tensor:
     """A block-diagonal matrix of the given matrices.

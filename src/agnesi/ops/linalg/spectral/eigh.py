@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -126,6 +126,7 @@ def _side(text: str) -> Side:
     return "L" if text in "Ll" else "U"
 
 
+@planned
 @public
 def eigh(x: TensorLike, /, UPLO: Side = "L") -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices.
@@ -150,6 +151,7 @@ def eigh(x: TensorLike, /, UPLO: Side = "L") -> EighResult:
     return EighResult(*apply_many(Eigh(_side(UPLO)), square(x)))
 
 
+@planned
 @public
 def eigvalsh(x: TensorLike, /, UPLO: Side = "L", *,
              out: Tensor | None = None) -> Tensor:

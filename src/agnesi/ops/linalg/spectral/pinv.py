@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -190,6 +190,7 @@ def _share(x: Tensor, first: Any, second: Any, names: str) -> Any:
 PINV = Pinv()
 
 
+@planned
 @public
 def pinv(x: TensorLike, /, rcond: TensorLike | None = None, hermitian: bool = False, *,
          rtol: TensorLike | None = None, out: Tensor | None = None) -> Tensor:

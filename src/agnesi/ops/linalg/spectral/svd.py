@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
-from agnesi.core.public import public
+from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import GradientError
 from agnesi.core.support.record import record
@@ -185,6 +185,7 @@ class SingularValues(MatrixOp):
 VALUES = SingularValues()
 
 
+@planned
 @public
 def svd(x: TensorLike, /, full_matrices: bool = True, compute_uv: bool = True,
         hermitian: bool = False) -> Any:
@@ -213,6 +214,7 @@ def svd(x: TensorLike, /, full_matrices: bool = True, compute_uv: bool = True,
     return SVDResult(*apply_many(SVD(full_matrices), x))
 
 
+@planned
 @public
 def svdvals(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Singular values in descending order; their derivatives hold for repeated ones, too.
