@@ -286,9 +286,9 @@ class Module(Stated, Lookups):
             seen.add(id(module))
             inside = []
             for name, value in module._entries():
-                if not isinstance(value, Tensor):
+                if isinstance(value, Module):
                     inside.append((dotted(prefix, name) if named else "", value))
-                elif wanted(module, name, value):
+                elif isinstance(value, Tensor) and wanted(module, name, value):
                     yield dotted(prefix, name) if named else name, value, module, name
             if recurse:
                 stack.extend(reversed(inside))
