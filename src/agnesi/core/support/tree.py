@@ -252,7 +252,7 @@ class Tree:
         kind: Any = self.kind
         if kind is not None and all(child.kind is None for child in self.children):
             if kind is tuple or kind is list:
-                return kind  # type: ignore[no-any-return]
+                return kind
             if self.is_named_tuple:
                 return lambda leaves: kind(*leaves)
         return self.build
