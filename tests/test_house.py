@@ -233,7 +233,8 @@ def test_who_asks_whether_a_trace_runs():
     """``core`` and what is written out flat, where a call more would show; all else asks there."""
     flat = {f"src/agnesi/{name}.py"
             for name in ("api/tensor/inplace", "ops/base/at_once", "ops/base/elementwise",
-                         "ops/base/select", "ops/base/totals", "ops/indexing/scatter")}
+                         "ops/base/select", "ops/base/totals",
+                         "ops/indexing/direct_writes")}
     words = r"\b(STATE|MODE\.get\(\)|mode)\.trace\b"
     asking = {name_of(p) for p in SOURCES if re.search(words, p.read_text())}
     assert {name for name in asking if not name.startswith("src/agnesi/core/")} == flat

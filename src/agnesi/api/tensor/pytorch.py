@@ -15,7 +15,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.calls.spellings import in_our_words, warn_of
 from agnesi.core.dispatch import apply
-from agnesi.core.public import on_host, paired, planned, public
+from agnesi.core.public import on_host, paired, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.nonzeros import argwhere
@@ -454,7 +454,6 @@ def equal(self: Tensor, other: TensorLike) -> Tensor:
     return array_equal(self, other)
 
 
-@planned
 @public
 def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
     """Parts of an axis: of one size but for the last, or of the sizes given.
@@ -489,7 +488,6 @@ def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
     return ranked.sort_with_places(self, *args, **keywords)
 
 
-@planned
 @public
 def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
     """Elements repeated, along an axis or of the flat elements, as in NumPy.
@@ -522,7 +520,6 @@ def _is_axis(axis: Any, ndim: int) -> bool:
     return type(axis) is int and -ndim <= axis < ndim
 
 
-@planned
 @public
 def where(self: Tensor, condition: TensorLike, other: TensorLike) -> Tensor:
     """The tensor's elements where a condition holds, else those of another one.

@@ -189,6 +189,7 @@ def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     :returns: Of the promoted dtype.
     :raises ShapeError: If shapes differ on another axis.
     :raises ValueError: If there are no tensors.
+    :raises TypeError: If the tensors do not come in one list or tuple.
     :see: vstack, dstack, concat, hsplit, column_stack
 
     >>> ag.hstack([ag.ones(1), ag.zeros(1)])

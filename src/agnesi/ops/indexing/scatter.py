@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,17 +9,16 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dispatch import apply, assign, touch
+from agnesi.core.dispatch import apply, assign
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import at_once, planned, public
 from agnesi.core.shapes import need_shape
-from agnesi.core.storage.views import element_place, place_of
+from agnesi.core.storage.views import place_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
-from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, written
@@ -39,16 +37,15 @@ from agnesi.ops.base.literals import of_python, to_write
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import FULL, Slice
+from agnesi.ops.indexing.direct_writes import written_at_once
 from agnesi.ops.indexing.index import along, as_index, windowed
 from agnesi.ops.indexing.index_parsing import (
     Keys,
-    at_places,
     complete,
     entries_of,
     is_mask,
     need_mask,
     parse,
-    plain,
     view_of,
 )
 from agnesi.ops.indexing.join import Concat
@@ -215,54 +212,8 @@ def _under(mask: Any, x: Tensor) -> Tensor:
 
 def _soon(x: Any = None, key: Any = None, value: Any = None, *more: Any) -> Any:
     """None once a value is written in the usual call of ``setitem``, else NotImplemented."""
-    return None if type(x) is Tensor and not more and _directly(x, key, value) else NotImplemented
-
-
-def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
-    """A key that chooses places as NumPy takes it, for a number of such a dtype or for as many
-    values as one tensor of indices chooses; else None."""
-    found: Any = None
-    if type(key) is not Tensor:
-        found = at_places(key if type(key) is tuple else (key,))
-    elif (found := key.array) is not None and (
-            found.dtype.kind not in "biu" or found.size > 1024
-            or (found.dtype.kind == "b" and found.shape != data.shape[:found.ndim])):
-        found = None
-    if found is None:
-        return None
-    if isinstance(value, np.ndarray):
-        fits = value.ndim == 0 or (type(found) is np.ndarray and found.dtype.kind == "i" and (
-            data.ndim and value.shape == (*found.shape, *data.shape[1:])))
-        return found if fits else None
-    kinds = {float: "fc", int: "iufc", bool: "b"}.get(type(value), "")
-    return found if data.dtype.kind in kinds else None
-
-
-def _directly(x: Tensor, key: Any, value: Any) -> bool:
-    """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
-    mode = MODE.get()
-    data, recording = x.array, mode.recording
-    if data is None or mode.trace is not None or mode.fixed or (recording and x._requires_grad):
-        return False
-    if mode.watch is not None or element_place(x) is not None:
-        return False
-    if type(value) is Tensor:
-        if value.array is None or value.array.dtype != data.dtype:
-            return False
-        if recording and value._requires_grad:
-            return False
-        value = value.array
-    elif type(value) not in (int, float, bool):
-        return False
-    if (type(key) is Tensor or plain(key, data.ndim) is None) and (
-            key := _chosen_at_once(key, value, data)) is None:
-        return False
-    try:
-        silently(operator.setitem, data, key, value)
-    except (ValueError, IndexError, OverflowError, TypeError):
-        return False
-    touch(x)
-    return True
+    done = type(x) is Tensor and not more and written_at_once(x, key, value)
+    return None if done else NotImplemented
 
 
 def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
@@ -305,7 +256,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     if MODE.get().fixed:
         raise TypeError("values of a function that is differentiated here cannot be assigned to; "
                         "make a new array, as with np.where or np.concatenate")
-    if TRACES.running and _directly(x, key, value):  # by another thread
+    if TRACES.running and written_at_once(x, key, value):  # by another thread
         return
     if has_bounds(key):
         part, rest = windowed(x, key)

@@ -1,0 +1,62 @@
+"""Writes by index that need nothing but memory: no record, no trace, a key that NumPy takes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import touch
+from agnesi.core.storage.views import element_place
+from agnesi.core.support.config import MODE
+from agnesi.core.support.silence import silently
+from agnesi.core.tensor import Tensor
+from agnesi.ops.indexing.index_parsing import at_places, plain
+
+
+def _chosen_at_once(key: Any, value: Any, data: np.ndarray) -> Any:
+    """A key that chooses places as NumPy takes it, for a number of such a dtype or for as many
+    values as one tensor of indices chooses; else None."""
+    found: Any = None
+    if type(key) is not Tensor:
+        found = at_places(key if type(key) is tuple else (key,))
+    elif (found := key.array) is not None and (
+            found.dtype.kind not in "biu" or found.size > 1024
+            or (found.dtype.kind == "b" and found.shape != data.shape[:found.ndim])):
+        found = None
+    if found is None:
+        return None
+    if isinstance(value, np.ndarray):
+        fits = value.ndim == 0 or (type(found) is np.ndarray and found.dtype.kind == "i" and (
+            data.ndim and value.shape == (*found.shape, *data.shape[1:])))
+        return found if fits else None
+    kinds = {float: "fc", int: "iufc", bool: "b"}.get(type(value), "")
+    return found if data.dtype.kind in kinds else None
+
+
+def written_at_once(x: Tensor, key: Any, value: Any) -> bool:
+    """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
+    mode = MODE.get()
+    data, recording = x.array, mode.recording
+    if data is None or mode.trace is not None or mode.fixed or (recording and x._requires_grad):
+        return False
+    if mode.watch is not None or element_place(x) is not None:
+        return False
+    if type(value) is Tensor:
+        if value.array is None or value.array.dtype != data.dtype:
+            return False
+        if recording and value._requires_grad:
+            return False
+        value = value.array
+    elif type(value) not in (int, float, bool):
+        return False
+    if (type(key) is Tensor or plain(key, data.ndim) is None) and (
+            key := _chosen_at_once(key, value, data)) is None:
+        return False
+    try:
+        silently(operator.setitem, data, key, value)
+    except (ValueError, IndexError, OverflowError, TypeError):
+        return False
+    touch(x)
+    return True
