@@ -207,6 +207,15 @@ def _renamed(call: Any, name: str) -> Any:
     return call
 
 
+def _standing_for(function: F, call: Any) -> F:
+    """Return what is called in the place of a public function, with its name, text and signature,
+    which are those of what the user wrote."""
+    functools.update_wrapper(call, function)
+    call.__wrapped__ = inspect.unwrap(function)
+    standing: F = _renamed(call, function.__name__)
+    return standing
+
+
 def public(function: F) -> F:
     """A public function: errors by :func:`explain_errors`; results go into ``out`` where given.
 
@@ -261,13 +270,11 @@ def planned(function: F) -> F:
     """
     plans = Plans(function)
 
-    @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         found = LENT.replayed(plans, args, keywords)
         return function(*args, **keywords) if found is NotImplemented else found
 
-    call.__wrapped__ = inspect.unwrap(function)
-    return _renamed(call, function.__name__)
+    return _standing_for(function, call)
 
 
 def paired(default: int | None = None) -> Callable[[F], F]:
@@ -278,7 +285,6 @@ def paired(default: int | None = None) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             if not keywords and 0 < len(args) < 3:
                 axis = args[1] if len(args) == 2 else default
@@ -286,8 +292,7 @@ def paired(default: int | None = None) -> Callable[[F], F]:
                     return function(args[0], dim=axis)
             return function(*args, **keywords)
 
-        call.__wrapped__ = inspect.unwrap(function)
-        return _renamed(call, function.__name__)
+        return _standing_for(function, call)
 
     return decorate
 
@@ -297,7 +302,6 @@ def where_torch(other: Callable[..., Any]) -> Callable[[F], F]:
     agnesi; it returns NotImplemented for those that mean the same everywhere."""
 
     def decorate(function: F) -> F:
-        @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             if not keywords and len(args) > 2 and says_torch(sys._getframe(1)):
                 found = other(*args)
@@ -305,8 +309,7 @@ def where_torch(other: Callable[..., Any]) -> Callable[[F], F]:
                     return found
             return function(*args, **keywords)
 
-        call.__wrapped__ = inspect.unwrap(function)
-        return _renamed(call, function.__name__)
+        return _standing_for(function, call)
 
     return decorate
 
@@ -316,7 +319,6 @@ def at_once(usual: Callable[..., Any]) -> Callable[[F], F]:
     the arguments without names, it returns NotImplemented for all others."""
 
     def decorate(function: F) -> F:
-        @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             if not keywords and not TRACES.running and not MODE.get().symbolic:
                 found = usual(*args)
@@ -324,8 +326,7 @@ def at_once(usual: Callable[..., Any]) -> Callable[[F], F]:
                     return found
             return function(*args, **keywords)
 
-        call.__wrapped__ = inspect.unwrap(function)
-        return _renamed(call, function.__name__)
+        return _standing_for(function, call)
 
     return decorate
 
