@@ -43,7 +43,7 @@ def kind_of(tensors: Sequence[Tensor]) -> Any:
 
 
 class Alike:
-    """What a function changes of some tensors, and how.
+    """The changes that one run of a function makes to a few tensors, to be repeated on others.
 
     The function takes tensors of certain types and changes some of them in place; it must have no
     other effect, and read nothing else that differs between calls.
@@ -63,7 +63,7 @@ class Alike:
         self.body = Body(FunctionGraph([*before, *map(_node, self.shared)], results))
 
     def __call__(self, each: Sequence[Sequence[Tensor]]) -> None:
-        """Change all these as the function does."""
+        """Apply the recorded changes to each of these groups of tensors."""
         length = max(len(self.body.graph), 1)
         together, first = -(-SEGMENT_OPERATIONS // length), 0
         if len(each) >= max(together, MIN_OPERATIONS // length) and all(
@@ -78,7 +78,7 @@ class Alike:
                 assign(tensors[i], value)
 
     def _segment(self, count: int) -> Segment:
-        """The body for so many calls together."""
+        """Return one graph segment that does the body's work for ``count`` groups at once."""
         own = self.body.inputs[:len(self.body.inputs) - len(self.shared)]
         shared = [stand_in(t.shape, t.dtype) for t in self.shared]
         given, results = [], []
@@ -91,7 +91,7 @@ class Alike:
         return Segment(Body(graph), tuple([(i, -1) for i in range(len(graph.inputs))]))
 
     def _put(self, op: Segment, each: Sequence[Sequence[Tensor]]) -> None:
-        """Change some of the tensors by one segment."""
+        """Give some groups of tensors their new values, computed by one segment."""
         operands = [t for tensors in each for t in tensors]
         found = (apply_many if op.outputs > 1 else _one)(op, *operands, *self.shared)
         values = iter(found)
@@ -111,7 +111,7 @@ def _node(t: Tensor) -> Node:
 
 
 def _shared(results: Sequence[Node], own: Sequence[Node], since: int) -> list[Node]:
-    """Nodes that were there before, and leaves with memory, on which results depend."""
+    """Return the nodes on which ``results`` depend that existed before, and leaves with memory."""
     inputs = set(own)
 
     def is_outside(node: Node) -> bool:

@@ -40,13 +40,15 @@ def facts_of(leaves: Iterable[Any], asked: Collection[str]) -> Facts:
 
 
 def told(leaves: Sequence[Any], symbols: Sequence[Any]) -> dict[int, Mapping[str, Any]]:
-    """Return what the symbols of a trace answer for arguments, by their identity."""
+    """Return, by each symbol's identity, what it answers when code asks for such facts of the
+    argument.
+    """
     return {id(s): {NAME: v._name, LEAF: is_leaf(v)} if isinstance(v, Tensor) else {}
             for s, v in zip(symbols, leaves, strict=True) if isinstance(s, Tensor)}
 
 
 class Assumptions:
-    """What a trace took arguments to be besides their values, where code asks for that.
+    """Facts about arguments, besides their values, on which a trace relied.
 
     :ivar asked: What code asks.
     :ivar things: By identity, the tensors, arrays and containers that it has without being given
@@ -95,7 +97,9 @@ class Assumptions:
             yield from self._apart(containers, name)
 
     def _apart(self, names: Sequence[str], name: Callable[[Any], str]) -> Iterator[str]:
-        """Things of these names are several ones, and none that the function has."""
+        """Yield conditions that the named objects are distinct, and are none that the function
+        reaches.
+        """
         if len(names) <= _MAX_PAIRED:
             yield from (f"{a} is not {b}" for a, b in combinations(names, 2))
         else:
@@ -118,8 +122,9 @@ class Assumptions:
             [v for v in leaves if isinstance(v, (Tensor, np.ndarray))])
 
     def shares(self, given: Any) -> bool:
-        """Return whether a container that is told from others, or changed, comes twice or is known
-        otherwise, too; the function changes something."""
+        """Return whether a container whose identity matters is passed twice, or is also reachable
+        otherwise.
+        """
         return self._nests and self._are_shared(containers(self._tree, given))
 
     def _are_shared(self, values: Sequence[Any]) -> bool:
@@ -127,7 +132,7 @@ class Assumptions:
         return len(known) < len(values) or not self.things.keys().isdisjoint(known)
 
     def written(self, places: Iterable[Any]) -> list[Any]:
-        """Return the containers, among those that it has, in which places are."""
+        """Return the argument containers to which these places belong."""
         held = [getattr(p, name, None) for p in places for name in ("container", "mapping")]
         return [v for v in held if v is not None and id(v) in self.things]
 

@@ -31,12 +31,12 @@ _OWN: dict[int, CodeType] = {}
 
 
 def own_code(function: FunctionType) -> CodeType:
-    """A function's code, also while it is another one."""
+    """Return the function's original code, also while stand-ins replace it."""
     return _OWN.get(id(function), function.__code__)
 
 
 class Module:
-    """A module in which some functions are others."""
+    """A stand-in for a module, in which some functions are replaced."""
 
     __slots__ = ("_functions", "_module")
 
@@ -73,7 +73,7 @@ _CALLING, _CALLED = _calling.__code__, "what is called instead"
 
 
 class Replaced:
-    """Functions whose code is another one meanwhile."""
+    """Functions whose code calls stand-ins for builtins while a trace runs."""
 
     def __init__(self) -> None:
         self._functions: dict[int, tuple[FunctionType, CodeType]] = {}
@@ -90,7 +90,7 @@ class Replaced:
             function.__code__ = code
 
     def refuse_misses(self, wrapper: Any, refuse: Callable[[], NoReturn]) -> None:
-        """Let a function whose results are kept call ``refuse`` where there is none to return."""
+        """Make a function with a result cache call ``refuse`` when a result is not in its cache."""
         function = wrapper.__wrapped__
         same = FunctionType(function.__code__, function.__globals__, function.__name__,
                             function.__defaults__, function.__closure__)
@@ -145,7 +145,7 @@ def _kept(code: ByIdentity, names: frozenset[tuple[str, int]]) -> CodeType:
 
 
 def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
-    """Code, and that of functions made in it, with stand-ins for what names are.
+    """Return code in which the globals ``names`` load stand-ins instead; nested functions' too.
 
     >>> from agnesi.compiler.tracing.builtin_calls import with_calls
     >>> import agnesi.compiler.tracing.numbers
@@ -181,19 +181,21 @@ def _end(raw: bytearray, i: int) -> int:
 
 
 def _is_owner(raw: bytearray, i: int) -> bool:
-    """Return whether an attribute is read of what a global is."""
+    """Return whether the loaded global is only used to read an attribute."""
     end = _end(raw, i)
     return end < len(raw) and raw[end] in _OF_OWNERS
 
 
 def _is_callee(raw: bytearray, i: int) -> bool:
-    """Return whether what a global is gets called, and not an attribute of it."""
+    """Return whether the loaded global is called itself, rather than an attribute of it."""
     end = _end(raw, i)
     return bool(raw[i + 1] & 1) and not (end < len(raw) and raw[end] == _ATTRIBUTE)
 
 
 def _load(raw: bytearray, i: int, constants: list[Any], value: Any) -> None:
-    """Load a constant in the place of a global; what is left of its caches does nothing."""
+    """Replace the load of a global by the load of a constant; its cache entries become no-
+    operations.
+    """
     place = next((n for n, c in enumerate(constants) if c is value), len(constants))
     if place >= _MAX_CONSTANTS:
         return

@@ -16,7 +16,7 @@ _EXTENDED, _GLOBAL, _NAME = map(opmap.get, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
-    """Code, and that of functions that are made in it."""
+    """Yield a code object and those of all functions nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -25,13 +25,13 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 @functools.lru_cache(maxsize=64)
 def instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
-    """The instructions of code, which several ask for one after the other."""
+    """Return the instructions of a code object; cached, because several passes read them."""
     return tuple(dis.get_instructions(code))
 
 
 @functools.lru_cache(maxsize=4096)
 def globals_of(code: CodeType) -> tuple[str, ...]:
-    """Names of its module that code reads."""
+    """Return the names of module globals that the code reads."""
     found: dict[str, None] = {}
     extended, raw = 0, code.co_code
     for i in range(0, len(raw), 2):
@@ -46,14 +46,14 @@ def globals_of(code: CodeType) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def globals_put_by(code: CodeType) -> frozenset[str]:
-    """Names of its module that code assigns to, or deletes."""
+    """Return the names of module globals that the code assigns or deletes."""
     return frozenset(i.argval for i in instructions(code)
                      if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"))
 
 
 @functools.lru_cache(maxsize=4096)
 def globals_by_text(code: CodeType) -> frozenset[str] | None:
-    """Names that code looks up in ``globals()``, or None where it computes some.
+    """Return the string keys that the code looks up in ``globals()``; None if any key is computed.
 
     >>> sorted(globals_by_text((lambda: globals()["a"] + globals()["b"]).__code__))
     ['a', 'b']
@@ -74,14 +74,15 @@ def globals_by_text(code: CodeType) -> frozenset[str] | None:
 
 
 def _is_method(i: dis.Instruction) -> bool:
-    """Return whether what an instruction reads gets called; before Python 3.12 others do that."""
+    """Return whether the attribute that an instruction loads is called (before Python 3.12, by
+    opcode).
+    """
     return sys.version_info >= (3, 12) and bool((i.arg or 0) & 1)
 
 
 @functools.lru_cache(maxsize=4096)
 def read_of(code: CodeType, name: str) -> frozenset[str | None]:
-    """The global names of which code reads an attribute that it does not call; None for what is no
-    global name.
+    """Return the globals of which attribute ``name`` is read and not called; None for other owners.
 
     >>> sorted(read_of((lambda x: np.array + math.array).__code__, "array"))
     ['math', 'np']
@@ -103,7 +104,7 @@ def read_of(code: CodeType, name: str) -> frozenset[str | None]:
 
 @functools.lru_cache(maxsize=4096)
 def attributes_of(code: CodeType) -> frozenset[str]:
-    """Names of attributes that code has, texts for ``getattr`` among them."""
+    """Return the attribute names in the code, including string constants (for ``getattr``)."""
     found: set[str] = set()
     for inner in codes(code):
         found.update(inner.co_names)
@@ -113,7 +114,7 @@ def attributes_of(code: CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=4096)
 def assigned_in(code: CodeType) -> frozenset[str]:
-    """Names of attributes that code may set: those it assigns, and its string constants."""
+    """Return the attribute names that code may assign: its stores, and its string constants."""
     found: set[str] = set()
     for inner in codes(code):
         found.update(i.argval for i in instructions(inner) if i.opname == "STORE_ATTR")
@@ -188,7 +189,7 @@ _SEARCHING = frozenset(("count", "index", "remove"))
 
 @functools.lru_cache(maxsize=4096)
 def searches(code: CodeType) -> bool:
-    """Return whether code may look for an element of a container."""
+    """Return whether code may test membership or search for an element of a container."""
     return any(not _SEARCHING.isdisjoint(inner.co_names) or any(
         i.opname == "CONTAINS_OP" for i in instructions(inner)) for inner in codes(code))
 
@@ -199,7 +200,7 @@ _TEXTS = frozenset(("str", "repr", "format", "ascii", "array_str"))
 
 @functools.lru_cache(maxsize=4096)
 def makes_text(code: CodeType) -> bool:
-    """Return whether code makes text of things."""
+    """Return whether code may convert objects to text."""
     return any(
         not _TEXTS.isdisjoint(inner.co_names)
         or any(type(c) is str and "%" in c for c in inner.co_consts)
@@ -209,8 +210,7 @@ def makes_text(code: CodeType) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def imports_of(code: CodeType) -> tuple[str, ...]:
-    """Modules that code imports when it runs, with a dot for each level of those that are relative.
-    """
+    """Return the modules that code imports when it runs; leading dots mark relative imports."""
     found = instructions(code)
     return tuple("." * found[n - 2].argval + i.argval for n, i in enumerate(found)
                  if i.opname == "IMPORT_NAME")
@@ -294,7 +294,9 @@ def keywords_of(code: CodeType, n: int) -> Any:
 
 
 def _callee_slot(step: Step) -> int | None:
-    """The place on the stack of what a step calls, or of the last that belongs to it."""
+    """Return the stack slot of the callable of a call step, or of the last value that belongs to
+    it.
+    """
     if step.name in ("CALL", "CALL_KW"):
         return step.depth - step.arg - 1 - (step.name == "CALL_KW")
     if step.name == "CALL_FUNCTION_EX":
@@ -303,7 +305,7 @@ def _callee_slot(step: Step) -> int | None:
 
 
 def _value_at(code: CodeType, n: int, slot: int) -> Expression:
-    """The expression of what lies at a place on the stack before a step."""
+    """Return the expression of the value in a stack slot just before a step."""
     steps = steps_of(code)
     while n > 0:
         behind, n = steps[n].depth, n - 1
@@ -315,7 +317,8 @@ def _value_at(code: CodeType, n: int, slot: int) -> Expression:
 
 
 def _expression(steps: tuple[Step, ...], n: int) -> tuple[Expression, int]:
-    """The expression of what a step puts on the stack, and the first step of that."""
+    """Return the expression that a step pushes, and the index of the first step that computes it.
+    """
     step = steps[n]
     if step.name == "PUSH_NULL":
         return _expression(steps, n - 1)

@@ -15,7 +15,7 @@ from agnesi.core.support.tracing import finished
 
 
 def flowing(results: Sequence[Any]) -> set[Any]:
-    """Nodes that carry gradient from a leaf which asks for it.
+    """Return the nodes through which gradients flow to a leaf that requires one.
 
     Others carry only what a derivative taken inside of the function asked for.
     """
@@ -28,7 +28,7 @@ def flowing(results: Sequence[Any]) -> set[Any]:
 
 
 def _is_leaf(node: Any) -> bool:
-    """Return whether gradients end there and are a tensor's with a value, or an argument's."""
+    """Return whether gradients accumulate at this node: an argument, or a concrete tensor."""
     if node.op is not ALIAS or node.handle is None:
         return node.op is None
     return node.handle().array is not None
@@ -42,8 +42,7 @@ def trains(parameters: Sequence[Any], trace: Trace) -> bool:
 
 
 def is_its_own(node: Any, x: Any) -> bool:
-    """Return whether a new value of ``x`` has the gradient of ``x``, which was changed
-    unrecorded."""
+    """Return whether an unrecorded new value of ``x`` keeps the gradient of ``x`` itself."""
     while node.op is STOP.put:
         node = node.inputs[0]
     begins = node.op is None or node.op is ALIAS
@@ -51,7 +50,9 @@ def is_its_own(node: Any, x: Any) -> bool:
 
 
 def closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionGraph:
-    """The graph of a trace, whose nodes are numbered ``since`` some number."""
+    """Return the graph of a trace, from its inputs to ``nodes``, which are numbered from ``since``
+    on.
+    """
     try:
         graph = FunctionGraph(inputs, nodes, since=since)
         return graph if _has_sizes(graph) else graph.specialise()
@@ -73,7 +74,7 @@ def closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionG
 
 
 def _has_sizes(graph: FunctionGraph) -> bool:
-    """Return whether nothing in a graph waits for a size."""
+    """Return whether all sizes in a graph are known."""
     nodes = (*graph.inputs, *graph.nodes)
     shapes = {n.shape for n in nodes}  # there are few, and many nodes
     shapes.update(shape for n in nodes if n.outputs for shape, _ in n.outputs)

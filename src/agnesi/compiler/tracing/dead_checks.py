@@ -70,7 +70,9 @@ def keep_body_checks(results: Iterable[Node]) -> None:
 
 
 def note_body_checks(bodies: Sequence[Body], found: Sequence[Tensor]) -> None:
-    """Take down which results of a loop or branch need a check: unread, they are checked, too."""
+    """Record which results of a loop or branch contain a check that must run even if they are
+    unread.
+    """
     trace = current_trace()
     if trace is None or MODE.get().examples is not None:
         return
@@ -111,8 +113,9 @@ def _maker(node: Node) -> Node:
 
 
 def _checks_inside(result: Node) -> set[Any]:
-    """What a loop or branch checks for one of its results, and where: its derivatives check the
-    same."""
+    """Identify the checks inside a loop or branch for one result; its derivatives contain the
+    same.
+    """
     place = result.op.index if type(result.op) is Item else 0
     bodies = [v for v in vars(_maker(result).op).values() if type(v) is Body]
     needed = toposort([b.outputs[min(place, len(b.outputs) - 1)] for b in bodies])
@@ -144,6 +147,6 @@ def checks_of(node: Node) -> Iterator[Node]:
 
 
 def _checked(check: Node) -> Any:
-    """What tells two checks of the same values by the same bounds apart from others."""
+    """Return the key of a check: the values and the bounds that it compares."""
     op: Any = check.op
     return check if op.bounds is None else (check.inputs[0], op.bounds)

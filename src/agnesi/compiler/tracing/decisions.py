@@ -103,7 +103,7 @@ class OtherWayError(BaseException):
 
 @record
 class Decision:
-    """One decision of Python: the use of a tensor, and the value."""
+    """One decision of Python: the use of a tensor, and the value that Python got."""
 
     where: str
     use: str
@@ -216,7 +216,7 @@ def token_of(tests: Sequence[tuple[Node, str, Any]], sizes: bool = False) -> Nod
 
 
 def exactly(value: Any) -> Any:
-    """Nests of numbers as what is equal only if they are the same, zeros of both signs apart."""
+    """Return nested numbers as a key that is equal only for identical ones; -0.0 and 0.0 differ."""
     if isinstance(value, list):
         return tuple(map(exactly, value))
     if isinstance(value, float):
@@ -281,7 +281,7 @@ def asked_by_user(depth: int = 2) -> bool:
 
 
 def _has_effect(node: Node) -> bool:
-    """Return whether evaluating a node does more than that."""
+    """Return whether evaluating a node does more than compute its value."""
     op = node.op
     return op is not None and (getattr(op, "effect", False) or any(
         map(_has_effect, (n for name in op.bodies for n in getattr(op, name).graph.nodes))))
@@ -289,7 +289,7 @@ def _has_effect(node: Node) -> bool:
 
 # -- what compiled code asks ---------------------------------------------------------------------
 def _holds(node: Node, kind: str, told: Any) -> Tensor:
-    """Return whether Python is told the same by a node's value."""
+    """Return a boolean tensor: whether Python would get the same value from this node again."""
     x = symbol(node)
     if x.dtype in dtypes.HALVES:
         x = cast(x, dtypes.float32)
@@ -306,7 +306,7 @@ def _holds(node: Node, kind: str, told: Any) -> Tensor:
 
 
 def _same(x: Tensor, told: np.ndarray) -> Tensor:
-    """Return where numbers are the same: all NaNs are, and zeros have signs."""
+    """Return where numbers are identical: NaN equals NaN, and zeros are told apart by sign."""
     value = constant(told.astype(x.dtype), x.dtype)
     if x.dtype.kind != "f":
         return equal(x, value)

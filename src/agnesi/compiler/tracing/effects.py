@@ -51,7 +51,9 @@ _LASTING = frozenset((bool, int, float, complex, str, bytes, type(None), range, 
 
 
 class KeptSymbolError(Exception):
-    """A container with tensors of the trace was read as a whole, which no guard can compare."""
+    """Raised when a container with tensors of the trace was read as a whole: no guard can compare
+    it.
+    """
 
     def only_eagerly(self) -> OnlyEagerError:
         """Return what lets the function run eagerly, if nothing else helps."""
@@ -60,7 +62,7 @@ class KeptSymbolError(Exception):
 
 
 class _Result:
-    """Stands for a computed tensor, or for a number that is computed of Python's numbers alone."""
+    """Stands for a computed tensor, or a number computed from Python numbers only."""
 
     def __init__(self, symbol: Tensor, index: int) -> None:
         self.is_number = symbol.weak and not symbol.shape
@@ -80,7 +82,7 @@ class _Given:
 
 
 class Nest:
-    """Something that the function put somewhere: a nest with places of results in it.
+    """A value that the function stored somewhere: nested containers with places of results.
 
     Containers that were there before the trace are put there themselves: they are leaves.
     """
@@ -112,7 +114,7 @@ class Written(Nest):
 
 
 class Hidden:
-    """A place whose value is an argument that users do not see: it holds a symbol meanwhile."""
+    """A place whose value is a hidden argument: it holds a symbol while the trace runs."""
 
     def __init__(self, place: Place, symbol: Tensor) -> None:
         self.place = place
@@ -138,7 +140,7 @@ class Arguments:
 
 
 class Effects:
-    """All that a trace put somewhere, and the leaves of arguments that it replaced.
+    """Everything that a trace stored, and the leaves of arguments that it replaced.
 
     :ivar tensors: What has to be computed for it, each once, in whatever places it is put.
     :ivar obstacle: What cannot be repeated, for the user; empty where all can.
@@ -201,7 +203,7 @@ class Effects:
             self.keeps = self.keeps or any(type(v) is _Given for v in nest.leaves)
 
     def _find_obstacles(self, values: Iterable[Any], reads: Reads) -> None:
-        """Note what calls cannot repeat."""
+        """Record which effects calls cannot repeat."""
         for value in values:
             if _is_new(value, reads):
                 self.obstacle = f"it puts a new {type(value).__name__} somewhere"
@@ -226,7 +228,9 @@ class Effects:
             w.leaves = [results.get(id(v), v) for v in w.leaves]
 
     def refuse_new(self, results: Iterable[Any], nest: Tree, reads: Reads) -> None:
-        """Note a result that each call has to make anew, as dicts with tensors as keys."""
+        """Record a result that each call would have to create anew, such as a dict with tensors as
+        keys.
+        """
         results = [*results]
         reads.parts.lent.refuse_views((*results, *self.values))
         for value in results:
@@ -237,7 +241,7 @@ class Effects:
             self.obstacle = "it returns a dict with tensors as keys"
 
     def refuse_shared(self, returned: Sequence[Any], reads: Reads, stand_ins: StandIns) -> None:
-        """Note a new container that is put in two places, or put somewhere and returned.
+        """Record a new container that is stored in two places, or stored and returned.
 
         :raises KeptSymbolError: If a nest whose parts are arguments is known by another name.
         """
@@ -254,7 +258,7 @@ class Effects:
 
     @property
     def sizes(self) -> list[Extent]:
-        """The sizes that are put somewhere as numbers, or as keys."""
+        """Return the sizes that are stored as numbers, or used as keys."""
         found = [v for w in self._nests for v in w.leaves]
         found += [k for w in self._nests if w.tree is not None
                   for t in w.tree.walk() if type(t.extra) is tuple for k in t.extra]
@@ -262,11 +266,11 @@ class Effects:
 
     @property
     def reshapes(self) -> bool:
-        """Whether it changes what lists and dicts hold, and not just what is computed."""
+        """Return whether it changes the structure of lists and dicts, not just values in them."""
         return any(isinstance(w.place, Contents) and w.place.counts for w in self.written)
 
     def places(self) -> list[Place]:
-        """Return the places that it writes, apart from arguments."""
+        """Return the places that it writes, arguments aside."""
         return [w.place for w in self.written]
 
     def undo(self) -> None:
@@ -305,7 +309,7 @@ def undone(reads: Reads) -> bool:
 
 
 def refuse_symbols(reads: Reads, changed: str) -> None:
-    """Raise where code looked at all that a container holds, and that is computed, or an argument.
+    """Raise where code read all of a container that holds computed values or arguments.
 
     :param changed: The path of a container that it both changed and replaced by another one.
     :raises KeptSymbolError: If so.
@@ -351,7 +355,7 @@ def _of_hidden(hidden: Iterable[Hidden], knows: Callable[[Any], bool]) -> Iterat
 
 
 def _in_order(written: Iterable[Written]) -> list[Written]:
-    """Writes, of which those that make entries make them in the order of the dict."""
+    """Sort writes so that new entries are added in the order of the dict."""
     orders: dict[int, dict[Any, int]] = {}
 
     def rank(w: Written) -> int:
@@ -373,7 +377,8 @@ def _is_new(value: Any, reads: Reads) -> bool:
 
 
 def _is_lasting(value: Any) -> bool:
-    """Return whether a thing does not change, or is the same in all calls: a module's or class's.
+    """Return whether an object is immutable, or is a module's or class's and so the same in all
+    calls.
     """
     kind = type(value)
     if kind is FunctionType:
@@ -387,7 +392,7 @@ def _is_symbol(value: Any) -> bool:
 
 
 def _begins(x: Tensor) -> bool:
-    """Return whether a trace has made a tensor at which gradients begin."""
+    """Return whether the trace made this tensor, and gradients accumulate in it."""
     made = id(x) in getattr(current_trace(), "made", ())
     return made or (x.node is not None and x.array is None and not x.node.requires_grad)
 
@@ -406,7 +411,7 @@ def _is_simple(tree: Tree) -> bool:
 
 
 def _containers_of(tree: Tree, nest: Any) -> list[Any]:
-    """The containers of a nest, tuples too, in the order of its tree; None for a leaf."""
+    """Return the containers in a nest, tuples included, in tree order; None for a leaf."""
     found, stack = [], [(tree, nest)]
     while stack:
         tree, nest = stack.pop()

@@ -47,7 +47,7 @@ def hook(kind: type, user: object) -> bool:
 
 
 def unhook(user: object) -> None:
-    """End the reports for one trace; to be called again where it was interrupted."""
+    """Stop the reports for one trace; may be called again if it was interrupted."""
     with _LOCK:
         for kind, (users, before) in list(_HOOKED.items()):
             users.pop(id(user), None)
@@ -89,7 +89,7 @@ def _deleting(plainly: Any) -> Callable[[Any, str], None]:
 
 
 def _plain_read(owner: Any, name: str) -> Any:
-    """``object.__getattribute__``, which passes the hook of the owner's class by."""
+    """Read an attribute by ``object.__getattribute__``, without the hook of the owner's class."""
     return _reading(object.__getattribute__)(owner, name)
 
 
@@ -106,7 +106,7 @@ STAND_INS[id(object)] = Attributes(
 
 
 class taking(Block):  # noqa: N801 - used as a function
-    """A block in which what the thread reads is taken down."""
+    """A block in which reads by this thread are recorded."""
 
     _reads: Any = None
     _mode: switched | None = None

@@ -15,7 +15,8 @@ from agnesi.ops.base.convert import as_array
 
 
 class Handed:
-    """A value that the code which computed a size hands on; it is an argument without a shape."""
+    """A value passed on by the code that computed a size; an argument whose shape is not checked.
+    """
 
     __slots__ = ("array", "dtype")
 
@@ -24,7 +25,7 @@ class Handed:
 
 
 class Constant:
-    """A float argument that Python looks at: code is made for its value."""
+    """A float argument on whose value Python decided: code is specialized for it."""
 
     __slots__ = ("value",)
 
@@ -79,7 +80,7 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
 
 
 def is_small(value: int) -> bool:
-    """Return whether a number of Python's can be one of the code's."""
+    """Return whether a Python number fits the type that code uses for numbers."""
     return abs(value) < MOST_GIVEN
 
 
@@ -89,14 +90,14 @@ def requires_grad(value: Any) -> bool:
 
 
 def memory_of(value: Any) -> Any:
-    """A tensor's array, or the array itself."""
+    """Return a tensor's array, or the array itself."""
     if type(value) is Handed:
         return value.array
     return value.array if isinstance(value, Tensor) else value
 
 
 def plain(value: Any) -> Any:
-    """An argument as the native entry takes it: arrays contiguous, aligned, native byte order."""
+    """Return an argument in the form native code takes: contiguous, aligned, native byte order."""
     if type(value) in (float, int):
         return value
     if isinstance(value, np.generic):  # of one type where a dtype has two, such as longlong

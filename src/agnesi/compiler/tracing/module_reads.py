@@ -64,11 +64,12 @@ class ModuleReads(PlaceTable):
             self._add(key, place)
 
     def kinship(self, kind: type, kinds: Any) -> None:
-        """Code asks whether one class is another's: abstract ones may learn of it later."""
+        """Record an ``issubclass`` question: a class may be registered with an abstract one later.
+        """
         self._note(ambient.kinships(kind, kinds))
 
     def _imported(self, names: dict[str, Any], code: CodeType) -> None:
-        """What code reads of modules that it imports when it runs."""
+        """Record what code reads of modules that it imports while it runs."""
         for name in imports_of(code):
             try:
                 key = resolve_name(name, names.get("__package__") or "")

@@ -34,7 +34,7 @@ NAMESPACES = (SimpleNamespace, threading.local)
 
 
 class Contents(Place):
-    """The whole content of a container, in order."""
+    """A guard on the whole content of a container, in order."""
 
     __slots__ = ("container", "owner", "take")
 
@@ -50,7 +50,7 @@ class Contents(Place):
 
     @property
     def _held(self) -> Any:
-        """The container; an owner may have put another one in the place of its attributes."""
+        """Return the container as its owner holds it now; the owner may have replaced it."""
         return self.container if self.owner is None else attributes(self.owner)
 
     def put(self, value: Any) -> None:
@@ -201,7 +201,7 @@ class Keys(Place):
 
 
 class Entered(Contents):
-    """A dict to which code puts entries by keys that only the run knows, and does not look."""
+    """A dict that code only stores into, by keys that are known at run time, without reading it."""
 
     __slots__ = ()
 
@@ -211,7 +211,7 @@ class Entered(Contents):
         return True
 
     def new(self) -> dict[Any, Any]:
-        """Return the entries that are other ones now."""
+        """Return the entries that changed since the trace began."""
         before = dict(self.value)
         return {k: v for k, v in self.now() if before.get(k, MISSING) is not v}
 
@@ -226,7 +226,7 @@ class Entered(Contents):
 
 
 def owner_of(array: np.ndarray) -> Any:
-    """What owns the memory that an array looks into: itself, another array, a buffer."""
+    """Return the object that owns an array's memory: the array itself, its base, or a buffer."""
     owner: Any = array
     while getattr(owner, "base", None) is not None:
         owner = owner.base
@@ -234,7 +234,7 @@ def owner_of(array: np.ndarray) -> Any:
 
 
 class Elements(Place):
-    """The elements of an array, for Python may read them."""
+    """A guard on the elements of an array that Python may read."""
 
     __slots__ = ("array",)
 
@@ -263,7 +263,7 @@ class Elements(Place):
 
 
 class Objects(Elements):
-    """The objects in an array, whatever else they are."""
+    """A guard on the objects in an array of dtype object."""
 
     __slots__ = ()
 
@@ -325,8 +325,9 @@ def _comparing() -> Any:
 
 
 class Raw(Place):
-    """The bytes of an ``array.array``, a memoryview or a thing of ``ctypes``, whose memory is not
-    held meanwhile."""
+    """A guard on the bytes of an ``array.array``, a memoryview or a ``ctypes`` object; holds no
+    export.
+    """
 
     __slots__ = ("buffer",)
 
@@ -374,7 +375,7 @@ class Context(Place):
 
 
 class Printing(Context):
-    """NumPy's options of printing, which are another dict after each change."""
+    """A guard on NumPy's print options, which become another dict whenever they change."""
 
     __slots__ = ()
 
@@ -383,8 +384,7 @@ class Printing(Context):
 
 
 def _is_equal_to_itself(value: Any) -> bool:
-    """Return whether things, tuples of such among them, are equal to what is as good as they are.
-    """
+    """Return whether a value, or a tuple's elements, compares equal to a copy of itself."""
     if type(value) is tuple:
         return all(map(_is_equal_to_itself, value))
     kind: Any = type(value)
@@ -392,7 +392,9 @@ def _is_equal_to_itself(value: Any) -> bool:
 
 
 class Answer(Place):
-    """The library's findings about an object, and the dicts and lists where it looked."""
+    """A guard on what the library found by searching an object, and the dicts and lists it
+    searched.
+    """
 
     __slots__ = ("ask", "sources")
 

@@ -30,7 +30,8 @@ _KINDS = "biufc"
 
 
 class LentArray(Tensor):
-    """A tensor over the memory of an array, which no gradient goes through."""
+    """A tensor that stands for a NumPy array and shares its memory; no gradient flows through it.
+    """
 
     __slots__ = ()
 
@@ -45,11 +46,11 @@ class LentArray(Tensor):
 
 
 class LendingError(Exception):
-    """Code does with an array what a tensor over its memory cannot stand for."""
+    """Raised when code does with an array what a tensor over its memory cannot do."""
 
 
 class HandedArray(LentArray):
-    """A tensor over the memory of an array, with which nothing but tensors may compute.
+    """A tensor that stands for an array that code only passes on; only tensors compute with it.
 
     It lies where the array was, for other threads too: to their code it is the array.
     """
@@ -99,7 +100,7 @@ def _handed(x: Tensor, spoil: Callable[[], NoReturn]) -> HandedArray:
 
 
 def _is_elsewhere(x: HandedArray) -> bool:
-    """Return whether other code runs than that which is traced."""
+    """Return whether the caller is code outside of the trace, such as another thread."""
     thread: int = object.__getattribute__(x, "thread")
     return threading.get_ident() != thread
 
@@ -110,7 +111,8 @@ def _array_of(x: HandedArray) -> np.ndarray:
 
 
 def _as_arrays(value: Any) -> Any:
-    """Operands as other threads mean them, in lists and tuples too."""
+    """Replace stand-ins in operands, lists and tuples by their arrays, for code in other threads.
+    """
     if type(value) is HandedArray:
         return _array_of(value)
     if type(value) in (list, tuple):
@@ -119,7 +121,7 @@ def _as_arrays(value: Any) -> Any:
 
 
 def _elsewhere(name: str, x: HandedArray, operands: Any, keywords: Any) -> Any:
-    """What the array's special method gives in another thread."""
+    """Return the result of the array's own special method, for a call from another thread."""
     operands = _as_arrays(operands)
     keywords = {key: _as_arrays(value) for key, value in keywords.items()}
     if name == "__array_ufunc__":
@@ -152,7 +154,9 @@ def _computing(name: str) -> Callable[..., Any]:
 
 
 def _spoiling(name: str) -> Callable[..., Any]:
-    """A special method with which code takes values out, or changes them."""
+    """Return a special method that reads elements or changes them, after which no tensor can stand
+    in.
+    """
 
     def call(self: HandedArray, *operands: Any, **keywords: Any) -> Any:
         if _is_elsewhere(self):
@@ -175,7 +179,8 @@ for _name in (*(f"i{name}" for name in _OPERATORS), *"""
 
 
 class Lent:
-    """The arrays of a trace that are tensors meanwhile, and where these are."""
+    """The arrays for which tensors stand in during a trace, and the places that hold the tensors.
+    """
 
     def __init__(self, lending: Any = None) -> None:
         self._lending = lending
@@ -190,7 +195,9 @@ class Lent:
         return bool(self._tensors)
 
     def take(self, array: np.ndarray, uses: Uses) -> Any:
-        """Return what code is given that uses an array so: a tensor, or the array itself."""
+        """Return what code gets for an array that it uses this way: a stand-in tensor, or the
+        array.
+        """
         if self._lending is None or not self._lending.lends:
             return array
         fits, changed = _fit(uses)
@@ -212,7 +219,7 @@ class Lent:
         return made
 
     def taken(self, value: Any) -> Any:
-        """Return what code is given that has an array, or a tuple of such, for whatever use."""
+        """Return what code gets for an array, or a tuple of arrays, whose use is unknown."""
         if type(value) is np.ndarray:
             return self.take(value, READ_WHOLE)
         if type(value) is not tuple or self._lending is None:
@@ -227,14 +234,14 @@ class Lent:
         return inner
 
     def held(self, place: Place) -> Any:
-        """Return what a place holds, in which tensors are put for arrays."""
+        """Return what a place holds, with stand-in tensors in place of arrays."""
         given = self.taken(place.value)
         if given is not place.value:
             self.put(place, given)
         return given
 
     def known(self, value: Any) -> Any:
-        """Return what code was given for something, or that itself."""
+        """Return the stand-in that code already got for an object, or the object itself."""
         found = self._tensors.get(id(value))
         return value if found is None else found[1]
 
@@ -288,7 +295,9 @@ class Lent:
                     container[key] = self.array_of(value)
 
     def array_of(self, value: Any) -> Any:
-        """Return the array, or tuple of such, that a value stands for; others as they are."""
+        """Return the array (or tuple of arrays) that a stand-in stands for; other values
+        unchanged.
+        """
         return next((a for a, t in self._tensors.values() if t is value), value)
 
 

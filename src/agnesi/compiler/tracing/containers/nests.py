@@ -38,7 +38,7 @@ _Way = tuple[Any, ...]
 
 
 class Nest:
-    """What a place holds, with parts that vary.
+    """What a place holds: nested containers of which some parts vary from call to call.
 
     :param like: It, with ``_VARIES`` for the parts that vary.
     """
@@ -48,14 +48,15 @@ class Nest:
         self.like = like
 
     def take(self, ways: Iterable[_Way]) -> tuple[Any, ...]:
-        """Return the parts to which ways lead; ``MISSING`` where there is another nest."""
+        """Return the parts at these paths; ``MISSING`` where the structure differs."""
         held = _nest(self.whole, self.whole.now())
         if not _fits(held, self.like):
             return tuple([MISSING for _ in ways])
         return tuple([_at(held, way) for way in ways])
 
     def put(self, ways: Iterable[_Way], values: Iterable[Any]) -> None:
-        """Put other parts there; all containers on the ways to them are new ones."""
+        """Return the nest with other parts at these paths; all containers on the paths are copied.
+        """
         held = _nest(self.whole, self.whole.now())
         if not _fits(held, self.like):
             held = _nest(self.whole, self.whole.value)
@@ -81,7 +82,7 @@ class Parts(Place):
 
     @property
     def width(self) -> int:  # type: ignore[override]
-        """How many they are."""
+        """Return the number of parts."""
         return len(self.ways)
 
     @property
@@ -120,7 +121,7 @@ class Part(Parts):
 
 
 def together(places: Iterable[Place]) -> list[Place]:
-    """Return places in order, of which neighbours that are parts of one nest are one."""
+    """Group consecutive places that are parts of one nest into one."""
     found: list[Place] = []
     for place in places:
         last = found[-1] if found else None
@@ -160,7 +161,9 @@ class StandIns:
                     yield held
 
     def kept(self) -> Iterator[tuple[Any, str]]:
-        """What the nests hold besides, as it is, which code may change, and its paths."""
+        """Yield the objects in nests that stay as they are, which code may change, and their
+        paths.
+        """
         for whole in self._wholes:
             yield from _kept(_nest(whole, whole.value), _nest(whole, whole.now()), whole.path)
 
@@ -214,8 +217,9 @@ def _nest(place: Place, held: Any) -> Any:
 
 
 def _template(before: Any, now: Any, way: _Way, leaves: list[tuple[_Way, Any]]) -> Any:
-    """Return what two nests have in common, or ``MISSING``; where they differ in numbers and
-    tensors, these are ``leaves``."""
+    """Return the common structure of two nests, with numbers and tensors that differ put into
+    ``leaves``.
+    """
     if same(before, now):
         return now
     if _is_alike(before, now):
@@ -234,7 +238,7 @@ def _template(before: Any, now: Any, way: _Way, leaves: list[tuple[_Way, Any]]) 
 
 
 def _fits(held: Any, like: Any) -> bool:
-    """Return whether a nest is like another one, apart from what varies."""
+    """Return whether a nest equals another one apart from its varying parts."""
     if held is like or like is _VARIES:
         return True
     if not _is_nest(like):
@@ -244,7 +248,7 @@ def _fits(held: Any, like: Any) -> bool:
 
 
 def _have_one_shape(a: Any, b: Any) -> bool:
-    """Return whether two containers differ in what they hold at most."""
+    """Return whether two containers have the same type and keys."""
     if type(a) is not type(b) or not _is_nest(a) or len(a) != len(b):
         return False
     return type(a) is not dict or all(map(same, a, b))
@@ -287,7 +291,7 @@ def _at(held: Any, way: _Way) -> Any:
 
 
 def _with(held: Any, parts: Sequence[tuple[_Way, Any]]) -> Any:
-    """Return a nest with other parts; all containers on the ways to them are new ones."""
+    """Return a nest with some parts replaced; all containers on the paths to them are copied."""
     if not parts or not parts[-1][0]:
         return parts[-1][1] if parts else held
     inner: dict[Any, list[tuple[_Way, Any]]] = {}
@@ -298,7 +302,7 @@ def _with(held: Any, parts: Sequence[tuple[_Way, Any]]) -> Any:
 
 
 def _built(like: Any, parts: dict[Any, Any]) -> Any:
-    """Return a container of a kind."""
+    """Return a container of the same type with these parts."""
     if type(like) is dict:
         return parts
     return list(parts.values()) if type(like) is list else tuple.__new__(
@@ -306,6 +310,6 @@ def _built(like: Any, parts: dict[Any, Any]) -> Any:
 
 
 def _is_alike(before: Any, now: Any) -> bool:
-    """Return whether a number or tensor stands where one of its type was."""
+    """Return whether a number or tensor replaces one of its own type."""
     return type(now) is type(before) and (
         type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None))

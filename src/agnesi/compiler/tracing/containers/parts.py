@@ -117,7 +117,7 @@ class Parts:
             reads.meet(value, path)
 
     def _elements(self, value: list[Any], path: str, uses: Uses) -> None:
-        """Record what is done with things in a list, which stays as it is itself."""
+        """Record how the elements of a list are used, where the list itself does not change."""
         if value not in self:
             self._known[id(value)] = path, tuple(enumerate(value))
             self._reads.take(value, path, lambda: Contents(path, value, iter))
@@ -129,8 +129,8 @@ class Parts:
                          Item(name, value, i))
 
     def _are_of_items(self, value: list[Any], uses: Uses) -> bool:
-        """Return whether code uses a list by indices alone, and elements of it may vary: it
-        replaces some, or reads numbers.
+        """Return whether code only indexes a list whose elements vary: it assigns, or reads
+        numbers.
 
         Others are compared as a whole, which native code does at once.
         """
@@ -143,11 +143,11 @@ class Parts:
             for use in uses if _looks(use)))
 
     def _are_hidden(self, value: list[Any]) -> bool:
-        """Return whether elements of a list are arguments that users do not see."""
+        """Return whether elements of a list are hidden arguments."""
         return any((id(value), i) in self._reads.hidden for i in range(min(len(value), _MAX_PARTS)))
 
     def _items(self, value: list[Any], path: str, uses: Uses) -> None:
-        """Record what is done with the things at some indices of a list, and with no others."""
+        """Record how the elements at some indices of a list are used, and no others."""
         reads, size = self._reads, len(value)
         if value not in self:
             self._known[id(value)] = path, tuple(enumerate(value))
@@ -188,20 +188,20 @@ class Parts:
         self._held(place, inner, path, uses)
 
     def _held(self, place: Place, inner: Any, path: str, uses: Uses) -> None:
-        """Look into what a place held before the trace, if code does not just put another there."""
+        """Look into the value that a place had before the trace, unless code only overwrites it."""
         if not only(uses, What.PUT) and inner is not MISSING and place.now() is inner:
             deeper = frozenset(use for use in uses if use.keys or use.what is not What.PUT)
             self.use(inner, path, lambda: deeper, place)
 
     def settle(self) -> None:
-        """Record as read that entries were missing which code found by other means, and made."""
+        """Record as missing the entries that code looked up in other ways and then created."""
         for path, mapping, before in self._made:
             for key in [k for k in mapping if k not in before]:
                 self._reads.place((id(mapping), key), lambda p=path, m=mapping, k=key: Name(
                     f"{p}[{k!r}]", m, k, MISSING))
 
     def look_into(self, value: Any) -> None:
-        """Record a container as read as a whole, if it is known by its entries so far."""
+        """Record a container as read as a whole, if only single entries were recorded so far."""
         found = self._known.pop(id(value), None)
         if found is None:
             return
@@ -218,14 +218,14 @@ class Parts:
 
 
 def _leads_through(use: Use) -> bool:
-    """Return whether code reads an entry of a list only to use its parts or append to it."""
+    """Return whether code reads a list element only to use its parts or to append to it."""
     keys, what = use
     return bool(keys) and (keys[0] is ANY or type(keys[0]) is int) and (
         len(keys) > 1 or what is What.APPEND)
 
 
 def _are_changed(uses: Uses) -> bool:
-    """Return whether code puts something else into a container at a key or an index."""
+    """Return whether code assigns to a key or an index of a container."""
     return any(len(keys) == 1 and what in (What.PUT, What.CHANGE) for keys, what in uses)
 
 
@@ -239,7 +239,7 @@ def _grows(value: Any) -> bool:
 
 
 def _mapping(value: Any) -> dict[Any, Any] | None:
-    """Return the entries of a container that has such, or None."""
+    """Return the entries of a dict or namespace; None for other containers."""
     if type(value) in (dict, defaultdict, Counter):
         found: dict[Any, Any] = value
         return found
@@ -247,13 +247,13 @@ def _mapping(value: Any) -> dict[Any, Any] | None:
 
 
 def _taken(value: Any) -> Iterable[Any]:
-    """Return what a container holds: entries, or elements."""
+    """Return the entries or elements of a container."""
     mapping = _mapping(value)
     return value if mapping is None else mapping.items()
 
 
 def _are_of_parts(value: Any, mapping: dict[Any, Any], uses: Uses) -> bool:
-    """Return whether all uses are of entries, by keys that tell which one or need not."""
+    """Return whether all uses are of single entries by keys that are known, or need not be."""
     named = type(value) is SimpleNamespace
     looked_up = len(mapping) <= _MAX_PARTS and _are_changed(uses)
     for use in uses:

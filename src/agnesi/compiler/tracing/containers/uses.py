@@ -37,7 +37,7 @@ _COUNTED = ("BUILD_SLICE", "BUILD_TUPLE", "BUILD_LIST", "CALL")
 
 
 class _Any:
-    """A key that only the run knows."""
+    """Stands for a key that is known only at run time."""
 
     def __repr__(self) -> str:
         return "any"
@@ -55,7 +55,7 @@ class Named(NamedTuple):
 
 
 class What(Enum):
-    """What is done with a part; one that is changed (``h[k] += 1``) is read and put.
+    """What code does with a part of a container; ``h[k] += 1`` both reads and puts.
 
     Builtins ask for the number of elements (``len``), or take all of them (``zip``, ``enumerate``).
     """
@@ -64,7 +64,7 @@ class What(Enum):
 
 
 class Use(NamedTuple):
-    """The keys that lead to a part of a container, and what is done with that."""
+    """The path of keys to a part of a container, and what code does with that part."""
 
     keys: tuple[Any, ...]
     what: What
@@ -106,19 +106,19 @@ def _all_uses(code: CodeType, name: str) -> Uses:
 
 
 def as_reads(uses: Uses) -> Uses:
-    """Return uses without what builtins do: they count as reads of all."""
+    """Return the uses with each call of a builtin counted as a read of the whole."""
     return frozenset(Use(keys, What.READ) if what in (What.COUNT, What.ITERATE) else Use(keys, what)
                      for keys, what in uses)
 
 
 def of_part(uses: Iterable[Use], key: Any) -> Uses:
-    """Return the uses of one part, by what uses there are of the whole."""
+    """Return the uses of one part, given the uses of the whole container."""
     return frozenset(Use(keys[1:], what) for keys, what in uses
                      if keys and (keys[0] is ANY or keys[0] == key or keys[0] == Named(key)))
 
 
 def only(uses: Uses, what: What) -> bool:
-    """Return whether one thing alone is done with a container itself."""
+    """Return whether a container itself is used in one way only."""
     return bool(uses) and all(not keys and done is what for keys, done in uses)
 
 
@@ -143,7 +143,7 @@ def _uses(code: CodeType, name: str) -> Iterator[Use]:
 
 def _chain(code: CodeType, found: Sequence[Step], n: int, keys: tuple[Any, ...]
            ) -> Iterator[Use]:
-    """The uses of what is on top of the stack before an instruction."""
+    """Yield the uses of the value on top of the stack before an instruction."""
     while n < len(found):
         first = found[n]
         entries = _gives_entries(found[n:n + 2])
@@ -212,8 +212,9 @@ def _gives_entries(found: Sequence[Step]) -> bool:
 
 
 def _called(code: CodeType, found: Sequence[Step], n: int) -> What | None:
-    """What a builtin does that is given what is on top of the stack before an instruction; None if
-    that is no argument of one."""
+    """Return what a builtin does to the value on top of the stack; None if none is given the
+    value.
+    """
     for k in range(n, len(found)):
         above = found[k].depth - found[n].depth
         if _takes(found[k]) > above:
@@ -240,7 +241,7 @@ def _is_subscript(i: Step) -> bool:
 
 
 def _takes(i: Step) -> int:
-    """Return how many values an instruction takes from the stack."""
+    """Return how many values an instruction pops from the stack."""
     return _TAKES.get(i.name, 1 << 30) + (i.arg if i.name in _COUNTED else 0)
 
 
