@@ -59,8 +59,7 @@ class Example(Op):
 
 
 class Done(Op):
-    """A result, the first operand, of an effect that has been done for all examples; derivatives
-    are those of one example's operands, which follow.
+    """A batched effect that has run: its result, then one example's operands, for derivatives.
 
     ``op`` takes and gives what keeps the order of effects, then all else.
     """
@@ -227,7 +226,7 @@ class _Type:
 
 
 def _contains(op: Op, call: object) -> bool:
-    """Return whether a body draws other numbers for each example."""
+    """Return whether a body stacks values that belong to one batched call."""
     return any(
         n.op is not None and ((type(n.op) is Example and n.op.call is call)
                               or _contains(n.op, call))
@@ -357,7 +356,7 @@ def _masked_while(batch: Batch, op: While, operands: list[Tensor],
 
 
 def _beside(flag: Tensor, x: Tensor) -> Tensor:
-    """Reshape a flag for each example so that ``where`` can choose between batches of x's rank."""
+    """Reshape one flag per example so that it broadcasts against a batch of x's rank."""
     return reshape(flag, (*flag.shape, *(1,) * (len(x.shape) - 1)))
 
 
@@ -392,7 +391,7 @@ def _cond(batch: Batch, op: Cond, xs: list[Tensor], rows: list[bool]) -> list[Va
 
 
 def _both(batch: Batch, op: Cond, xs: list[Tensor], rows: list[bool]) -> list[Value]:
-    """Both sides, and a choice for each example."""
+    """Compute both branches, and select per example."""
     values = list(zip(xs[1:], rows[1:], strict=True))
     sides = []
     for body in (op.then, op.otherwise):

@@ -36,7 +36,7 @@ def stand_in(shape: Any, dtype: Any, weak: bool = False, name: str | None = None
 
 
 class Capture:
-    """Something from outside that a body uses: the tensor there, and its stand-in inside."""
+    """A tensor from outside that a body uses, and its stand-in inside."""
 
     __slots__ = ("inner", "key", "now", "outer", "owner", "view")
 
@@ -54,7 +54,7 @@ class Capture:
         return self.now is not self.inner
 
     def store(self, value: Tensor) -> None:
-        """Write back what it is behind the loop."""
+        """Give the outside tensor its value after the loop."""
         advance = getattr(self.outer, "advance", None)  # a state of random numbers
         if advance is not None:
             advance(value)
@@ -160,7 +160,7 @@ class BodyTrace:
         return inner
 
     def _outside(self, x: Tensor) -> Node:
-        """A symbol's node around the body; its gradient begins there if it was told to."""
+        """Return the outer node of a symbol; a gradient begins there if the symbol requires one."""
         node: Any = x.node
         if self.around is None or not x._requires_grad or node.requires_grad:
             return node
@@ -173,11 +173,11 @@ class BodyTrace:
             a < n < b for a, b in zip(self._left, self._entered, strict=False))
 
     def leave(self) -> None:
-        """What is made from here on comes from outside."""
+        """Count nodes made from here on as made outside of the body."""
         self._left.append(next_serial())
 
     def enter(self) -> None:
-        """What is made from here on is the body's."""
+        """Count nodes made from here on as made by the body."""
         self._entered.append(next_serial())
 
     def outward(self, node: Node) -> Node | None:
@@ -215,7 +215,7 @@ class BodyTrace:
         return x.array is None and id(x) not in self.restored and self.is_own(x.node)  # type: ignore
 
     def _is_computed(self, x: Tensor) -> bool:
-        """Return whether a tensor with a value has a record, here or around, which goes on."""
+        """Return whether a concrete tensor has a gradient record, of this trace or an outer one."""
         if not self.of_values:
             return x.node is not None and x.node.op is not None
         if isinstance(self.around, BodyTrace) and id(x) not in self.around.inner:
@@ -234,7 +234,7 @@ class BodyTrace:
         return found.inner
 
     def _is_base(self, x: Tensor) -> bool:
-        """Return whether a concrete tensor is asked for without those that it looks into."""
+        """Return whether a view is captured by way of its base, or is a leaf of its own."""
         view: Any = x._view
         known = id(view.base) in self.captures or id(view.base) in self.inner
         return known or view.base.array is None or (x._requires_grad and is_leaf(x))
@@ -326,7 +326,7 @@ class BodyTrace:
 
     @property
     def of_values(self) -> bool:
-        """Whether it stands for a run on values, which leaves no graph of its gradients."""
+        """Return whether the trace stands for a run on values, whose gradients leave no graph."""
         return self.around is not None and bool(self.around.of_values)
 
     # -- results ------------------------------------------------------------------------------
@@ -345,7 +345,8 @@ class BodyTrace:
         return found
 
     def meet(self, other: BodyTrace, states: Sequence[Capture]) -> None:
-        """Take notice of what another body changes, which gets the same states."""
+        """Add the states that another body of the same operation changes: all bodies get the same.
+        """
         self.restored |= other.restored
         for s in states:
             self.captures.setdefault(s.key, s)
@@ -372,13 +373,13 @@ class BodyTrace:
         return node
 
     def clear(self) -> None:
-        """Forget the gradients outside that the body makes forgotten."""
+        """Clear outside gradients that the body sets to None."""
         for record in self.grads.values():
             if record.now is None:
                 record.owner.grad = None
 
     def restore(self) -> None:
-        """Let symbols from outside that were changed stand for what they did before.
+        """Restore the values of outside symbols that the body changed.
 
         Views of what had been changed before look again when they are next used.
         """
@@ -414,7 +415,7 @@ def close(trace: BodyTrace, variables: Sequence[Tensor | Node],
 def close_all(
     parts: Sequence[tuple[BodyTrace, Sequence[Any], Sequence[Node]]]
 ) -> tuple[list[Body], list[Tensor]]:
-    """Bodies that take their own variables, and then the same tensors from outside."""
+    """Close several bodies that take their own variables, followed by the same outside tensors."""
     shared: dict[Any, Capture] = {}
     made = []
     for trace, variables, outputs in parts:
@@ -474,7 +475,7 @@ def copied_leaf(node: Node) -> Node:
 
 
 def _stopped(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[Node]:
-    """Outputs for which the operations alone tell where gradients flow.
+    """Return outputs in which operations alone tell where gradients stop.
 
     What was computed while nothing was recorded says so by an operation from now on.
     """

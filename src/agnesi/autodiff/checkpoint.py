@@ -165,7 +165,7 @@ def _chain(functions: Sequence[Callable[[Any], Any]], x: Any) -> Any:
 
 
 class Rerun(Op):
-    """A call of a function in the eager record that is made again for its derivative.
+    """A recorded call whose intermediate values were dropped; it runs again for its derivative.
 
     Inputs are the arguments that require grad, then everything else through which gradients flow
     out of the function.
@@ -182,7 +182,7 @@ class Rerun(Op):
         self.leaves = [None if i in self.flowing else v for i, v in enumerate(leaves)]
 
     def first(self) -> Any:
-        """Run, forget what was recorded, and record the call as one operation."""
+        """Run the function, drop its record, and record the call as one operation."""
         fresh = [detach(x) for x in self.given]
         for x in fresh:
             x._requires_grad = True
@@ -281,7 +281,7 @@ def _apart(data: Any, memory: Sequence[Any]) -> Tensor:
 
 def _around(roots: Sequence[Node], ends: set[Node],
             since: int) -> tuple[list[Node], list[Tensor]]:
-    """Where the record of a run begins but for ``ends``: what was there before it, and leaves.
+    """Return the nodes and leaves, apart from ``ends``, at which the record of a run begins.
 
     The second list has the tensors without a gradient among the leaves.
     """
@@ -330,7 +330,9 @@ def _watching() -> Iterator[_Changes]:
 
 
 class as_before(Block):  # noqa: N801 - used as a function
-    """Let tensors hold what they held, in memory that is dropped behind this block."""
+    """A block in which changed tensors have their earlier values, in memory that is freed at its
+    end.
+    """
 
     _swapped: list[tuple[Any, ...]] = []  # noqa: RUF012 - never changed: __init__ makes another
 
@@ -360,7 +362,7 @@ class as_before(Block):  # noqa: N801 - used as a function
 
 
 def _look_again(x: Tensor, views: Sequence[Tensor]) -> None:
-    """Let views look into the memory that a tensor has now, those that others look into first."""
+    """Make views refer to the present memory of a tensor, bases before views of them."""
     for v in views:
         view = v._view
         v.array = view.op.perform(view.base.array)

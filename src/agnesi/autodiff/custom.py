@@ -201,7 +201,8 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
     def _later(self, given: Sequence[Any], inputs: list[Tensor], rebuild: Function,
                fixed: list[Any]) -> Any:
-        """A call in the forward rule itself, which runs again where this one is differentiated."""
+        """A call inside the forward rule itself: it is made again when this one is differentiated.
+        """
         with no_grad():
             ys, shape = _tensors(self._name, self._function(*given))
 
@@ -250,13 +251,13 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801 - used as a decorator
 
 
 def _told(like: Any, inputs: Sequence[Tensor]) -> str:
-    """An argument, in whose place stand the numbers of its tensors."""
+    """Return the structure of an argument, with the positions of its tensors in place of them."""
     leaves, shape = tree.flatten(like)
     return typed(shape.build([inputs[x.number] if isinstance(x, _Place) else x for x in leaves]))
 
 
 class _Place:
-    """A leaf that tells its number."""
+    """A leaf that prints as the position of a tensor."""
 
     def __init__(self, number: int) -> None:
         self.number = number

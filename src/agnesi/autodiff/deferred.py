@@ -1,4 +1,4 @@
-"""Calls that must know sizes which nobody knows yet: they are written when these are known.
+"""Calls whose sizes are not known yet: the call is recorded, and expanded when they are known.
 
 A public function that looks at sizes in Python (how many rows to loop over, which method to choose)
 raises where they are unknown.  In a symbolic program its call then becomes one operation, of which
@@ -57,7 +57,7 @@ _TRYING: ContextVar[bool] = ContextVar("agnesi trying", default=False)
 
 @record
 class Call:
-    """A call of a public function: what it is given, tensors apart."""
+    """A call of a public function: the function and its arguments, apart from tensors."""
 
     function: Callable[..., Any]
     shape: tree.Tree
@@ -80,11 +80,11 @@ class Call:
         return tree.flatten(self.function(*args, **keywords))[0]
 
     def sizes(self) -> list[Dim]:
-        """Sizes among the arguments."""
+        """Return the unknown sizes among the arguments."""
         return [v for v in self.given if isinstance(v, Dim)]
 
     def with_sizes(self, known: Callable[[Any], Any]) -> Call:
-        """The call with other sizes."""
+        """Return the call with values for its unknown sizes."""
         if not self.sizes():
             return self
         return replace(self, given=tuple(known(v) if isinstance(v, Dim) else v for v in self.given))
@@ -92,7 +92,9 @@ class Call:
 
 @record
 class Pull:
-    """The derivative of a call: of cotangents of some results, then the operands, to some."""
+    """The reverse derivative of a call; operands are cotangents of some results, then the call's
+    own.
+    """
 
     call: Any
     seeds: tuple[bool, ...]
@@ -108,18 +110,20 @@ class Pull:
                 zip(nodes, xs, self.wanted, strict=True) if w]
 
     def sizes(self) -> list[Dim]:
-        """Sizes among the arguments."""
+        """Return the unknown sizes among the arguments."""
         found: list[Dim] = self.call.sizes()
         return found
 
     def with_sizes(self, known: Callable[[Any], Any]) -> Pull:
-        """The derivative with other sizes."""
+        """Return the derivative with values for its unknown sizes."""
         return replace(self, call=self.call.with_sizes(known))
 
 
 @record
 class Push:
-    """The derivative of a call along tangents of some operands, which come first."""
+    """The forward derivative of a call; operands are tangents of some operands, then the call's
+    own.
+    """
 
     call: Any
     moved: tuple[bool, ...]
@@ -137,7 +141,7 @@ class Push:
 
 @record
 class Many:
-    """A call for many examples; ``rows`` tells which operands differ between them."""
+    """A call batched over examples; ``rows`` tells which operands have an axis for them."""
 
     call: Any
     rows: tuple[bool, ...]
@@ -153,7 +157,7 @@ class Many:
         return [*own, *self.call.sizes()]
 
     def with_sizes(self, known: Callable[[Any], Any]) -> Many:
-        """The call with other sizes."""
+        """Return the batched call with values for its unknown sizes."""
         return replace(self, call=self.call.with_sizes(known), length=known(self.length))
 
 
@@ -166,7 +170,7 @@ def _called(call: Any) -> Call:
 
 @record
 class Deferred(Op):
-    """A call that is written when sizes are known; ``types`` are those of the results."""
+    """A call that is expanded when its sizes are known; ``types`` are the types of its results."""
 
     call: Any
     types: tuple[Any, ...]
@@ -237,7 +241,7 @@ def _applied(op: Deferred, *xs: Tensor) -> tuple[Tensor, ...]:
 
 
 def _written(call: Any, xs: Sequence[Any]) -> tuple[Any, list[Tensor]]:
-    """A call as a body, and values that it brings along."""
+    """Expand a call into a body, and return the concrete tensors that the body captures."""
     trying = _TRYING.set(True)
     try:
         with in_program(), switched(examples=None), body_trace() as trace:
@@ -273,12 +277,12 @@ def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def _names(sizes: Sequence[Any]) -> list[Dim]:
-    """The unknown sizes that others are made of."""
+    """Return the unknown sizes in terms of which other sizes are written."""
     return list(dict.fromkeys(n for size in sizes for n in leaves(size) if is_open(n)))
 
 
 def _known_types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any]:
-    """The types of a call's results, which are the same, new sizes too, for calls that are."""
+    """Return the types of a call's results, cached by equal calls, with symbols for new sizes."""
     floats = config.symbolic_float
     key = (call, floats, tuple((x.shape, x.dtype) for x in xs))
     try:
@@ -293,7 +297,9 @@ def _known_types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[An
 
 
 def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any]:
-    """The types of a call's results, by what they are for some sizes, and their nest."""
+    """Infer the types of a call's results from example calls with known sizes, and their
+    structure.
+    """
     known, tried = _trials(call, xs, names)
     (first, result), *_ = tried
     if any(r != result or [len(s) for s, _ in t] != [len(s) for s, _ in first] for t, r in tried):
@@ -306,7 +312,7 @@ def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any
 
 
 def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[Any], list[Any]]:
-    """Sizes that fit a call, as many as were found, and its types with them."""
+    """Return example sizes with which the call succeeds, and the result types for each of them."""
     fixed = {n for x in xs for n in x.shape if type(n) is int and n > 1}
     trials = [*_TRIED, *((n,) for n in sorted(fixed)[:_MOST_FIXED])]
     for sizes in trials:
@@ -334,7 +340,7 @@ def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[An
 
 
 def _fit_broadcasts(xs: Sequence[Tensor], known: dict[Dim, int]) -> None:
-    """Give sizes other numbers where such of operands broadcast that would not."""
+    """Change example sizes so that operands which must broadcast do."""
     found = [n for x in xs for size in x.shape if isinstance(size, Dim) for n in parts_first(size)
              if n.op == "broadcast"]
     fixed: set[Dim] = set()
@@ -349,7 +355,8 @@ def _fit_broadcasts(xs: Sequence[Tensor], known: dict[Dim, int]) -> None:
 
 def _fitting(first: Any, part: Any, known: dict[Dim, int], names: Sequence[Dim],
              most: int) -> dict[Dim, int]:
-    """Another number for one of some names, by which two sizes are equal, or one of them is 1."""
+    """Return a change of one symbol's example value that makes two sizes equal, or one of them 1.
+    """
     for numbers, may_be_one in ((range(1, most), False), ((1,), True), ((0,), False)):
         for name in names:
             for number in numbers:
@@ -361,7 +368,7 @@ def _fitting(first: Any, part: Any, known: dict[Dim, int], names: Sequence[Dim],
 
 def _in_another_order(call: Call, xs: Sequence[Tensor], names: list[Dim], known: list[Any],
                       tried: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Trials and one more: which of two sizes is the greater one is another one there."""
+    """Add an example in which two sizes compare the other way round."""
     if len(names) > 1 < len(known):
         other = dict(zip(names, [known[1][n] for n in names][::-1], strict=True))
         with suppress(*EXPLAINED):
@@ -372,7 +379,7 @@ def _in_another_order(call: Call, xs: Sequence[Tensor], names: list[Dim], known:
 
 def _with_small_sizes(call: Call, xs: Sequence[Tensor], names: list[Dim], known: list[Any],
                       tried: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Trials and one more: numbers among the arguments are the greater ones there."""
+    """Add an example in which sizes are smaller than the numbers among the arguments."""
     ranks = [len(s) for s, _ in tried[0][0]]
     for n in _SMALL:
         sizes = dict.fromkeys(names, n)
@@ -402,7 +409,7 @@ def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:
 
 @record
 class _Told:
-    """One size of a call's results, by the sizes that its operands' are made of."""
+    """One size of a call's results, as a function of the sizes of its operands."""
 
     call: Any
     #: Shapes and dtypes.
@@ -424,7 +431,7 @@ class _Told:
 @functools.lru_cache(maxsize=_MOST_MET)
 def _sizes_of_call(call: Any, operands: Sequence[Any], names: Sequence[Dim],
                    sizes: Sequence[Any]) -> list[Any]:
-    """All sizes of a call's results, where those that its operands' are made of are known."""
+    """Return all sizes of a call's results for known operand sizes."""
     found, _ = _tried(call, [stand_in(s, d) for s, d in operands],
                       dict(zip(names, sizes, strict=True)))
     return [n for s, _ in found for n in s]

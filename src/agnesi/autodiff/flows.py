@@ -36,8 +36,9 @@ _TOLD: WeakKeyDictionary[Node, Tensor] = WeakKeyDictionary()
 
 
 def _flowing(body: Body, flags: Sequence[bool], certain: bool = False) -> list[bool]:
-    """Which outputs depend, in a differentiable way, on the inputs flagged; for certain those do
-    that no scalar condition may choose zeros instead of."""
+    """Return which outputs depend differentiably on the flagged inputs; with ``certain``, only
+    those that do so whatever scalar conditions choose.
+    """
     known = {n: f and n.dtype.kind in "fcV" for n, f in zip(body.inputs, flags, strict=True)}
     several: dict[Node, list[bool]] = {}
     for node in body.graph.nodes:
@@ -76,7 +77,7 @@ _THROUGH: dict[Any, Any] = {Scan: _through_scan, While: _through_while, Cond: _t
 
 
 def settled(body: Body, flags: Sequence[bool], first: int, carries: int) -> list[bool]:
-    """The flags with those carries added that become dependent in some later step."""
+    """Add to the flags the carries that become dependent on flagged ones in a later step."""
     flags = list(flags)
     while True:
         found = _flowing(body, flags)[:carries]
@@ -89,7 +90,7 @@ def settled(body: Body, flags: Sequence[bool], first: int, carries: int) -> list
 
 
 def flowing_results(op: Scan, xs: Sequence[Tensor]) -> list[bool]:
-    """Which results of a scan depend, in a differentiable way, on operands that require grad."""
+    """Return which results of a scan depend differentiably on operands that require a gradient."""
     return _through_scan(op, [current(x).requires_grad for x in xs])
 
 
@@ -110,23 +111,23 @@ def reached(body: Body, flags: Sequence[bool], op: Scan, gs: Sequence[Any]) -> l
 
 
 def tell_rows(g: Tensor, there: Tensor) -> None:
-    """Note in which of its rows a cotangent is one."""
+    """Record in which rows of stacked cotangents there is one."""
     _TOLD[current(g)] = there
 
 
 def told_rows(gs: Sequence[Any]) -> dict[int, Tensor]:
-    """Return for those cotangents that have rows that are none, by number, in which they are."""
+    """Return, by index, the rows in which there is a cotangent, for cotangents that lack some."""
     return {i: there for i, g in enumerate(gs)
             if g is not None and (there := _TOLD.get(current(g))) is not None}
 
 
 def gated(flag: Tensor | None, g: Any) -> Any:
-    """A derivative, zeros where it is not there."""
+    """Return a derivative, or zeros where its flag is false."""
     return g if flag is None or g is None else where(flag, g, as_tensor(0, g.dtype))
 
 
 class Flags:
-    """Whether derivatives at nodes are there, as bool scalars.
+    """Bool scalars that tell whether the derivatives at nodes exist.
 
     :ivar of: (dict) Those of nodes whose derivatives are not there for certain.
     """
@@ -135,7 +136,7 @@ class Flags:
         self.of: dict[Node, Tensor] = {}
 
     def behind(self, node: Node, source: Node) -> Tensor | None:
-        """The flag of what passes from an operation to its operand."""
+        """Return the flag of the cotangent that an operation passes to its operand."""
         return _chosen(node, source, self.of.get(node))
 
     def through(self, node: Node, ts: list[Any], tangent: Callable[[Node, list[Any]], Any]) -> Any:
@@ -165,12 +166,12 @@ class Flags:
         return first
 
     def _put(self, node: Node, flags: Sequence[Tensor | None]) -> None:
-        """A node has a tangent where any of some parts of it is there."""
+        """Set a node's flag: it has a tangent where any of its parts has one."""
         if flags and all(f is not None for f in flags):
             self.of[node] = reduce(_either, flags)  # type: ignore[assignment]
 
     def add(self, known: dict[Node, Any], node: Node, g: Any, flag: Tensor | None) -> None:
-        """Add a derivative to those known at a node."""
+        """Add a derivative to the known derivative of a node."""
         before = known.get(node)
         if before is None:
             known[node] = g
@@ -207,8 +208,9 @@ class Flags:
 
 
 def _chosen(node: Node, source: Node, flag: Tensor | None) -> Tensor | None:
-    """The flag of a derivative that passes between an operation and its operand: zeros that a
-    scalar condition chooses instead of it are none."""
+    """Return the flag of a derivative that a scalar condition may replace by zeros, which count as
+    none.
+    """
     if node.op is not WHERE or node.inputs[1] is not source or not _may_choose_zero(node):
         return flag
     return _both(flag, symbol(node.inputs[0]))
@@ -234,7 +236,7 @@ def _either(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 
 
 class Presence:
-    """Which active carries of a loop have a cotangent in which of its steps.
+    """Which active carries of a loop have a cotangent in which steps.
 
     ``told`` has the results with rows that are no cotangents in some steps.
 
@@ -251,7 +253,8 @@ class Presence:
         self._most = self._rounds(()) if told else sets
 
     def _below(self, carries: set[int], told: Collection[int]) -> set[Node]:
-        """Return what gets a cotangent in a step whose results of these numbers have one."""
+        """Return the nodes that get a cotangent in a step whose results of these indices have one.
+        """
         rows = [self.body.outputs[i] for i in range(self.op.carries, len(self.gs))
                 if self.gs[i] is not None and i not in told]
         return set(toposort([*rows, *(self.body.outputs[i] for i in carries)],
@@ -267,14 +270,14 @@ class Presence:
         return sets, sets.index(now)
 
     def behind(self, steps: int) -> set[int]:
-        """Those that may have one behind so many reverse steps."""
+        """Return the carries that may have a cotangent after this many reverse steps."""
         found: set[int] = _nth(self._most, steps)
         return found
 
 
 class Beginning:
-    """Which carries of a loop have a tangent in which of its steps, where ``flags`` tells the
-    operands that have one, and ``told`` those of them whose rows have none in some steps.
+    """Which carries of a loop have a tangent in which steps, given the operands that have one
+    (``flags``) and those that lack it in some rows (``told``).
 
     :ivar flags: (list of bool) The operands that have one in some step.
     :ivar valid: (list of int) Carries that have one, but none in some step.
@@ -301,12 +304,12 @@ class Beginning:
         return sets, sets.index(now)
 
     def after(self, steps: int) -> list[bool]:
-        """Which may have one behind so many steps."""
+        """Return which carries may have a tangent after this many steps."""
         return _nth(self._most, steps)
 
 
 def _nth(rounds: tuple[list[Any], int], steps: int) -> Any:
-    """The set of a step, of sets that repeat themselves from some place on."""
+    """Return the set of step n from a sequence of sets that is periodic from some point on."""
     sets, back = rounds
     return sets[steps if steps < back else back + (steps - back) % (len(sets) - back)]
 
@@ -336,7 +339,7 @@ def listed(g: Any, op: Any) -> list[Any]:
 
 
 def both(values: Sequence[Any], moves: Sequence[Any]) -> list[Any]:
-    """Values, then those tangents that there are."""
+    """Return the values, followed by the tangents that exist."""
     return [*values, *(m for m in moves if m is not None)]
 
 

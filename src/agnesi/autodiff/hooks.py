@@ -91,7 +91,7 @@ class Hooked:
         return [n for n in nodes if n in self.nodes] if self.any else []
 
     def hear(self, nodes: Collection[Node]) -> bool:
-        """Return whether there are hooks on gradients that arrive at any of these nodes."""
+        """Return whether gradients that arrive at any of these nodes have hooks."""
         if not self.any or not (self.nodes or self.leaves):
             return False
         heard = {n for n, hooks in self.nodes.items() if hooks}
@@ -99,7 +99,7 @@ class Hooked:
             self.listen(n, n.handle()) for n in nodes if n.handle is not None)
 
     def listen(self, node: Node, owner: Tensor | None) -> bool:
-        """Return whether there are hooks on the gradient that arrives at a node."""
+        """Return whether the gradient that arrives at a node has hooks."""
         return self.any and bool(
             self.nodes.get(node) or (owner is not None and id(owner) in self.leaves and any(
                 type(hook) is not _Behind for hook in self.leaves[id(owner)][1].values())))
@@ -137,13 +137,13 @@ class Hooked:
 
 
 class _Behind:
-    """A hook that is called when a gradient has been added."""
+    """A hook that runs after a gradient has been added to ``grad``."""
 
     def __init__(self, function: Callable[[Tensor], Any]) -> None:
         self.function = function
 
     def __call__(self, g: Tensor) -> None:
-        """Gradients on their way are none of its business."""
+        """Ignore gradients that are still being computed."""
 
 
 HOOKED = Hooked()

@@ -47,7 +47,7 @@ def pulled_through(
     op: Scan, gs: Sequence[Any], xs: Sequence[Tensor], present: Presence | None = None,
     ends: Mapping[int, Tensor] | None = None,
 ) -> tuple[tuple[Any, ...], list[Tensor]]:
-    """A scan's pullback, and which of ``present.valid`` have a cotangent at its beginning.
+    """Return a scan's pullback, and which of ``present.valid`` have a cotangent at the first step.
 
     ``ends`` tells which have one at its end; else those have that are given one.
     """
@@ -88,7 +88,7 @@ def pulled_through(
 
 
 def _on_last(g: Any, count: Tensor) -> Tensor:
-    """Cotangents of rows that repeat the last step's, added to that row's."""
+    """Add cotangents of rows that repeat the last step's row to that row's cotangent."""
     last = count - 1
     number = arange(g.shape[0]).reshape((-1,) + (1,) * (g.ndim - 1))
     rest = total(where(number >= last, g, as_tensor(0, g.dtype)), 0, keepdims=True)
@@ -96,7 +96,7 @@ def _on_last(g: Any, count: Tensor) -> Tensor:
 
 
 class _ReverseStep:
-    """The body of a scan's pullback, and the places of what it reads and gives.
+    """The body of a scan's pullback, and the positions of its inputs and outputs.
 
     :ivar read: (list of int) Sequences whose rows the step reads.
     :ivar saved: (list of Node) Values of the forward step that it reads.
@@ -159,7 +159,7 @@ class _ReverseStep:
         self.read = [i for i, x in enumerate(self.rows) if current(x) in read]
 
     def _found(self, wrt: Sequence[Tensor]) -> tuple[dict[Node, Tensor], Flags]:
-        """Cotangents by node, and those that are not there in some steps."""
+        """Return cotangents by node, and flags for those that do not exist in some steps."""
         seeds: dict[Node, Any] = {}
         flags = Flags()
         for i, (y, g) in enumerate(zip(self.results, self.cotangents, strict=False)):
@@ -169,7 +169,7 @@ class _ReverseStep:
         return {n: gated(flags.of.get(n), g) for n, g in found.items()}, flags
 
     def forward(self, xs: Sequence[Tensor]) -> tuple[list[Tensor], Tensor | None]:
-        """The values that the steps read, and the number of steps done if that is open.
+        """Return the values that reverse steps read, and the number of steps run if it is unknown.
 
         The scan that keeps them has the operands of the one differentiated, and its results.
         """
@@ -227,7 +227,8 @@ class _ReverseStep:
 
 
 def _without_count(op: Scan) -> Any:
-    """Something that splits what belongs to the inputs of the body."""
+    """Return a function that splits operands by kind of the body's inputs, without the step count.
+    """
     return op if not op.counted else Scan(
         op.body, op.length, op.sequences, op.carries, op.stacked, op.reverse, op.until
     )

@@ -27,7 +27,7 @@ from agnesi.ops.base.expand import broadcast_to
 
 @record
 class After(Op):
-    """The first operand, not to be used before the others are there."""
+    """Return the first operand, ordered after the computation of the others."""
 
     name = "after"
     traits = frozenset(("ordering",))
@@ -55,7 +55,7 @@ class After(Op):
 
 @record
 class Recompute(Op):
-    """The first ``outputs`` operands; the others are what these were computed from."""
+    """The first ``outputs`` operands, marked as recomputable from the other operands."""
 
     outputs: int  # type: ignore[misc]
 

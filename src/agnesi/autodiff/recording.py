@@ -126,7 +126,7 @@ def is_grad_enabled() -> bool:
 
 
 class SetValue(Op):
-    """Another value in the place of ``base``, behind the back of the record."""
+    """The value of ``base`` replaced without a record of the change."""
 
     name = "set_value"
     keep_inputs = ()
@@ -193,7 +193,7 @@ class Reads:
         self.changes: dict[int, int] = {}
 
     def changed(self, target: Tensor) -> None:
-        """Note that a tensor was just changed, and that no gradient flows through the change."""
+        """Record that a tensor changed in place, and that no gradient flows through the change."""
         counter: Any = target._version
         self.changes[id(counter)] = counter[0]
 
@@ -284,7 +284,7 @@ def begun(known: dict[int, tuple[Tensor, Node]], x: Tensor) -> Node:
 
 
 def behind(before: Node, node: Node, begins: bool) -> Node:
-    """The node of a value that comes into the place of another while nothing is recorded.
+    """Return the node of a value that replaces another one while nothing is recorded.
 
     Gradients flow on to what the value before was computed from, unless they begin there.
     """
