@@ -66,6 +66,12 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+def dotted(path: Path) -> str:
+    """The name under which a source is imported."""
+    parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
 @functools.cache
 def nodes(tree: ast.Module) -> list[ast.AST]:
     return list(ast.walk(tree))
@@ -123,6 +129,38 @@ def test_imports_by_name_go_down():
             if package in level and target != package and level[target] >= level[package]:
                 up.append((name_of(path), target))
     assert up == []
+
+
+def test_imports_by_name_make_no_circles():
+    """A module that another one imports when a function runs does not need that one in turn.
+
+    Public names are looked up in the package itself; ``nn`` and ``compat`` look up their own.
+    """
+    modules = {dotted(p): p for p in SOURCES}
+    needs = {
+        name: {found for node in trees()[path].body for n in imported(node)
+               for found in (n, n.rpartition(".")[0]) if found in modules}
+        for name, path in modules.items()
+    }
+    late = [
+        (name, target) for name, path in modules.items()
+        for target in re.findall(r'import_module\("(agnesi\.[\w.]+)"\)', path.read_text("utf-8"))
+        if name.split(".")[1] not in ("nn", "compat")
+    ]
+    for name, target in late:
+        needs[name] = needs[name] | {target}
+
+    def reached(start: str) -> set[str]:
+        found, waiting = set(), [start]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += needs.get(name, ())
+        return found
+
+    assert len(late) > 10
+    assert [(name, target) for name, target in late if name in reached(target)] == []
 
 
 def test_files_are_short():

@@ -226,7 +226,8 @@ class _Type:
 
 
 def _contains(op: Op, call: object) -> bool:
-    """Return whether a body stacks values that belong to one batched call."""
+    """Return whether a body computes with one example's part of what a ``vmap`` call has batched.
+    """
     return any(
         n.op is not None and ((type(n.op) is Example and n.op.call is call)
                               or _contains(n.op, call))

@@ -73,9 +73,8 @@ class Lent:
     #: A compiled region in the place of a plan that was wanted often, or the plan:
     #: ``compiled_plan(plan, function, args, keywords, operands)``.
     compiled_plan: Callable[..., Any] = staticmethod(lambda plan, *call: plan)
-    #: Begin to count anew how often eager work is wanted, as a process does that has just started.
+    #: Restarts counts of how often eager work is wanted; ``recounts`` is how often that was done.
     recount: Callable[[], None] = staticmethod(lambda: None)
-    #: How often that was done.
     recounts = 0
     #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``,
     #: and of values the first and the last place that are wanted.
@@ -104,6 +103,8 @@ class Lent:
     unsized_product: Callable[[Any, Any], Any] = staticmethod(lambda a, b: None)
     #: What a key chooses of such elements, or None.
     unsized_item: Callable[[Any, Any], Any] = staticmethod(lambda x, key: None)
+    #: Tensors of one shape along a new first axis: ``stack(parts)``.
+    stack: Callable[[Any], Any] = staticmethod(lambda parts: None)
     #: A tensor of the usual dtype: of data, or of sizes, as PyTorch's class makes one.
     tensor: Callable[..., Any] = staticmethod(lambda *data: None)
     #: The methods of functions of two operands, such as ``reduce``, by their names.

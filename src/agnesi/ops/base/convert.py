@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import UserList, deque
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -354,7 +353,7 @@ def joined(x: Any) -> Any:
         raise TypeError(f"{typed(x)} are values and their indices: compute with result.values")
     parts = [joined(v) for v in x]
     try:
-        return import_module("agnesi.ops.indexing.join").stack(parts)
+        return LENT.stack(parts)
     except ShapeError:
         raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in shape; take "
                          "one of them, or nn.functional.pad_sequence fills them up") from None

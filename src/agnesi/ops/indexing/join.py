@@ -21,6 +21,7 @@ from agnesi.core.public import planned, public
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
+from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
@@ -177,6 +178,9 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
         if x.shape != xs[0].shape and is_settled((*x.shape, *xs[0].shape)):
             raise ShapeError(f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
     return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
+
+
+LENT.stack = stack
 
 
 @planned
