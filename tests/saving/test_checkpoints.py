@@ -11,6 +11,7 @@ import agnesi as ag
 from agnesi import nn, optim, saving
 from agnesi.compiler import tapes
 from agnesi.saving.checkpoints import live_state
+from tests.saving import older_counts
 
 
 class Training:
@@ -362,3 +363,13 @@ def test_two_writers_of_a_folder_do_not_disturb_each_other(tmp_path):
     with pytest.raises(RuntimeError), replacing(tmp_path / "a"):
         raise RuntimeError
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_counters_that_all_parameters_of_a_group_shared_are_loaded():
+    fresh, whole = older_counts.parts(), older_counts.advance(older_counts.parts(), 5)
+    saving.load_checkpoint(older_counts.FILE, **fresh)
+    older_counts.advance(fresh, 2)
+    for name, part in fresh.items():
+        if isinstance(part, nn.Module):
+            for p, expected in zip(part.parameters(), whole[name].parameters(), strict=True):
+                np.testing.assert_allclose(p.numpy(), expected.numpy(), rtol=1e-6)

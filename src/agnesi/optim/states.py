@@ -52,11 +52,17 @@ def flat_state(optimizer: Any) -> dict[str, Tensor]:
     return {name: t for name, _, _, t in _of_all(optimizer)}
 
 
+def completed(optimizer: Any, state: Mapping[str, Any]) -> dict[str, Any]:
+    """A flat state with what earlier versions did not save: counters of each parameter, where
+    those of a group were all parameters'."""
+    filled = [fill(part, state, f"group{k}." if k else "")
+              for k, part in enumerate(optimizer.parts)]
+    return {**state, **{name: v for found in filled for name, v in found.items()}}
+
+
 def load_flat(optimizer: Any, state: Mapping[str, Any]) -> None:
     """Copy values into an optimizer's tensors: into all, or into none."""
-    mine = flat_state(optimizer)
-    for k, part in enumerate(optimizer.parts):
-        state = {**state, **fill(part, state, f"group{k}." if k else "")}
+    mine, state = flat_state(optimizer), completed(optimizer, state)
     if mine.keys() != state.keys():
         raise StateError(at(f"the state is not one of this {type(optimizer).__name__}: "
                             f"{differing(mine, state)}"))

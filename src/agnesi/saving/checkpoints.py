@@ -17,7 +17,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.arrays.loading import Stored
 from agnesi.optim.optimizer import Optimizer
-from agnesi.optim.states import flat_state
+from agnesi.optim.states import completed, flat_state
 from agnesi.saving.files import Path_, TensorFile, save_file
 from agnesi.saving.header import OLDER, OWN, SUMS, refusal
 from agnesi.saving.nested import put_together, taken_apart
@@ -97,7 +97,7 @@ def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
             raise StateError(at(f"{file.name} has no states of {missing}, but of {have}"))
         file.verify()
         try:
-            states = {name: put_together(saved[name]["value"], _reader(file, is_large(part)))
+            states = {name: _state(part, saved[name]["value"], file)
                       for name, part in parts.items()}
             data = {name: put_together(told["value"], _reader(file, False))
                     for name, told in saved.items() if not told["state"]}
@@ -130,6 +130,13 @@ def _has_state(part: Any) -> bool:
 
 def _reader(file: TensorFile, later: bool) -> Any:
     return file.__getitem__ if later else lambda name: np.asarray(file[name])
+
+
+def _state(part: Any, told: Any, file: TensorFile) -> Any:
+    """The state of an object, as this version would have saved it."""
+    state = put_together(told, _reader(file, is_large(part)))
+    older = isinstance(part, Optimizer) and is_large(part) and isinstance(state, Mapping)
+    return completed(part, state) if older else state
 
 
 def _described(file: TensorFile) -> dict[str, Any]:
