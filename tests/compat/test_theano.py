@@ -39,7 +39,7 @@ def test_floatx_decides_over_what_has_no_dtype():
         for kind in ("float32", "float64"):
             theano.config.floatX = kind
             c = T.bscalar("c")
-            made = [T.matrix(), T.zeros((2, 2)), T.switch(c, 0.1, 0.2), T.alloc(0.5, 3), T.eye(2),
+            made = [T.matrix(), T.zeros((2, 2)), T.switch(c, 0.1, 0.2), T.alloc(0.1, 3), T.eye(2),
                     T.ones_like(T.matrix()), theano.shared(np.asarray(1, kind)) * 0.5]
             assert [m.dtype for m in made] == [kind] * len(made)
             assert T.constant(1.5).dtype == "float32" and T.constant(0.1).dtype == kind
@@ -182,8 +182,8 @@ def test_loops():
     total, updates = theano.scan(lambda v, acc: acc + v, sequences=x, outputs_info=T.zeros(()))
     powers, _ = theano.scan(lambda p, v: p * v, outputs_info=T.ones_like(x), non_sequences=x,
                             n_steps=n)
-    last, _ = theano.reduce(lambda v, acc: acc * v, x, T.as_tensor_variable(1.0))
-    first, _ = theano.foldr(lambda v, acc: acc * 2 + v, x, T.as_tensor_variable(0.0))
+    last, _ = theano.reduce(lambda v, acc: acc * v, x, T.as_tensor_variable(np.asarray(1.0)))
+    first, _ = theano.foldr(lambda v, acc: acc * 2 + v, x, T.as_tensor_variable(np.asarray(0.0)))
     until, _ = theano.scan(lambda p: (p * 2, theano.until(p > 3)), outputs_info=1.0, n_steps=10)
     found = theano.function([x, n], [total, powers[-1], last, first, until], updates=updates)
     a = np.array([1.0, 2.0, 3.0])

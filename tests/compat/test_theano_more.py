@@ -151,11 +151,25 @@ def test_integers_of_python_and_small_integers_have_theanos_dtypes():
              T.cumsum(i), T.cumprod(u), i * 2.5, 1.0 / u, i * 0.1, T.maximum(i, 1e300),
              T.switch(f, T.lvector(), 2), T.switch(i, i, 1.5)]
     assert [v.dtype for v in found] == [
-        "int16", "int8", "int8", "int16", "int16", "int16", "int64", "float32", "int32", "float32",
+        "int16", "int8", "int8", "int16", "int16", "int16", "int64", "float64", "int32", "float32",
         "float32", "float64", "float32", "int8", "uint8", "float32", "float32", "float64",
         "float64", "int64", "float32"]
     v = T.vector("v", dtype="uint8")
     assert value(v * 2, over=[v], v=np.uint8([200])).tolist() == [400]
+
+
+def test_constants_keep_their_dtype_beside_variables():
+    f, h, i = T.fmatrix(), T.vector(dtype="float16"), T.ivector()
+    wide = [f * [1, 2], f * [0.1, 0.2], np.array([0.5, 1.0]) * f, f + np.int64(3), f * 0.1,
+            f.sum() / f.shape[0], f / f.size, i * np.float32(2), np.float32(2) * i, h + 70000,
+            T.dot(f, [1, 2]), T.maximum(f, 0.1), T.switch(i, f, 0.1), T.clip(f, 0.0, 0.1)]
+    assert {v.dtype for v in wide} == {"float64"}
+    narrow = [f * 0.5, f + np.int8(2), f * 300, h + 300, h * 1.5, T.as_tensor_variable(1.5),
+              T.stack([f[0, 0], 1]), T.sqrt(2), T.fill(f, 0.5)]
+    assert {v.dtype for v in narrow} == {"float32"}
+    assert [T.as_tensor_variable(n).dtype for n in (1, 300, 0.1)] == ["int8", "int16", "float64"]
+    with theano.config.change_flags(floatX="float32"):
+        assert (f * 0.1).dtype == "float32" and (i * 0.1).dtype == "float64"
 
 
 def test_what_a_cost_does_not_depend_on():

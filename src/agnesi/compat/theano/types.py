@@ -17,6 +17,7 @@ from agnesi.compat.theano.variable import (
     Constant,
     SharedVariable,
     Variable,
+    least_dtype,
     wrapped,
 )
 from agnesi.compiler.shared import variable_of as shared_over
@@ -190,25 +191,10 @@ ATTRIBUTES["type"] = lambda x: TensorType(
     x.dtype, shape=[n if isinstance(n, int) else None for n in x._value.shape])
 
 
-def _least(n: float) -> str | None:
-    """The smallest dtype that holds a number, if there is one."""
-    if isinstance(n, float):
-        short = config.symbolic_float != "float64" or _rounded(n) == n or n != n
-        return "float32" if short else "float64"
-    held = np.min_scalar_type(n if n < 0 else -n - 1)
-    return next((k for k in ("int8", "int16", "int32", "int64") if np.can_cast(held, k)), None)
-
-
-def _rounded(x: float) -> float:
-    """A number as float32."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(x))
-
-
 def constant(x: Any, name: str | None = None, ndim: int | None = None,
              dtype: Any = None) -> Variable:
     """A constant; Python's numbers have the smallest dtype that holds them, as in Theano."""
-    array = np.asarray(x, _least(x) if dtype is None and type(x) in (int, float) else dtype)
+    array = np.asarray(x, least_dtype(x) if dtype is None and type(x) in (int, float) else dtype)
     if array.dtype.kind in "OSUMm":
         raise TypeError(at(f"constant: a constant is a number, or an array of numbers, not "
                            f"{typed(x)}"))

@@ -45,40 +45,58 @@ def floats() -> Any:
 
 
 def alike(*operands: Any) -> Any:
-    """Operands with 32-bit and longer integers as float64 beside shorter floats, which do not hold
-    them: Theano's rule (and NumPy's), where agnesi's floats decide.  Python's integers
-    beside integers have the smallest dtype that holds them."""
-    if any(type(x) in (int, float) for x in operands):
-        operands = tuple(
-            _held(x, operands) if type(x) is int else _short(x, operands)
-            if type(x) is float else x for x in operands)
-    kinds = [x.dtype for x in operands if isinstance(x, Tensor) and not x.weak]
-    if len(kinds) < 2 or not any(d in _SHORT for d in kinds) or not any(
-            d.kind in "iu" and d.itemsize > 2 for d in kinds):
+    """Operands of the dtypes that Theano joins them by.
+
+    What is no variable is a constant: arrays, lists and NumPy's numbers keep their dtype, Python's
+    numbers have the smallest that holds them.  32-bit and longer integers are float64 beside
+    shorter floats, which do not hold them, and 16-bit ones float32 beside float16.
+    """
+    operands = tuple(_entered(x) for x in operands)
+    kinds = [x.dtype for x in operands if isinstance(x, Tensor)]
+    joint = np.result_type(*kinds) if kinds else None
+    operands = tuple(_number(x, joint) if type(x) in (int, float) else x for x in operands)
+    kinds = [x.dtype for x in operands if isinstance(x, Tensor)]
+    if len(kinds) < 2 or not any(d in _SHORT for d in kinds):
         return operands
-    return tuple(
-        cast(x, np.dtype("float64")) if isinstance(x, Tensor) and not x.weak
-        and x.dtype.kind in "iu" and x.dtype.itemsize > 2 else x for x in operands)
+    joint = np.result_type(*kinds)
+    if joint in kinds:
+        return operands
+    real = np.zeros((), joint).real.dtype
+    return tuple(cast(x, real) if isinstance(x, Tensor) and x.dtype.kind in "iu" else x
+                 for x in operands)
 
 
-def _held(n: int, operands: Any) -> Any:
-    """A Python integer beside integers: of the smallest dtype that holds it."""
-    kinds = [x.dtype for x in operands
-             if isinstance(x, Tensor) and not x.weak and x.dtype.kind in "iub"]
-    least = next((k for k in _INTEGERS if np.iinfo(k).min <= n <= np.iinfo(k).max), None)
-    if not kinds or least is None or any(np.promote_types(k, least) == k for k in kinds):
+def _entered(x: Any) -> Any:
+    """An operand as a tensor; Python's numbers, and what is none, as they are."""
+    if isinstance(x, (np.generic, np.ndarray, list, tuple)):
+        array = None if _holds_variables(x) else np.asarray(x)
+        return as_tensor(x if array is None or array.dtype.kind not in "biufc" else array)
+    if isinstance(x, Dim):
+        x = as_tensor(x)
+    return cast(x, x.dtype) if isinstance(x, Tensor) and x.weak else x
+
+
+def _number(n: float, joint: np.dtype | None) -> Any:
+    """One of Python's numbers beside operands: a constant where it makes their dtype wider."""
+    least = least_dtype(n)
+    if least is None or (joint is not None and np.promote_types(joint, least) == joint):
         return n
     return as_tensor(np.array(n, least))
 
 
-def _short(value: float, operands: Any) -> Any:
-    """A Python float beside integers below 32 bits: float32, if that holds it exactly."""
-    kinds = [x.dtype for x in operands if isinstance(x, Tensor) and not x.weak]
-    if not kinds or any(k.kind not in "iub" or k.itemsize > 2 for k in kinds):
-        return value
-    with np.errstate(over="ignore"):
-        held = np.float32(value)
-    return as_tensor(held) if float(held) == value else value
+def least_dtype(n: float) -> str | None:
+    """The smallest dtype that holds a number, if there is one."""
+    if isinstance(n, float):
+        with np.errstate(over="ignore"):
+            short = config.symbolic_float != "float64" or float(np.float32(n)) == n or n != n
+        return "float32" if short else "float64"
+    return next((k.name for k in _INTEGERS if np.iinfo(k).min <= n <= np.iinfo(k).max), None)
+
+
+def _holds_variables(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(map(_holds_variables, x))
+    return isinstance(x, (Tensor, Dim))
 
 
 _INTEGERS = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
@@ -86,7 +104,7 @@ _INTEGERS = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
 _PAIRED = frozenset((
     "add", "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "mod",
     "maximum", "minimum", "power", "pow", "switch", "where", "arctan2", "atan2", "hypot", "clip",
-    "dot", "matmul", "outer", "inner", "kron", "tensordot", "logaddexp", "arange", "solve",
+    "dot", "matmul", "outer", "inner", "kron", "tensordot", "logaddexp", "solve",
     "solve_triangular"))
 #: Functions of one operand whose results are floats: float32 for integers below 32 bits.
 _REAL = frozenset((
@@ -94,6 +112,9 @@ _REAL = frozenset((
     "arcsinh arccosh arctanh erf erfc erfcx erfinv gamma lgamma digamma sigmoid softplus ceil "
     "floor trunc reciprocal degrees radians rad2deg deg2rad asin acos atan asinh acosh atanh"
 ).split())
+#: Functions of one operand, which may be one of Python's numbers.
+_UNARY = _REAL | {"square", "sqr", "sign", "sgn", "negative", "neg", "abs", "zeros_like",
+                  "ones_like"}
 #: Floats that do not hold all int32.
 _SHORT = tuple(map(np.dtype, ("float16", "float32", "complex64")))
 #: What is computed with sizes stays a size.
@@ -108,11 +129,8 @@ def _operator(name: str) -> Any:
         if isinstance(other, Sizes):
             other = other.vector()
         other, mine = bare(other), self.tensor
-        if isinstance(mine, Dim) and not (name in _OF_SIZES and isinstance(other, (int, Dim))):
-            mine = self._value
-        if isinstance(other, Dim) and isinstance(mine, Tensor):
-            other = as_tensor(other)
-        mine, other = alike(mine, other)
+        if not (isinstance(mine, Dim) and name in _OF_SIZES and isinstance(other, (int, Dim))):
+            mine, other = alike(mine, other)
         with floats():
             return wrapped(getattr(mine, name)(other))
 
@@ -518,16 +536,21 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors as one of variables."""
     name = getattr(function, "__name__", "")
     paired, compares, real = name in _PAIRED, name in _COMPARISONS, name in _REAL
+    unary, first = name in _UNARY, 1 if name in ("switch", "where") else 0
+    last = 2 if name == "tensordot" else 3
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **keywords: Any) -> Any:
         given = bare(args)
+        if paired:
+            given = (*given[:first], *alike(*given[first:last]), *given[last:])
+        elif unary and given:
+            given = (*alike(given[0]), *given[1:])
         if real and given and isinstance(given[0], Tensor) and given[0].dtype.kind in "iub":
             kind = "float32" if given[0].dtype.itemsize < 4 else "float64"
             given = (cast(given[0], np.dtype(kind)), *given[1:])
         with floats():
-            found = wrapped(function(*(alike(*given) if paired else given),
-                                     **{k: bare(v) for k, v in keywords.items()}))
+            found = wrapped(function(*given, **{k: bare(v) for k, v in keywords.items()}))
         if compares and isinstance(found, Variable):
             found._is_comparison = True
         return found

@@ -86,8 +86,8 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
         found = stack([as_tensor_variable(v) for v in x])
     else:
         with floats():
-            array = isinstance(x, (np.ndarray, list))
-            found = constant(x) if array else wrapped(as_tensor(bare(x)))
+            known = isinstance(x, (np.ndarray, list, int, float))
+            found = constant(x) if known else wrapped(as_tensor(bare(x)))
     if dtype is not None and found.dtype != dtype:
         found = cast(found, dtype)
     if ndim is not None and found.ndim > ndim:
