@@ -55,7 +55,7 @@ CASES: list[Any] = [
     (lambda: T.nnet.conv2d(T.tensor4(), T.tensor4(), filter_shape="a"), ValueError, "conv2d: "
      "filter_shape must be 4 sizes, None where one is not known, not 'a'"),
     (lambda: T.batched_dot(T.matrix(), 3), TypeError, "batched_dot takes tensors with an entry for "
-     "each product along the first axis, not TensorType(float64, matrix) and TensorType(int64, "
+     "each product along the first axis, not TensorType(float64, matrix) and TensorType(int8, "
      "scalar)"),
     (lambda: optim.sgd(lambda x: (0.0, ones(3)), ones(3), {"learningrate": 0.1}), TypeError,
      "sgd: there is no option 'learningrate'; did you mean 'learningRate'?"),
@@ -339,7 +339,7 @@ CASES: list[Any] = [
     (lambda: T.concatenate("ab"), TypeError,
      "concatenate takes a list of tensors, not 'ab': concatenate([x, y], axis=0)"),
     (lambda: T.fill_diagonal(x, 1.0), TypeError, "fill_diagonal takes a tensor of at least two "
-     "axes and a scalar, not TensorType(float64, vector) and TensorType(float64, scalar)"),
+     "axes and a scalar, not TensorType(float64, vector) and TensorType(float32, scalar)"),
     (lambda: anp.concatenate(np.ones(3), np.ones(3)), TypeError, "concatenate(float64[3], float64[3"
      "]): only integer scalar arrays can be converted to a scalar index; arrays to join are one "
      "list or tuple: concatenate((a, b), axis)"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.symbolic import variable
+from agnesi.compat.theano.base.casting import least_dtype
 from agnesi.compat.theano.opclasses import op_of
 from agnesi.compat.theano.variable import (
     ATTRIBUTES,
@@ -17,7 +18,6 @@ from agnesi.compat.theano.variable import (
     Constant,
     SharedVariable,
     Variable,
-    least_dtype,
     wrapped,
 )
 from agnesi.compiler.shared import variable_of as shared_over

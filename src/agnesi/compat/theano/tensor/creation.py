@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions as F
+from agnesi.compat.theano.base.casting import alike
 from agnesi.compat.theano.types import TensorType, constant
 from agnesi.compat.theano.variable import (
     Constant,
     Sizes,
     Variable,
-    alike,
     bare,
     floats,
     lifted,

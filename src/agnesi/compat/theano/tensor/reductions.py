@@ -6,8 +6,9 @@ from typing import Any
 
 import agnesi
 from agnesi.api import functions as F
+from agnesi.compat.theano.base.casting import alike
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
-from agnesi.compat.theano.variable import Variable, alike, bare, floats, lifted, wrapped
+from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 

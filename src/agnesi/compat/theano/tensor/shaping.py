@@ -9,8 +9,9 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.api import symbolic
+from agnesi.compat.theano.base.casting import alike
 from agnesi.compat.theano.tensor.creation import _shape, arange, as_tensor_variable
-from agnesi.compat.theano.variable import Sizes, Variable, alike, bare, floats, lifted, wrapped
+from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
 from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import ShapeError, at, typed
 

@@ -1,0 +1,71 @@
+"""The dtypes that Theano joins operands by: constants keep theirs, and int32 is no float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.ir.dims import Dim
+from agnesi.core.support.config import config
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor, cast
+
+_INTEGERS = tuple(map(np.dtype, ("int8", "int16", "int32", "int64")))
+#: Floats that do not hold all int32.
+_SHORT = tuple(map(np.dtype, ("float16", "float32", "complex64")))
+
+
+def alike(*operands: Any) -> Any:
+    """Operands of the dtypes that Theano joins them by.
+
+    What is no variable is a constant: arrays, lists and NumPy's numbers keep their dtype, Python's
+    numbers have the smallest that holds them.  32-bit and longer integers are float64 beside
+    shorter floats, which do not hold them, and 16-bit ones float32 beside float16.
+    """
+    operands = tuple(_entered(x) for x in operands)
+    kinds = [x.dtype for x in operands if isinstance(x, Tensor)]
+    joint = np.result_type(*kinds) if kinds else None
+    operands = tuple(_number(x, joint) if type(x) in (int, float) else x for x in operands)
+    kinds = [x.dtype for x in operands if isinstance(x, Tensor)]
+    if len(kinds) < 2 or not any(d in _SHORT for d in kinds):
+        return operands
+    joint = np.result_type(*kinds)
+    if joint in kinds:
+        return operands
+    real = np.zeros((), joint).real.dtype
+    return tuple(cast(x, real) if isinstance(x, Tensor) and x.dtype.kind in "iu" else x
+                 for x in operands)
+
+
+def _entered(x: Any) -> Any:
+    """An operand as a tensor; Python's numbers, and what is none, as they are."""
+    if isinstance(x, (np.generic, np.ndarray, list, tuple)):
+        array = None if _holds_variables(x) else np.asarray(x)
+        return as_tensor(x if array is None or array.dtype.kind not in "biufc" else array)
+    if isinstance(x, Dim):
+        x = as_tensor(x)
+    return cast(x, x.dtype) if isinstance(x, Tensor) and x.weak else x
+
+
+def _number(n: float, joint: np.dtype | None) -> Any:
+    """One of Python's numbers beside operands: a constant where it makes their dtype wider."""
+    least = least_dtype(n)
+    if least is None or (joint is not None and np.promote_types(joint, least) == joint):
+        return n
+    return as_tensor(np.array(n, least))
+
+
+def least_dtype(n: float) -> str | None:
+    """The smallest dtype that holds a number, if there is one."""
+    if isinstance(n, float):
+        with np.errstate(over="ignore"):
+            short = config.symbolic_float != "float64" or float(np.float32(n)) == n or n != n
+        return "float32" if short else "float64"
+    return next((k.name for k in _INTEGERS if np.iinfo(k).min <= n <= np.iinfo(k).max), None)
+
+
+def _holds_variables(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(map(_holds_variables, x))
+    return isinstance(x, (Tensor, Dim))
