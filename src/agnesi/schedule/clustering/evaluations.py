@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.node import Node
-from agnesi.schedule.clustering.node_facts import NodeFacts
+from agnesi.schedule.clustering.node_facts import NodeFacts, leading_axes
 from agnesi.schedule.evaluation_counts import MAX_CHEAP_EVALUATIONS, MAX_EXPENSIVE_EVALUATIONS
 
 #: In how many places a reduction may be computed that has far fewer results than elements: each
@@ -19,8 +21,12 @@ _MIN_REDUCED_ELEMENTS = 1 << 10
 
 #: The axes along which a reduction goes.
 Axes = tuple[int, ...]
-_NOWHERE: dict[Axes, float] = {}
-_ONCE: tuple[dict[Axes, float], float] = {(): 1.0}, 0.0
+#: The axes of a reduction, and how many others along the same leading axes its results go into.
+Around = tuple[Axes, int]
+K = TypeVar("K")
+V = TypeVar("V", int, float)
+_NOWHERE: dict[Around, float] = {}
+_ONCE: tuple[dict[Around, float], float] = {((), 0): 1.0}, 0.0
 
 
 class Evaluations:
@@ -28,9 +34,10 @@ class Evaluations:
 
     def __init__(self, facts: dict[int, NodeFacts]) -> None:
         self._facts = facts
-        #: For each point: where values are used, by the axes of the reduction around, and moved
-        #: elsewhere.
-        self._reads: dict[int, tuple[dict[Axes, float], float]] = {}
+        #: For each point: where values are used, by the reduction around, and moved elsewhere.
+        self._reads: dict[int, tuple[dict[Around, float], float]] = {}
+        #: How many reductions along leading axes a value goes into, one after the other.
+        self._levels: dict[int, dict[Axes, int]] = {}
         #: In places of a value: those where it is used or broadcast, and others.
         self._places: dict[int, tuple[float, float]] = {}
 
@@ -39,15 +46,18 @@ class Evaluations:
         ``kept`` node is materialized."""
         reads, places = self._reads.pop(id(node), _ONCE), self._places.pop(id(node), ())
         times = 1.0 if kept else max(_total(reads), 1.0)
-        around: dict[Axes, float] = reads[0] if not (kept or reads[1]) else {(): times}
+        around: dict[Around, float] = reads[0] if not (kept or reads[1]) else {((), 0): times}
+        levels = self._levels_above(node)
         spots = 1.0 if kept else max(sum(places), 1.0)
         op, mine = node.op, self._facts[id(node)]
         for operand in node.inputs:
             if operand.op is None:
                 continue
             aligned, moved = self._reads.get(id(operand), (_NOWHERE, 0.0))
+            self._levels[id(operand)] = _larger(self._levels.get(id(operand), {}), levels)
             if mine.axes:
-                aligned = _larger(aligned, {mine.axes: times})
+                level = max(levels.get(mine.axes, 0) - 1, 0)
+                aligned = _larger(aligned, {(mine.axes, level): times})
             elif op.pointwise and operand.shape == node.shape:
                 aligned = _larger(aligned, around)
             else:
@@ -61,6 +71,14 @@ class Evaluations:
             else:
                 elsewhere += spots
             self._places[id(operand)] = here, elsewhere
+
+    def _levels_above(self, node: Node) -> dict[Axes, int]:
+        """How many reductions along leading axes the operands of a node go into."""
+        levels = self._levels.pop(id(node), {})
+        if not leading_axes(node, self._facts):
+            return levels
+        axes = self._facts[id(node)].axes
+        return {**levels, axes: levels.get(axes, 0) + 1}
 
     def are_many(self, node: Node, kernels: int) -> bool:
         """Return whether so many kernels would compute a value too often."""
@@ -78,22 +96,28 @@ class Evaluations:
                 and many * places >= _MIN_REDUCED_ELEMENTS)
 
 
-def _larger(one: dict[Axes, float], other: dict[Axes, float]) -> dict[Axes, float]:
+def _larger(one: dict[K, V], other: dict[K, V]) -> dict[K, V]:
     """The larger count for each reduction around."""
     if not one or one is other:
         return other
-    return {axes: max(one.get(axes, 0.0), other.get(axes, 0.0)) for axes in {**one, **other}}
+    if not other:
+        return one
+    return {k: max(one.get(k, n), other.get(k, n)) for k, n in {**one, **other}.items()}
 
 
-def _total(reads: tuple[dict[Axes, float], float]) -> float:
+def _total(reads: tuple[dict[Around, float], float]) -> float:
     """How often a value is computed for each of its elements.
 
     Loops of a reduction also go through what those around them need, and what a reduction along
-    some of their axes does; those along others are loops of their own.
+    some of their axes does; those along others are loops of their own.  Beside those, a reduction
+    along leading axes that another one waits for is a kernel of its own, too.
     """
     aligned, moved = reads
     if len(aligned) < 2:
         return sum(aligned.values()) + moved
-    apart = [n for axes, n in aligned.items()
-             if axes and not any(0 < len(a) < len(axes) and {*axes} >= {*a} for a in aligned)]
+    ways = {axes for axes, _ in aligned if axes}
+    if len(ways) < 2:
+        return max(aligned.values()) + moved
+    apart = [n for (axes, _), n in aligned.items()
+             if axes and not any(0 < len(a) < len(axes) and {*axes} >= {*a} for a in ways)]
     return max(sum(apart), *aligned.values()) + moved
