@@ -82,7 +82,7 @@ def _deleting(plainly: Any) -> Callable[[Any, str], None]:
     def delete(self: Any, name: str) -> None:
         reads = MODE.get().reads
         if reads is not None:
-            reads.written(self, name)
+            reads.written(self, name, True)
         plainly(self, name)
 
     return delete

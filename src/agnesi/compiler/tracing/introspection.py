@@ -1,6 +1,9 @@
 """What code asks of functions, classes and containers about themselves, besides what they hold.
 
 Which of it code asks is told by the names that it has; the answers are asked again by each call.
+Names of attributes that code spells are known from it.  Classes, functions and modules do not tell
+of reads as other objects do (``hooks``), so a name that code computes is taken down where
+``getattr`` or its kin is called with it.
 """
 
 from __future__ import annotations
@@ -8,8 +11,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from operator import attrgetter, methodcaller
 from types import FunctionType, ModuleType
 from typing import Any
+
+from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfTexts
+from agnesi.core.support.config import STATE
+from agnesi.core.tensor import Tensor
 
 Ask = Callable[[], tuple[Any, ...]]
 
@@ -18,8 +26,8 @@ def _named(name: str) -> Callable[[Any], tuple[Any, ...]]:
     return lambda thing: (getattr(thing, name),)
 
 
-def _annotations(function: Any) -> tuple[Any, ...]:
-    return tuple(function.__annotations__.items())
+def _annotations(thing: Any) -> tuple[Any, ...]:
+    return tuple(getattr(thing, "__annotations__", {}).items())
 
 
 #: What may change of things of a kind, by the name that code has for it.
@@ -28,6 +36,7 @@ _QUESTIONS: dict[type, dict[str, Callable[[Any], tuple[Any, ...]]]] = {
         "__annotations__": _annotations,
         **{name: _named(name) for name in ("__doc__", "__name__")}},
     type: {"__subclasses__": lambda kind: tuple(type.__subclasses__(kind)),
+           **dict.fromkeys(("__annotations__", "get_type_hints"), _annotations),
            **dict.fromkeys(("dir", "getmembers"), lambda kind: tuple(dir(kind)))},
     ModuleType: dict.fromkeys(("dir", "getmembers", "vars", "__dict__"),
                               lambda module: tuple(vars(module))),
@@ -46,3 +55,68 @@ def questions(things: Callable[[], list[Any]], names: AbstractSet[str]
             if isinstance(thing, kind):
                 for name in asked & some.keys():
                     yield thing, name, functools.partial(some[name], thing)
+
+
+#: What tells of all attributes of a class, function or module, where code has the name.
+TELL_ALL = frozenset(("__dict__", "attrgetter", "getmembers"))
+#: What has attributes that it does not tell of.
+SILENT = (type, FunctionType, ModuleType)
+
+
+def names_in(getter: Any) -> set[str]:
+    """Names of the attributes that an ``attrgetter`` or ``methodcaller`` reads; none of others.
+
+    >>> import operator
+    >>> from agnesi.compiler.tracing.introspection import names_in
+    >>> sorted(names_in(operator.attrgetter("w", "scale.k")))
+    ['k', 'scale', 'w']
+    """
+    if not isinstance(getter, (attrgetter, methodcaller)):
+        return set()
+    texts = [text for part in getter.__reduce__() if type(part) is tuple for text in part]
+    return {name for text in texts if type(text) is str for name in text.split(".")}
+
+
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The call of a function by a line that is no line of ours: what stands for values in a trace
+    answers such as Python's values do."""
+    made: Callable[..., Any] = eval(compile("lambda *operands: function(*operands)",
+                                            f"<{function.__name__}>", "eval"),
+                                    {"function": function})
+    return made
+
+
+def _by_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    outside = _called(function)
+
+    def call(*operands: Any) -> Any:
+        if len(operands) > 1 and isinstance(operands[0], SILENT) and isinstance(operands[1], str):
+            if (reads := STATE.reads) is not None:
+                reads.by_name(*operands[:2])
+        elif operands and isinstance(operands[0], Tensor) and type(operands[0]) is not Tensor:
+            return outside(*operands)
+        return function(*operands)
+
+    return call
+
+
+def _of_all(function: Callable[..., Any]) -> Callable[..., Any]:
+    outside = _called(function)
+
+    def call(owner: Any, /) -> Any:
+        if isinstance(owner, SILENT) and (reads := STATE.reads) is not None:
+            reads.all_of(owner)
+        is_plain = type(owner) is Tensor or not isinstance(owner, Tensor)
+        return function(owner) if is_plain else outside(owner)
+
+    return call
+
+
+def reader_of(frame: Any) -> Any:
+    """Return the frame of the code that reads an attribute, perhaps by a stand-in."""
+    return frame.f_back if frame.f_code is _STAND_IN else frame
+
+
+_STAND_IN = _by_name(getattr).__code__
+STAND_INS.update({id(f): OfTexts(_by_name(f), 1) for f in (getattr, hasattr, setattr, delattr)})
+STAND_INS.update({id(f): OfTexts(_of_all(f), None) for f in (vars, dir)})

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of, given_to, imports_of
+from agnesi.compiler.tracing.introspection import TELL_ALL
 from agnesi.compiler.tracing.place_table import PlaceTable
 from agnesi.compiler.tracing.places import MISSING, Name, Place
 from agnesi.compiler.tracing.process import ambient
@@ -90,7 +91,10 @@ class ModuleReads(PlaceTable):
     def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
         """Read the attributes of a module that code may use, and those of modules in it."""
         held = vars(module)
-        for name in {*code.co_names, *assigned_in(code)}:
+        names = {*code.co_names, *assigned_in(code)}
+        if not TELL_ALL.isdisjoint(names):
+            names.update(name for name in held if not name.startswith("__"))
+        for name in names:
             value = held.get(name, MISSING)
             if value is MISSING and name not in assigned_in(code):
                 continue

@@ -8,11 +8,12 @@ from typing import Any
 
 from agnesi.compiler.tracing.bytecode import assigned_in, attributes_of
 from agnesi.compiler.tracing.containers.contents import Answer
-from agnesi.compiler.tracing.introspection import questions
+from agnesi.compiler.tracing.introspection import TELL_ALL, questions
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.places import MISSING, Definition, Name
 from agnesi.compiler.tracing.tensor_facts import TensorFacts
-from agnesi.compiler.tracing.things import is_users, tells
+from agnesi.compiler.tracing.things import is_users
+from agnesi.core.support.config import switched
 
 
 class OwnedReads(TensorFacts):
@@ -33,9 +34,14 @@ class OwnedReads(TensorFacts):
         for name in list(self._names):
             self._of_owned(owned, path, name)
 
-    def _of_owned(self, owned: dict[str, Any], path: str, name: str) -> None:
+    def _of_owned(self, owned: dict[str, Any], path: str, name: str, asked: bool = False) -> None:
+        if name in TELL_ALL and "__name__" not in owned:  # of a function
+            self.meet(owned, f"{path}.__dict__")
+            return
+        for held in [n for n in owned if n[:2] != "__"] if name in TELL_ALL else ():
+            self._of_owned(owned, path, held)
         value = owned.get(name, MISSING)
-        if value is MISSING and name not in self._assigned:
+        if value is MISSING and not asked and name not in self._assigned:
             return
         path = f"{path}.{name}"
         self._add((id(owned), name), lambda: Name(path, owned, name, value))
@@ -55,7 +61,7 @@ class OwnedReads(TensorFacts):
 
     def _class(self, kind: type, path: str) -> None:
         """A class that is called or read itself: by the names that code has."""
-        if tells(kind):
+        if is_users(kind):
             definition = self._definition(kind)
             self._classes[kind] = path
             for (part, name), method in list(definition.names.items()):
@@ -69,21 +75,43 @@ class OwnedReads(TensorFacts):
                 self.meet(getattr(method, "fget", method), f"{type(kind).__name__}.{name}")
 
     def _of_class(self, kind: type, name: str) -> None:
-        """An attribute that code may read of a class."""
+        """An attribute that code may read of a class, and of those that are made of it."""
+        subclasses: list[type] = type.__subclasses__(kind) if name == "__subclasses__" else []
+        for subclass in subclasses:
+            self.meet(subclass, subclass.__name__)
         definition = self._definition(kind)
-        definition.add(name)
+        definitions = [definition]
         if is_users(type(kind)):
-            self._definition(type(kind)).add(name)
-        for part in definition.parts:
+            definitions.append(self._definition(type(kind)))
+        for held in [n for d in definitions for n in d.attributes()] if name in TELL_ALL else ():
+            self._of_class(kind, held)
+        for asked in definitions:
+            asked.add(name)
+        for part in definition.parts:  # ``super`` and ``__mro__`` lead to those behind the first
             if name in vars(part):
                 self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
-                break
+
+    def by_name(self, owner: Any, name: str) -> None:
+        """Code computes the name of an attribute of a class, function or module."""
+        with switched(reads=None):
+            self.meet(owner, owner.__name__)
+            if not isinstance(owner, type):
+                self._of_owned(vars(owner), owner.__name__, name, True)
+            elif owner in self._classes:
+                self._of_class(owner, name)
+
+    def all_of(self, owner: Any) -> None:
+        """Code gets all attributes of a class, function or module."""
+        self.by_name(owner, "__dict__")
 
     def _learn(self, code: CodeType) -> None:
         """Code names attributes, which may be those of classes, functions and modules."""
         assigned = assigned_in(code) - self._assigned
         self._assigned |= assigned
-        new = (set(attributes_of(code)) - self._names) | assigned
+        self._learn_names((set(attributes_of(code)) - self._names) | assigned)
+
+    def _learn_names(self, new: set[str]) -> None:
+        """Attributes of these names may be read."""
         self._names |= new
         self._refuse_cleared()
         for owned, path in list(self._open.values()):

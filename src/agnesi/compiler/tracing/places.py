@@ -355,7 +355,7 @@ class Kind(Place):
 class Definition(Place):
     """A class: its methods, and what was read of it."""
 
-    __slots__ = ("absent", "called", "looked", "names", "order", "parts")
+    __slots__ = ("absent", "called", "known", "looked", "names", "order", "parts")
 
     def __init__(self, path: str, kind: type) -> None:
         super().__init__(path, kind)
@@ -366,22 +366,27 @@ class Definition(Place):
         self.parts = [part for part in kind.__mro__ if not is_builtin(part)]
         #: The names of each part when those that came later were looked for last.
         self.looked: list[list[str]] = [[] for _ in self.parts]
+        #: The names of each part, where code reads all.
+        self.known: list[set[str]] | None = None
         for part in self.parts:
             self.names.update({(part, name): _own(value) for name, value in vars(part).items()
                                if _is_method(value) or name in IMPLICIT})
 
+    def attributes(self) -> list[str]:
+        """Return the names of all attributes that code gave the class; more of them count."""
+        if self.known is None:
+            self.known = [{*vars(part), *HOOKED} for part in self.parts]
+        return [name for part in self.parts for name in vars(part) if not name.startswith("__")]
+
     def add(self, name: str) -> None:
         """Note that an attribute of the class was read; not one that a trace puts there itself."""
-        if name in HOOKED:  # as all that Python calls itself
+        if name in HOOKED or name in self.absent:  # Python calls those itself; those are known
             return
         if not any(name in vars(part) for part in self.parts):
             self.absent.add(name)
             return
         for part in self.parts:
-            value = vars(part).get(name, MISSING)
-            self.names.setdefault((part, name), value)
-            if value is not MISSING:
-                return
+            self.names.setdefault((part, name), vars(part).get(name, MISSING))
 
     def now(self) -> Any:
         return self.value
@@ -410,7 +415,8 @@ class Definition(Place):
             names = [*vars(part)]
             if names == self.looked[i]:
                 continue
-            for name in (self.absent | IMPLICIT).intersection(names):
+            more = set() if self.known is None else {*names} - self.known[i]
+            for name in (self.absent | IMPLICIT).intersection(names) | more:
                 if (part, name) not in self.names and _own(vars(part)[name]) is not MISSING:
                     return part, name
             self.looked[i] = names

@@ -44,6 +44,7 @@ from agnesi.compiler.tracing.containers.contents import (
 from agnesi.compiler.tracing.containers.lent_arrays import LentArray
 from agnesi.compiler.tracing.containers.parts import Parts
 from agnesi.compiler.tracing.containers.uses import READ_WHOLE, uses_at, uses_of
+from agnesi.compiler.tracing.introspection import names_in, reader_of
 from agnesi.compiler.tracing.obstacles import OnlyEagerError
 from agnesi.compiler.tracing.owned_reads import OwnedReads
 from agnesi.compiler.tracing.places import (
@@ -201,6 +202,8 @@ class Reads(OwnedReads):
                 if isinstance(value, REFERENCES) and id(thing) not in self._met:
                     self._weak[id(thing)] = thing
                 self.meet(part, path)
+        elif names := names_in(value):
+            self._learn_names(names)
         elif isinstance(value, Direct):
             self.meet(vars(value).get("function"), path)
         elif isinstance(value, RAW) or module_of(type(value)) == "array":
@@ -283,8 +286,9 @@ class Reads(OwnedReads):
         if isinstance(value, BaseException):
             place = self._add((id(value), "contents"), lambda: ambient.State(
                 path, value, *TOLD_BY_ERRORS))
-            for inner in flatten(place.value)[0]:
-                self.meet(inner, f"{path}.args")
+            for args, held in place.value:
+                for inner in (args, *(inner for _, inner in held)):
+                    self.meet(inner, f"{path}.args")
         if not tells(kind):
             self.meet(getattr(value, "__wrapped__", None), path)
             held = attributes(value)
@@ -388,7 +392,7 @@ class Reads(OwnedReads):
             self._quiet.add(id(value))
             return value
         path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
-        reader, known = sys._getframe(2), len(self._paths)
+        reader, known = reader_of(sys._getframe(2)), len(self._paths)
         place = self.places.get((id(owner), name)) or self.given.get((id(owner), name))
         if type(value) in (list, dict, set) and self._is_put(owner, name, value, place):
             self.pass_over(value)
@@ -416,14 +420,16 @@ class Reads(OwnedReads):
             value, np.ndarray) and not isinstance(
                 self.places.get((id(value), "contents")), Appended)
 
-    def written(self, owner: Any, name: str) -> None:
-        """Forget a read attribute: the function has assigned it itself."""
+    def written(self, owner: Any, name: str, deleted: bool = False) -> None:
+        """Forget a read attribute: the function has assigned it itself; one that it deletes has to
+        be there."""
         if (id(owner), name) in self._told:
             return
         if id(owner) not in self._paths:  # made by the function
             self._told.add((id(owner), name))
             return
-        known, self.places = self.places, self.given
+        known = self.places
+        self.places = self.places if deleted else self.given
         try:
             with switched(reads=None):
                 self._took(owner, name)

@@ -175,6 +175,8 @@ def _step(found: Sequence[Step], n: int) -> tuple[Any, int, What | None]:
     """A step from a container to a part: its key, or None, the instruction behind it, and what is
     done with the part if the way ends there."""
     first = found[n]
+    if first.name in _METHODS and first.argval.startswith("__"):
+        return None, n, None  # it may give all: ``n.__dict__``
     if _makes_lists(found[n:n + 4]):
         return found[n + 1].argval, n + 4, None
     if first.name in _METHODS and first.argval == "get" and found[n + 1].name == "LOAD_CONST":
