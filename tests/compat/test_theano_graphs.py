@@ -84,3 +84,24 @@ def test_no_sizes_are_a_vector_of_integers():
     y = x.reshape(T.join(0, T.prod(x.shape[:3])[None], x.shape[3:]), ndim=1)
     assert theano.function([x], y)(np.ones((2, 3, 4))).shape == (24,)
     assert theano._asarray([1], dtype="float32").dtype == np.float32
+
+
+def test_expressions_are_rebuilt_over_other_variables():
+    from agnesi.compat.theano.compile.rebuild import rebuild_collect_shared
+    from agnesi.compat.theano.graph.replace import clone_replace, graph_replace
+
+    x, z, s = T.dvector("x"), T.dvector("z"), theano.shared(np.ones(2))
+    y = T.exp(x * s)
+    made = [clone_replace(y, {x: z + 1}), graph_replace([y], {x: z + 1})[0]]
+    for found in theano.function([z], made)(np.zeros(2)):
+        np.testing.assert_allclose(found, np.exp([1, 1]))
+    with pytest.raises(ValueError, match="no output depends on z"):
+        graph_replace(y, {z: x})
+    assert graph_replace(y, {z: x}, strict=False) is not None
+    s.default_update = s + 1
+    (given,), (copy,), (of, updates, pairs, shared) = rebuild_collect_shared(
+        [y], [x], updates={}, copy_inputs_over=False)
+    assert given is not x and of[y] is copy and shared == [s] and [a for a, _ in pairs] == [s]
+    np.testing.assert_allclose(theano.function([given], copy, updates=updates)([1.0, 2.0]),
+                               np.exp([1, 2]))
+    assert s.get_value().tolist() == [2, 2]

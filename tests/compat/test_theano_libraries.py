@@ -151,3 +151,23 @@ def test_older_places_of_names():
     x = T.vector()
     assert_allclose(theano.function([x], GammaLn(scalar.upgrade_to_float)(x))([0.5, 4.0]),
                     gammaln([0.5, 4.0]))
+
+
+def test_classes_of_linear_algebra_and_the_half_that_eigh_reads():
+    from agnesi.compat.theano.tensor.nlinalg import Det, Eigh, MatrixInverse, eigh
+    from agnesi.compat.theano.tensor.slinalg import Cholesky, Solve
+
+    a = np.array([[4.0, 1.0], [1.0, 3.0]])
+    A = T.dmatrix("A")
+    slope = T.grad(eigh(A)[0][0], A)
+    half, x, inverse, det, values, slope = theano.function(
+        [A], [Cholesky()(A), Solve()(A, A), MatrixInverse()(A), Det()(A), Eigh()(A)[0], slope])(a)
+    np.testing.assert_allclose(half, np.linalg.cholesky(a))
+    np.testing.assert_allclose(x, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(inverse @ a, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(det, 11)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(a))
+    assert slope[0, 1] == 0 and isinstance(Cholesky()(A).owner.op, Cholesky)
+    by_differences = [(np.linalg.eigvalsh(a + d)[0] - np.linalg.eigvalsh(a - d)[0]) / 2e-6
+                      for d in 1e-6 * np.eye(4).reshape(4, 2, 2)]
+    np.testing.assert_allclose(slope.ravel(), by_differences, atol=1e-6)

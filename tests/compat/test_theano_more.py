@@ -441,3 +441,16 @@ def test_functions_of_variables_are_vectorized():
     x, y = T.dmatrix("x"), T.dvector("y")
     dots = T.vectorize(lambda a, b: (a * b).sum(), signature="(n),(n)->()")
     np.testing.assert_allclose(value(dots(x, y), over=[x, y], x=A[0], y=A[0, 0]), A[0] @ A[0, 0])
+
+
+def test_a_known_derivative_of_the_cost_itself_stands_for_one():
+    x = T.dvector("x")
+    cost = (x**2).sum()
+    found = T.grad(cost, x, known_grads={cost: T.constant(3.0, dtype="float64")})
+    assert value(found, over=[x], x=[1.0, 2.0]).tolist() == [6, 12]
+
+
+def test_some_outputs_of_a_function():
+    x = T.dscalar("x")
+    f = theano.function([x], [x, x * 2, x * 3])
+    assert [float(v) for v in f(1.0, output_subset=[0, 2])] == [1, 3] and f.trust_input is False

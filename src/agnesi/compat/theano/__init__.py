@@ -77,10 +77,12 @@ for _name in ("scan_module", "scan_module.scan", "scan_module.scan_op", "scan_mo
 #: Modules whose names are all in others.
 for _name, _module in (
         ("configparser", config), ("configdefaults", config), ("sparse.basic", sparse),
+        ("scalar.basic_scipy", scalar), ("scalar.math", scalar),
         ("scalar.basic", scalar), ("gpuarray", gpuarray), ("tensor.opt", rewriting),
         ("tensor.rewriting", rewriting), ("tensor.rewriting.basic", rewriting),
         ("graph", gof), ("graph.rewriting", rewriting), ("graph.rewriting.basic", rewriting),
         ("graph.basic", gof), ("graph.op", gof), ("graph.fg", gof),
+        ("graph.replace", compile.rebuild),
         ("typed_list", typed_list), ("tensor.random", _streams), ("tensor.random.basic", _streams),
         ("tensor.random.utils", _streams), ("utils", misc),
         ("tests", breakpoint), ("tests.breakpoint", breakpoint), ("breakpoint", breakpoint),

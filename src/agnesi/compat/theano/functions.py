@@ -100,6 +100,8 @@ class Function:
         self._compiled, self._downcast, self._shape = found, downcast, shape
         #: The options that it was made with.
         self._told: dict[str, Any] = {}
+        #: Theano's word for values that need no look; they are looked at here.
+        self.trust_input = False
         #: The types of scalars of dense inputs, for values that need no look.
         self._types = [_scalar_type(i.variable) for i in inputs]
 
@@ -112,6 +114,7 @@ class Function:
                 values += self._values(i, given)
         if not keywords:
             return self._shape.of(self._compiled(*values, *args[len(self.inputs):]))
+        subset = keywords.pop("output_subset", None)
         known = {i.name: i for i in self.inputs}
         named: dict[str, Any] = {}
         for name, given in keywords.items():
@@ -123,8 +126,8 @@ class Function:
                 named |= zip([p.name for p in parts], self._values(told, given), strict=True)
             else:
                 named[name], = self._values(told, given)
-        found = self._compiled(*values, *args[len(self.inputs):], **named)
-        return self._shape.of(found)
+        found = self._shape.of(self._compiled(*values, *args[len(self.inputs):], **named))
+        return found if subset is None else [found[i] for i in subset]
 
     def _values(self, told: In, value: Any) -> list[Any]:
         """The values of our inputs that stand for one."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from agnesi.compat.theano.compile import rebuild as rebuild
+from agnesi.compat.theano.compile.rebuild import rebuild_collect_shared as rebuild_collect_shared
 from agnesi.compat.theano.functions import Function as Function
 from agnesi.compat.theano.functions import In as In
 from agnesi.compat.theano.functions import Out as Out

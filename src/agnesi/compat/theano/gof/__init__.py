@@ -36,6 +36,8 @@ from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import MissingInputError as MissingInputError
 
 graph_inputs = inputs
+#: What methods of operations raise that are not written, and PyTensor's name of it.
+MethodNotDefined = MethodNotImplementedError = NotImplementedError
 PureOp = CLinkerOp = Op  # Theano's bases of Op
 
 

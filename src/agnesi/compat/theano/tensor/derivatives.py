@@ -169,8 +169,9 @@ def _refuse_constants(wrt: Sequence[Any]) -> None:
 
 
 def _with_known(cost: Any, known: Any) -> Variable:
-    """A cost whose derivatives to some expressions are those that are given."""
-    total = as_tensor_variable(0.0) if cost is None else cost
+    """A cost whose derivatives to some expressions are those that are given: to itself, too."""
+    own = cost is None or any(x is cost for x in known)
+    total = as_tensor_variable(np.zeros((), config.floatX)) if own else cost
     for x, g in known.items():
         total = total + (x * disconnected_grad(g)).sum()
     return total

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.api import functions as _F
 from agnesi.api import linalg as _ours
+from agnesi.compat.theano.opclasses import named as _named
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.shaping import diag as _diag
+from agnesi.compat.theano.variable import bare as _bare
 from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import lifted as _lifted
+from agnesi.compat.theano.variable import wrapped as _wrapped
 from agnesi.core.keywords import strictly as _strictly
 
 _RENAMED = {"matrix_inverse": "inv"}
@@ -37,9 +41,26 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     return list(_lifted(_ours.svd)(a, full_matrices=full_matrices))
 
 
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues and eigenvectors of a symmetric matrix, of which one half is read."""
+    matrix = _bare(as_tensor_variable(a))
+    half = _F.tril(matrix) if UPLO == "L" else _F.triu(matrix).mT
+    whole = half + _F.conj(_F.tril(half, -1)).mT
+    return list(_wrapped(_ours.eigh(whole)))
+
+
 def norm(x: Any, ord: Any = None) -> Any:
     """The norm of a vector or a matrix, in NumPy's words."""
     return _lifted(_ours.norm)(x, ord=ord)
+
+
+#: Theano's classes of operations, which are called to make one.
+MatrixInverse = _named("MatrixInverse", "inv", makes=lambda: _lifted(_ours.inv))
+MatrixPinv = _named("MatrixPinv", "pinv", makes=lambda: _lifted(_ours.pinv))
+Det = _named("Det", "det", makes=lambda: _lifted(_ours.det))
+Eigh = _named("Eigh", "eigh", makes=lambda UPLO="L": lambda a: eigh(a, UPLO))
+SVD = _named("SVD", "svd", makes=lambda full_matrices=True, compute_uv=True: (
+    lambda a: svd(a, full_matrices, compute_uv)))
 
 
 __getattr__ = _lent(__name__, _ours, _RENAMED)

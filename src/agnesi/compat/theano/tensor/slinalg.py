@@ -6,6 +6,7 @@ from typing import Any
 
 from agnesi.api import functions as _F
 from agnesi.api import linalg as _ours
+from agnesi.compat.theano.opclasses import named as _named
 from agnesi.compat.theano.tensor.creation import as_tensor_variable as _as_variable
 from agnesi.compat.theano.variable import bare as _bare
 from agnesi.compat.theano.variable import lent as _lent
@@ -42,6 +43,15 @@ def cholesky(a: Any, lower: bool = True, on_error: str = "raise", check_finite: 
     half = _F.tril(_bare(matrix))
     found = _wrapped(_ours.cholesky(half + _F.tril(half, -1).mT))
     return found if lower else found.T
+
+
+#: Theano's classes of operations, which are called to make one.
+Cholesky = _named("Cholesky", "cholesky", makes=lambda lower=True, on_error="raise", **_: (
+    lambda x: cholesky(x, lower, on_error)))
+Solve = _named("Solve", "solve", "solve_triangular", makes=(
+    lambda A_structure="general", lower=False, **_: lambda a, b: solve(a, b, A_structure, lower)))
+Expm = _named("Expm", "expm", makes=lambda: _lifted(_ours.expm))
+Eigvalsh = _named("Eigvalsh", "eigvalsh", makes=lambda lower=True: _lifted(_ours.eigvalsh))
 
 
 __getattr__ = _lent(__name__, _ours, {})
