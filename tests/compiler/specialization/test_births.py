@@ -198,3 +198,29 @@ def test_extremes_with_an_initial_value_need_no_elements(extreme):
     assert ag.vmap(f)(ag.zeros((3, 0))).tolist() == [1.0] * 3
     with pytest.raises(ValueError, match=r"there is no (max|min)"):
         ag.vmap(lambda row: extreme(row[row == row]))(x)
+
+
+LISTS = {
+    "behind": lambda x: lambda c: (c[0] + 1, ag.concat([c[1], x[x > c[0] * 0.3]])),
+    "before": lambda x: lambda c: (c[0] + 1, ag.concat([x[x > c[0] * 0.3], c[1]])),
+    "slices": lambda x: lambda c: (c[0] + 1, ag.concat([c[1], x[c[0]:c[0] + 2]])),
+}
+
+
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("list_", LISTS)
+def test_a_list_grows_by_what_a_step_finds(list_: str, first: int) -> None:
+    """However long the list is at first: the concatenation leaves out one that is empty."""
+    def grown(x: Any) -> Any:
+        return ag.while_loop(lambda c: c[0] < 3, LISTS[list_](x),
+                             (ag.tensor(0), x[:first]))[1]
+
+    x = ag.tensor([1.0, 2.0, -1.0, 3.0, 0.5, -2.0])
+    expected, slope = grown(x), ag.grad(lambda x: (grown(x) ** 2).sum())(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(ag.jit(grown)(x), expected)
+        np.testing.assert_array_equal(
+            ag.jit(ag.grad(lambda x: (grown(x) ** 2).sum()))(x), slope)
+    v = T.fvector()
+    np.testing.assert_array_equal(ag.function([v], grown(v))(x), expected)

@@ -25,7 +25,7 @@ from agnesi.api.control.nests import (
 )
 from agnesi.api.control.steps import Loop, filled_up
 from agnesi.api.control.stepwise import whiled
-from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond
+from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond, traced_while
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, is_open
@@ -35,7 +35,7 @@ from agnesi.core.public import higher, keyworded
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import BodySizeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.indexing.ranges import arange
@@ -238,17 +238,15 @@ def while_loop(condition: Function, body: Callable[..., C], init: Any) -> C:
         found = attempted(lambda: again(attempt, carry))
         if found is not None:
             return found
-    if any(x.shape and is_open(x.shape[0]) for x in carry.tensors):
-        found = growing_while(test, step, carry)  # nothing tells that an open size changes
+    if any(x.shape and (is_open(x.shape[0]) or x.shape[0] == 0) for x in carry.tensors):
+        found = growing_while(test, step, carry)  # nothing tells that a size changes
         if found is not None:
             return found
     try:
-        return whiled("while_loop", test, step, carry)
-    except ShapeError:
+        return traced_while("while_loop", test, step, carry)
+    except (ShapeError, BodySizeError):
         found = growing_while(test, step, carry)
-        if found is None:
-            raise
-        return found
+    return whiled("while_loop", test, step, carry) if found is None else found
 
 
 @higher

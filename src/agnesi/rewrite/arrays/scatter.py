@@ -134,7 +134,7 @@ def added_to_scattered(node: Node) -> Tensor | None:
     """Scattered terms are added into the other term of a sum, not into zeros."""
     for first, second in (node.inputs, node.inputs[::-1]):
         if (
-            _is(second, "scatter_add") and is_number(second.inputs[0], 0)
+            first is not second and _is(second, "scatter_add") and is_number(second.inputs[0], 0)
             and first.op is not None and not _is(first, "broadcast_to")
             and first.shape == second.shape == node.shape
         ):
