@@ -245,3 +245,16 @@ def test_numbers_of_numpy_come_back_as_they_are():
     assert ag.jit(lambda flag, x: (flag, x))(np.bool_(True), ag.ones(2))[0] is np.True_
     slope = ag.grad(lambda x: step({"k": k, "n": n}, x)["y"].sum())(ag.ones(2))
     assert slope.tolist() == [2.5, 2.5]
+
+
+@pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.int64(2), np.uint8(1),
+                                    np.bool_(True), 2.0, 2, True], ids=repr)
+def test_numbers_of_numpy_tell_their_class(number):
+    kinds = (np.floating, np.integer, np.generic, float, int, ag.Tensor, np.ndarray)
+
+    def told(x, k):
+        return x * 1, [isinstance(k, kind) for kind in kinds], type(k) is type(number)
+
+    x, told_by_jit = ag.ones(2), ag.jit(told)
+    for _ in range(2):
+        assert told_by_jit(x, number)[1:] == told(x, number)[1:]

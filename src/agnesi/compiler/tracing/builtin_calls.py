@@ -28,7 +28,7 @@ _OF_OWNERS = tuple(opmap[n] for n in ("LOAD_ATTR", "LOAD_METHOD") if n in opmap)
 #: Whether a callee lies above the NULL that belongs to it.
 _NULL_FIRST = sys.version_info < (3, 13)
 _MAX_CONSTANTS = 256
-#: What stands for functions while they are called, and for modules, by identity (``numbers.py``).
+#: What stands for functions while they are called, and for modules, by identity.
 STAND_INS: dict[int, Any] = {}
 #: The code of functions that have another one now, by the functions' identity: codes of the same
 #: text are equal.
@@ -164,7 +164,7 @@ def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
     """Return code in which the globals ``names`` load stand-ins instead; nested functions' too.
 
     >>> from agnesi.compiler.tracing.builtin_calls import with_calls
-    >>> import agnesi.compiler.tracing.numbers
+    >>> import agnesi.compiler.tracing.introspection
     >>> def f(x):
     ...     return float(x), float, isinstance(x, float)
     >>> names = frozenset({("float", id(float)), ("isinstance", id(isinstance))})

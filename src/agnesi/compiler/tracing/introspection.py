@@ -16,6 +16,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, OfTexts
+from agnesi.compiler.tracing.containers.lent_arrays import LentArray
+from agnesi.compiler.tracing.numbers import Number, NumPyNumber
 from agnesi.core.support.config import STATE
 from agnesi.core.tensor import Tensor
 
@@ -118,5 +120,37 @@ def reader_of(frame: Any) -> Any:
 
 
 _STAND_IN = _by_name(getattr).__code__
+#: What stands for Python's numbers, NumPy's, and arrays.
+_STANDING = (Number, NumPyNumber, LentArray)
+
+
+def _kind(value: Any) -> type:
+    """The class of what a tensor stands for."""
+    found: type = value.dtype.type if isinstance(value, NumPyNumber) else value.python_type
+    return found
+
+
+def _isinstance(value: Any, kinds: Any) -> bool:
+    if isinstance(value, _STANDING):
+        return issubclass(_kind(value), kinds)
+    if (reads := STATE.reads) is not None:
+        reads.kinship(type(value), kinds)
+    return isinstance(value, kinds)
+
+
+def _issubclass(kind: Any, kinds: Any) -> bool:
+    if (reads := STATE.reads) is not None and isinstance(kind, type):
+        reads.kinship(kind, kinds)
+    return issubclass(kind, kinds)
+
+
+def _type(*args: Any, **keywords: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], _STANDING):
+        return _kind(args[0])
+    found = type(*args, **keywords)
+    return found if STATE.reads is None or len(args) != 1 else STATE.reads.kind(found)
+
+
+STAND_INS.update({id(isinstance): _isinstance, id(issubclass): _issubclass, id(type): _type})
 STAND_INS.update({id(f): OfTexts(_by_name(f), 1) for f in (getattr, hasattr, setattr, delattr)})
 STAND_INS.update({id(f): OfTexts(_of_all(f), None) for f in (vars, dir)})

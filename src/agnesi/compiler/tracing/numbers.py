@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
-from agnesi.compiler.tracing.containers.lent_arrays import LentArray
 from agnesi.compiler.tracing.obstacles import LookedAtError, OnlyEagerError
 from agnesi.compiler.tracing.process.said import print_, warn
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.node import Node
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.config import switched
 from agnesi.core.support.errors import TraceError, location, user_where
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
@@ -449,27 +448,6 @@ def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
     return call
 
 
-def _isinstance(value: Any, kinds: Any) -> bool:
-    if isinstance(value, (Number, LentArray)):
-        return issubclass(value.python_type, kinds)
-    if (reads := STATE.reads) is not None:
-        reads.kinship(type(value), kinds)
-    return isinstance(value, kinds)
-
-
-def _issubclass(kind: Any, kinds: Any) -> bool:
-    if (reads := STATE.reads) is not None and isinstance(kind, type):
-        reads.kinship(kind, kinds)
-    return issubclass(kind, kinds)
-
-
-def _type(*args: Any, **keywords: Any) -> Any:
-    if len(args) == 1 and isinstance(args[0], (Number, LentArray)):
-        return args[0].python_type
-    found = type(*args, **keywords)
-    return found if STATE.reads is None or len(args) != 1 else STATE.reads.kind(found)
-
-
 def _outside(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A function whose answer is another one in each call."""
 
@@ -528,7 +506,7 @@ _CLOCKS = {name: _outside("reads the clock")(getattr(time, name)) for name in (
     "process_time", "process_time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime")}
 STAND_INS.update({id(f): found for f, found in (
     (float, _converted(float, "float()")), (int, _converted(int, "int()")),
-    (isinstance, _isinstance), (issubclass, _issubclass), (type, _type), (print, print_),
+    (print, print_),
     (warnings, Module(warnings, {"warn": warn})), (warnings.warn, warn),
     (math, Module(math, _IN_MATH)),
     (id, _identity), (open, _outside("opens a file")(open)),
