@@ -12,8 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from agnesi.core import options
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.backend import DEVICES
-from agnesi.core.calls import arguments
-from agnesi.core.calls.pairs import says_torch, takes_pair
+from agnesi.core.calls import arguments, modules
 from agnesi.core.calls.plans import Plans
 from agnesi.core.calls.spellings import DEVICE as DEVICE
 from agnesi.core.calls.spellings import Form, watched
@@ -277,41 +276,19 @@ def planned(function: F) -> F:
     return _standing_for(function, call)
 
 
-def paired(default: int | None = None) -> Callable[[F], F]:
-    """A public function of which PyTorch's gives values and indices along an axis that has a place:
-    what it gives too where the caller unpacks them (see :mod:`agnesi.core.calls.pairs`).
+def where_torch(function: F) -> F:
+    """A public function that gives PyTorch's answer in modules in which ``torch`` is agnesi, to
+    calls that NumPy answers otherwise."""
+    name = function.__name__
 
-    :param default: The axis where a call names none; None where such calls reduce all.
-    """
+    def call(*args: Any, **keywords: Any) -> Any:
+        if modules.says_torch(sys._getframe(1)):
+            found = modules.answers()[name](function, args, keywords)
+            if found is not NotImplemented:
+                return found
+        return function(*args, **keywords)
 
-    def decorate(function: F) -> F:
-        def call(*args: Any, **keywords: Any) -> Any:
-            if not keywords and 0 < len(args) < 3:
-                axis = args[1] if len(args) == 2 else default
-                if type(axis) is int and takes_pair(sys._getframe(1)):
-                    return function(args[0], dim=axis)
-            return function(*args, **keywords)
-
-        return _standing_for(function, call)
-
-    return decorate
-
-
-def where_torch(other: Callable[..., Any]) -> Callable[[F], F]:
-    """A public method whose calls by place ``other`` answers in modules in which ``torch`` is
-    agnesi; it returns NotImplemented for those that mean the same everywhere."""
-
-    def decorate(function: F) -> F:
-        def call(*args: Any, **keywords: Any) -> Any:
-            if not keywords and len(args) > 2 and says_torch(sys._getframe(1)):
-                found = other(*args)
-                if found is not NotImplemented:
-                    return found
-            return function(*args, **keywords)
-
-        return _standing_for(function, call)
-
-    return decorate
+    return _standing_for(function, call)
 
 
 def at_once(usual: Callable[..., Any]) -> Callable[[F], F]:

@@ -273,13 +273,16 @@ def test_numpys_answers_warn_once_where_pytorch_is_used(
     assert found.filename == __file__
 
 
-def test_numpys_answers_warn_where_we_are_imported_as_torch(
+def test_numpys_answers_warn_where_pytorch_is_imported_and_are_its_own_where_we_are_torch(
     monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     monkeypatch.setattr(spellings, "_SAID", set())
     X.std(), ag.max(X, 1), X.repeat(2, 1)
     assert not recwarn.list
-    monkeypatch.setitem(globals(), "torch", ag)
+    with monkeypatch.context() as here:
+        here.setitem(globals(), "torch", ag)
+        assert X.std().item() == pytest.approx(X.std(correction=1).item())
+    monkeypatch.setitem(sys.modules, "torch", ag)
     ag.max(X, X)
     assert not recwarn.list
     X.std(), ag.max(X, 1), X.repeat(2, 1), X.std()

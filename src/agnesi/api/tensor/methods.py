@@ -23,6 +23,7 @@ from agnesi.api.tensor import (
 )
 from agnesi.autodiff import hooks, recording, reverse
 from agnesi.core.accepted import TensorLike
+from agnesi.core.calls import modules
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support import migration_hints
 from agnesi.core.support.config import LENT
@@ -214,6 +215,14 @@ def _foreign_forms() -> dict[str, Any]:
 
 
 LENT.foreign_forms = _foreign_forms
+
+
+def _answers_of_torch() -> dict[str, Any]:
+    found: dict[str, Any] = importlib.import_module("agnesi.api.tensor.words").ANSWERS
+    return found
+
+
+modules.answers = _answers_of_torch
 
 
 def _called(place: str) -> Method:

@@ -15,12 +15,11 @@ from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.calls.spellings import in_our_words, warn_of
 from agnesi.core.dispatch import apply
-from agnesi.core.public import on_host, paired, public
+from agnesi.core.public import on_host, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays import replicate
 from agnesi.ops.arrays.nonzeros import argwhere
-from agnesi.ops.arrays.replicate import repeat as each_repeated
-from agnesi.ops.arrays.replicate import tile
 from agnesi.ops.base import creation, select
 from agnesi.ops.base.convert import as_tensor, cast, common
 from agnesi.ops.base.expand import broadcast_to
@@ -467,7 +466,7 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
     return parts_of(self, split_size, dim)
 
 
-@paired(default=-1)
+@where_torch
 @public
 def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
     """An axis in order, and where its elements were: as ``x.sort(dim=-1)``.
@@ -488,6 +487,7 @@ def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
     return ranked.sort_with_places(self, *args, **keywords)
 
 
+@where_torch
 @public
 def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
     """Elements repeated, along an axis or of the flat elements, as in NumPy.
@@ -505,15 +505,15 @@ def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
     if len(repeats) == 2 and axis is None and _is_axis(repeats[1], self.ndim):
         axis = repeats[1]
     elif len(repeats) != 1 and axis is None:
-        return tile(self, repeats)
+        return replicate.tile(self, repeats)
     elif len(repeats) != 1:
         raise TypeError(f"repeat takes one count, or a list of them, with axis={axis}; "
                         f"{len(repeats)} counts repeat the whole tensor, without an axis")
     elif axis is None and isinstance(repeats[0], (tuple, list)) and (
             len(repeats[0]) not in (1, self.size)):
-        return tile(self, repeats[0])
+        return replicate.tile(self, repeats[0])
     warn_of("repeat", keyworded=axis is not None and len(repeats) == 1)
-    return each_repeated(self, repeats[0], axis)
+    return replicate.repeat(self, repeats[0], axis)
 
 
 def _is_axis(axis: Any, ndim: int) -> bool:

@@ -123,12 +123,7 @@ def permute(self: Tensor, *axes: Any) -> Tensor:
     return permuted(self, _listed(axes))
 
 
-def _swapped(self: Tensor, *axes: Any) -> Any:
-    """Two axes of a matrix swapped, as PyTorch does it."""
-    return swapaxes(self, *axes) if self.ndim == 2 and len(axes) == 2 else NotImplemented
-
-
-@where_torch(_swapped)
+@where_torch
 @planned
 @public
 def transpose(self: Tensor, *axes: Any) -> Tensor:

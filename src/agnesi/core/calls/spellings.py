@@ -14,13 +14,14 @@ import numpy as np
 
 from agnesi.core import options
 from agnesi.core.calls import arguments
+from agnesi.core.calls.modules import says_torch
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, at, ours, warn
+from agnesi.core.support.errors import DTypeError, ShapeError, at, ours, warn
 from agnesi.core.support.foreign import attribute_of, has
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -204,8 +205,7 @@ _IN_FRONT = "agnesi.ops.base.totals", "agnesi.core.public"
 
 def _is_pytorchs(frame: Any) -> bool:
     """Return whether code is of a program that has imported PyTorch, or us under its name."""
-    return "torch" in sys.modules or getattr(
-        frame.f_globals.get("torch"), "__name__", "") == PACKAGE
+    return "torch" in sys.modules or says_torch(frame)
 
 
 def warn_of(name: str, keyworded: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public
+from agnesi.core.public import public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -31,6 +31,7 @@ def first_places(chosen: Tensor, size: int, fill_value: Any = 0) -> Tensor:
     return where(place < chosen.shape[0], place, as_tensor(fill_value, dtypes.int64))
 
 
+@where_torch
 @public
 def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: TensorLike = 0
             ) -> tuple[Tensor, ...]:

@@ -14,7 +14,7 @@ from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open
 from agnesi.core.op import typed
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.views import share
@@ -107,6 +107,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     return broadcast_of(*map(sizes_of, shapes)) if shapes else ()
 
 
+@where_torch
 @planned
 @public
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.integers import known_integer
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import ShapeError
@@ -69,6 +69,7 @@ def _of_triangle(function: Any, n: int, k: int, m: int | None, dtype: DTypeLike)
     return _indices(aside(_INDEX_NANOSECONDS * work, function, n, k, m), dtype)
 
 
+@where_torch
 @public
 def tril_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike = None) -> Pair:
     """Indices of the lower triangle of an (n, m) matrix.
@@ -88,6 +89,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike =
     return _of_triangle(np.tril_indices, n, k, m, dtype)
 
 
+@where_torch
 @public
 def triu_indices(n: int, k: int = 0, m: int | None = None, *, dtype: DTypeLike = None) -> Pair:
     """Indices of the upper triangle of an (n, m) matrix.

@@ -14,7 +14,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, is_settled, product
 from agnesi.core.op import Op, typed
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.storage.memory_order import is_row_major, note
 from agnesi.core.support.errors import ShapeError
@@ -255,6 +255,7 @@ def contiguous(x: Tensor) -> Tensor:
     return result
 
 
+@where_torch
 @planned
 @public
 def squeeze(x: TensorLike, /, axis: Axis = None, *, out: Tensor | None = None) -> Tensor:

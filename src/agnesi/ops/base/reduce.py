@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import Op, typed
-from agnesi.core.public import apply_to, explain_errors, into, paired, planned, public
+from agnesi.core.public import apply_to, explain_errors, into, planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -369,6 +369,7 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: Any = 0, where
     return result if wide is x else cast(result, dtype)
 
 
+@where_torch
 @planned
 @public
 def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
@@ -402,6 +403,7 @@ def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
     return cast(spread, dtypes.real_of(kind))
 
 
+@where_torch
 @planned
 @public
 def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
@@ -465,7 +467,7 @@ def with_order(x: Tensor) -> Tensor:
     return x
 
 
-@paired()
+@where_torch
 @planned
 @of_few("maximum", _REAL, _reducer_for)
 @explain_errors
@@ -497,7 +499,7 @@ def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("maximum", x, axis, keepdims, out)
 
 
-@paired()
+@where_torch
 @planned
 @of_few("minimum", _REAL, _reducer_for)
 @explain_errors

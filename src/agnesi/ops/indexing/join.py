@@ -17,7 +17,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.op import Op
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
@@ -233,6 +233,7 @@ def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 
 
 # -- splitting ----------------------------------------------------------------------------------
+@where_torch
 @planned
 @public
 def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:

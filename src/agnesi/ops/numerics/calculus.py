@@ -11,7 +11,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.ir.dims import is_settled
 from agnesi.core.ir.extents import need_elements
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -66,6 +66,7 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis:
 trapz = trapezoid
 
 
+@where_torch
 @planned
 @public
 def gradient(f: TensorLike, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:

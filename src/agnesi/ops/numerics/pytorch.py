@@ -12,7 +12,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import NEEDED, strict
 from agnesi.core.op import EXPLAINED, explain, renamed_error
 from agnesi.core.options import NotNegativeBound
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, floating, pair
@@ -106,6 +106,7 @@ subtract = _scaled(arith.subtract)
 divide = _divided(arith.divide)
 
 
+@where_torch
 @strict
 def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is

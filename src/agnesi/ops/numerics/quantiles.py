@@ -12,7 +12,7 @@ from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import typed
-from agnesi.core.public import paired, planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import TraceError
 from agnesi.core.support.tracing import is_known
@@ -265,7 +265,7 @@ def _numbers(q: Any) -> Any:
     return q
 
 
-@paired()
+@where_torch
 @public
 def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
@@ -323,7 +323,7 @@ def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: st
     return _quantile(x, _hundredth(q), axis, method, keepdims, True, weights)
 
 
-@paired()
+@where_torch
 @public
 def nanmedian(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:

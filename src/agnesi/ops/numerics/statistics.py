@@ -9,7 +9,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, DTypeLike, TensorLike
 from agnesi.core.integers import integer
-from agnesi.core.public import planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
 from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, typed
@@ -397,6 +397,7 @@ def _bins(x: Tensor, edges: Tensor) -> Tensor:
     return where(inside, place, as_tensor(-1, dtypes.int64))
 
 
+@where_torch
 @public
 def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: bool = False,
               weights: TensorLike | None = None) -> tuple[Tensor, Tensor]:

@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.calls.sorting import first_few, sorting
 from agnesi.core.ir.foreign import Call
 from agnesi.core.op import Op
-from agnesi.core.public import paired, planned, public
+from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
@@ -347,7 +347,7 @@ def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False
     return apply(ArgSort(axis, descending), x)
 
 
-@paired(default=-1)
+@where_torch
 @planned
 @public
 def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
