@@ -193,3 +193,25 @@ def test_a_training_step_compiles_without_python():
     first = train(x).item()
     assert min(train(x).item() for _ in range(30)) < first
     assert "python" not in str(train.plan())
+
+
+@pytest.mark.parametrize("kind", ["bool", "float32"])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+def test_queries_that_may_look_nowhere_get_nothing(run, padded, kind):
+    attend = nn.MultiheadAttention(4, 2, batch_first=True)
+    attend.out_proj.bias.data.fill_(3.0)
+    x = ag.random.Generator(1).normal(size=(2, 3, 4))
+    x.requires_grad_(True)
+    hidden = np.zeros((3, 3), bool)
+    hidden[1] = True
+    mask = ag.tensor(hidden if kind == "bool" else np.where(hidden, -np.inf, 0.0).astype(kind))
+    words = {"key_padding_mask": ag.tensor([[True] * 3, [False] * 3])} if padded else {
+        "attn_mask": mask}
+    y = run(lambda x: attend(x, x, x, need_weights=False, **words)[0])(x)
+    assert (y[0] if padded else y[:, 1]).tolist() == (
+        [[3.0] * 4] * 3 if padded else [[3.0] * 4] * 2)
+    y.sum().backward()
+    assert np.isfinite(y.detach().numpy()).all() and np.isfinite(x.grad.numpy()).all()
+    layer = nn.TransformerEncoderLayer(4, 2, 5, batch_first=True).eval()
+    assert np.isfinite(run(lambda x: layer(x, src_mask=mask))(x).detach().numpy()).all()

@@ -28,7 +28,7 @@ from agnesi.ops.contractions.linear import linear
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.indexing.join import concat, pad, split
 from agnesi.ops.indexing.ranges import arange
-from agnesi.ops.neural.attention import attention_weights
+from agnesi.ops.neural.attention import attention_weights, scaled_dot_product_attention
 
 
 def _spreads(shape: Shape, to: Shape) -> bool:
@@ -191,7 +191,8 @@ class MultiheadAttention(Module):
         key_padding_mask : array_like, optional
             (batch, keys): True where nobody looks, or numbers that are added to the scores.
         need_weights : bool
-            Whether to give the weights, too.
+            Whether to give the weights, too.  Queries that masks let look nowhere then get NaN, as
+            in PyTorch; else 0.
         attn_mask : array_like, optional
             (queries, keys) or (batch * heads, queries, keys), as ``key_padding_mask``.
         average_attn_weights : bool
@@ -225,8 +226,12 @@ class MultiheadAttention(Module):
             seen = arange(q.shape[2]) if places is None else places
             mask = _both(mask, expand_dims(seen, 1) >= arange(real))
         k, v, mask = self._extended(k, v, self._biased(mask, places, q, real))
-        weights = attention_weights(q, k, mask, plain, None)
-        mixed = matmul(dropout(weights, self.dropout, self.training), v)
+        if need_weights or (attn_mask is None and key_padding_mask is None):
+            weights = attention_weights(q, k, mask, plain, None)
+            mixed = matmul(dropout(weights, self.dropout, self.training), v)
+        else:  # which is 0 for queries that may look nowhere, not NaN
+            mixed = scaled_dot_product_attention(
+                q, k, v, mask, self.dropout if self.training else 0.0, plain)
         mixed = swapaxes(mixed, 1, 2)
         y = self.out_proj(reshape(mixed, (*mixed.shape[:2], self.embed_dim)))
         if single:
