@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.accepted import TensorLike
-from agnesi.core.public import public, where_torch
+from agnesi.core.public import at_once, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base import select
 from agnesi.ops.base.chosen import along_axes
 from agnesi.ops.base.compare import not_equal
@@ -23,12 +25,23 @@ from agnesi.ops.sorting.sort import searchsorted
 
 __all__ = ["argwhere", "flatnonzero", "nonzero"]
 
+#: More elements take so long that they are searched aside, where an interrupt is noticed.
+_FEW_ELEMENTS = 4096
+
 
 def first_places(chosen: Tensor, size: int, fill_value: Any = 0) -> Tensor:
     """Positions of the first ``size`` true elements of a vector, then ``fill_value``."""
     seen = cumsum(cast(chosen, dtypes.int64))
     place = searchsorted(seen, arange(1, size + 1))
     return where(place < chosen.shape[0], place, as_tensor(fill_value, dtypes.int64))
+
+
+def _rows_of_few(x: Any = None, *more: Any) -> Any:
+    """The rows in the usual call of :func:`argwhere`, of a tensor of few elements."""
+    if more or type(x) is not Tensor or (data := x.array) is None or not (
+            data.ndim and data.size <= _FEW_ELEMENTS):
+        return NotImplemented
+    return wrap(np.array(select.indices_of(data)).T.copy())
 
 
 @where_torch
@@ -92,6 +105,7 @@ def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: int = 
     return nonzero(reshape(x, (x.size,)), size=size, fill_value=fill_value)[0]
 
 
+@at_once(_rows_of_few)
 @public
 def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
              out: Tensor | None = None) -> Tensor:

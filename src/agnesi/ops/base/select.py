@@ -46,7 +46,7 @@ WHERE = Elementwise(
 _NONZERO_NANOSECONDS = 4
 
 
-def _nonzero(data: np.ndarray) -> tuple[np.ndarray, ...]:
+def indices_of(data: np.ndarray) -> tuple[np.ndarray, ...]:
     """NumPy keeps Python's lock but where a vector of bool is searched."""
     if not data.size:
         return data.nonzero()
@@ -60,7 +60,7 @@ def nonzero(x: Any) -> tuple[Tensor, ...]:
     if x.ndim == 0:
         raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
     if is_known(x):
-        found = aside(_NONZERO_NANOSECONDS * x.array.size, _nonzero, x.array)
+        found = aside(_NONZERO_NANOSECONDS * x.array.size, indices_of, x.array)
         return tuple(as_tensor(i) for i in found)
     mask = x if x.dtype.kind == "b" else not_equal(x, 0)
     return along_axes(places_of(mask), x.shape)
