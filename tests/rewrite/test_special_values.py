@@ -152,7 +152,7 @@ NEARER = {
     "inverse_hyperbolic", "over_one_denominator", "root_of_squares", "log_of_squares",
     "over_squares", "log_of_guarded", "power_less_one", "difference_of_roots", "proportion",
     "cancelled_terms", "log_near_one", "log_complement_of_softmax", "difference_of_neighbours",
-    "log_of_beta",
+    "log_of_beta", "log_beyond_range",
 }
 FUNCTIONS = [r for r in EXACT if not isinstance(r, (PatternRule, GraphRule)) and r.name in SAMPLES]
 
@@ -194,3 +194,19 @@ def test_exponentials_keep_the_zero_that_comes_first():
     for function in (ag.exp, ag.erf, ag.special.ndtr, lambda y: ag.exp(-y)):
         slopes = ag.grad(lambda q, f=function: f(ag.special.ndtri(q) * 0.5).sum())
         np.testing.assert_allclose(ag.jit(slopes)(q), slopes(q), rtol=1e-9)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, y, z: ag.log(y * z / (ag.exp(x) - 1)), lambda x, y, z: ag.log(-ag.sinh(x) / y * z),
+    lambda x, y, z: ag.log(x**y / z), lambda x, y, z: ag.log(ag.exp(x) * y * z),
+])
+def test_logarithms_of_products_keep_what_is_undefined(function):
+    """Signs that make a product negative, and infinite operands, are not lost in sizes."""
+    some = [0.0, -0.0, 1.0, -3.0, 0.5, *SPECIAL, 800.0, -800.0, 1e200, 1e308]
+    points = np.array(list(itertools.product(some, some, some)))
+    operands = list(map(ag.tensor, points.T.copy()))
+    with np.errstate(all="ignore"):
+        eager, compiled = function(*operands).numpy(), ag.jit(function)(*operands).numpy()
+    infinite = ~np.isfinite(points).all(1)
+    assert np.isnan(compiled)[infinite & np.isnan(eager)].all()
+    assert not np.isnan(compiled)[~np.isnan(eager)].any()

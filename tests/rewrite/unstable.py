@@ -267,6 +267,11 @@ UNSTABLE = {
     "log(1 + exp(x)) - x sigmoid(x)": (
         lambda m, x: m.log(1 + m.exp(x)) - x * m.sigmoid(x), (-100.0, -30.0, 0.7, 30.0, 100.0)),
     "log(1 + 10**x)": (lambda m, x: m.log(1 + 10.0 ** x), (-30.0, 0.7, 500.0)),
+    "log(x**3 / (exp(x) - 1))": (
+        lambda m, x: m.log(x**3 / (m.exp(x) - 1)), (0.3, 5.0, 800.0)),
+    "log(sinh(x) / x)": (lambda m, x: m.log(m.sinh(x) / x), (-900.0, 3.0, 900.0)),
+    "log(3 * 1e150**x / x**(2 * x + 1))": (
+        lambda m, x: m.log(3 * 1e150**x / x ** (2 * x + 1)), (0.7, 2.5, 60.0)),
     "log(sigmoid(-x)**x)": (lambda m, x: m.log(m.sigmoid(-x) ** x), (0.7, 30.0, 900.0)),
 }
 

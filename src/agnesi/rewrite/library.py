@@ -25,6 +25,7 @@ _FILES = {
     "algebra.quotients": (_FIRST, _STABLE),
     "algebra.proportions": (_STABLE,),
     "algebra.fractions": (_STABLE,),
+    "algebra.signed": (_STABLE,),
     "algebra.removable": (_STABLE,),
     "algebra.specialize": (_LAST,),
     "algebra.squares": (_LAST,),

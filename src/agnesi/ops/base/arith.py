@@ -83,7 +83,7 @@ POWER = Elementwise(
     "power", np.power,
     (
         _power_to_base,
-        lambda g, a, y: safe_multiply(g * y, _log_of_base(a)),
+        lambda g, a, y: safe_multiply(g, safe_multiply(y, _log_of_base(a))),
     ),
     kinds="iufc",
 )
