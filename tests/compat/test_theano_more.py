@@ -454,3 +454,15 @@ def test_some_outputs_of_a_function():
     x = T.dscalar("x")
     f = theano.function([x], [x, x * 2, x * 3])
     assert [float(v) for v in f(1.0, output_subset=[0, 2])] == [1, 3] and f.trust_input is False
+
+
+def test_states_that_begin_as_short_floats_are_of_floatx_where_steps_return_that():
+    x = T.dmatrix("x")
+    rows, _ = theano.scan(lambda row, h: T.tanh(row + h), sequences=x,
+                          outputs_info=T.alloc(0.0, x.shape[1]))
+    total, _ = theano.reduce(lambda row, s: s + row.sum(), x, T.constant(0.0))
+    got = theano.function([x], [rows, total])(np.ones((2, 3)))
+    assert [v.dtype.name for v in got] == ["float64", "float64"] and got[1] == 6
+    np.testing.assert_allclose(got[0][1], np.tanh(1 + np.tanh(np.ones(3))))
+    with pytest.raises(TypeError, match="begins as int8"):
+        theano.scan(lambda row, h: row + h, sequences=x, outputs_info=T.constant(1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from agnesi.api import symbolic
 from agnesi.api.control import folds, taps
 from agnesi.compat.theano.graphs.fgraph import equal_computations as equal_computations
@@ -12,9 +14,10 @@ from agnesi.compat.theano.graphs.testvalues import untold
 from agnesi.compat.theano.opclasses import Scan as Scan
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
-from agnesi.core.support.errors import call_user
+from agnesi.core.support.config import config
+from agnesi.core.support.errors import DTypeError, call_user
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.select import minimum
 
 
@@ -75,13 +78,36 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
         ``return_updates=False``, as PyTensor's programs ask, which is an error if there are some.
     """
     held = None if non_sequences is None else _listed(non_sequences)
-    outputs, updates = taps.scan(
-        _step(fn), _tensors(sequences), _tensors(outputs_info), bare(held), bare(n_steps),
-        truncate_gradient, go_backwards, strict=strict)
+    outputs, updates = _begun(lambda states: taps.scan(
+        _step(fn), _tensors(sequences), states, bare(held), bare(n_steps),
+        truncate_gradient, go_backwards, strict=strict), _tensors(outputs_info))
     found = wrapped(outputs)
     if return_list and not isinstance(found, list):
         found = [found]
     return _with_updates(found, updates, return_updates)
+
+
+def _begun(loop: Callable[[Any], Any], states: Any) -> Any:
+    """A loop; states that begin as float32, which ``T.alloc(0., n)`` is, are of floatX where its
+    steps return that.  Theano refuses it."""
+    try:
+        return loop(states)
+    except DTypeError:
+        wide = [_widened(x) for x in states or ()]
+        if all(a is b for a, b in zip(states or (), wide, strict=True)):
+            raise
+        return loop(wide)
+
+
+def _widened(state: Any) -> Any:
+    """An initial state of floatX, if it is a shorter float."""
+    if isinstance(state, Mapping) and "initial" in state:
+        found = _widened(state["initial"])
+        return state if found is state["initial"] else {**state, "initial": found}
+    kind = np.dtype(config.symbolic_float)
+    short = isinstance(state, Tensor) and state.dtype.kind == "f" and (
+        state.dtype.itemsize < kind.itemsize)
+    return cast(state, kind) if short else state
 
 
 def scan_checkpoints(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None,
@@ -158,8 +184,8 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
            return_updates: Any = True) -> Any:
     """The last value of a loop over the rows."""
     held = None if non_sequences is None else _listed(non_sequences)
-    found, updates = folds.reduce(_step(fn), _tensors(sequences), _tensors(outputs_info),
-                                  bare(held), go_backwards)
+    found, updates = _begun(lambda states: folds.reduce(
+        _step(fn), _tensors(sequences), states, bare(held), go_backwards), _tensors(outputs_info))
     return _with_updates(wrapped(found), updates, return_updates)
 
 
