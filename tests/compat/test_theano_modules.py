@@ -102,3 +102,9 @@ def test_derivatives_that_there_are_not_are_told(op):
     missing = theano.function([x, y], theano.grad(cost, y), on_unused_input="ignore")
     with pytest.raises(theano.gradient.NullTypeGradError, match=r"Product.grad: .* to input 1"):
         missing([1.0, 2.0], [3.0, 4.0])
+
+
+def test_modules_of_loops_are_attributes_of_one_another():
+    from agnesi.compat.theano.scan_module import scan_op, scan_utils
+
+    assert scan_op.scan is scan_utils.scan is theano.scan

@@ -465,4 +465,4 @@ def test_states_that_begin_as_short_floats_are_of_floatx_where_steps_return_that
     assert [v.dtype.name for v in got] == ["float64", "float64"] and got[1] == 6
     np.testing.assert_allclose(got[0][1], np.tanh(1 + np.tanh(np.ones(3))))
     with pytest.raises(TypeError, match="begins as int8"):
-        theano.scan(lambda row, h: row + h, sequences=x, outputs_info=T.constant(1))
+        theano.scan(lambda row, h: row.sum() + h, sequences=x, outputs_info=T.constant(1))

@@ -74,6 +74,8 @@ for _name in ("scan_module", "scan_module.scan", "scan_module.scan_op", "scan_mo
               "scan_module.scan_views", "scan", "scan.basic", "scan.checkpoints", "scan.op",
               "scan.utils", "scan.views"):
     sys.modules[f"{__name__}.{_name}"] = scan_module
+    if "." in _name and not _name.endswith(".scan"):
+        setattr(scan_module, _name.rpartition(".")[2], scan_module)
 #: Modules whose names are all in others.
 for _name, _module in (
         ("configparser", config), ("configdefaults", config), ("sparse.basic", sparse),
