@@ -120,3 +120,19 @@ def test_structured_add_of_a_number_adds_to_the_entries_alone():
     np.testing.assert_array_equal(number.toarray(), [[0, 3], [4, 0]])
     np.testing.assert_array_equal(both.toarray(), dense + dense.T)
     assert set(sparse.all_dtypes) >= {"int8", "float64", "complex128"}
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+def test_blocks_rows_and_elements_of_sparse_variables(kind):
+    dense = np.arange(12.0).reshape(4, 3) * (np.arange(12).reshape(4, 3) % 2)
+    a, i = getattr(sparse, f"{kind}_matrix")("a"), T.lscalar("i")
+    blocks = [a[1:3, 0:2], a[i:], a[:, 1:2], a[[2, 0]], a[::2, ::-1]]
+    found = theano.function([a, i], [*blocks, a[i, 1], a[[0, 3], [1, 2]]])(
+        getattr(scipy_sparse, f"{kind}_matrix")(dense), 2)
+    expected = [dense[1:3, 0:2], dense[2:], dense[:, 1:2], dense[[2, 0]], dense[::2, ::-1]]
+    for got, want in zip(found[:5], expected, strict=True):
+        assert got.format == kind and got.nnz == np.count_nonzero(want)
+        np.testing.assert_array_equal(got.toarray(), want)
+    assert found[5] == dense[2, 1] and found[6].tolist() == [1, 11]
+    with pytest.raises(NotImplementedError, match="there is no sparse vector"):
+        a[1]

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.sparse import csc_matrix, csr_matrix, from_scipy, sp_sum
+from agnesi.api.sparse import (
+    csc_from_dense,
+    csc_matrix,
+    csr_from_dense,
+    csr_matrix,
+    from_scipy,
+    sp_sum,
+)
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
 from agnesi.compat.theano.variable import OTHERS, Sizes, Variable, as_size, wrapped
 from agnesi.compiler.inputs import In as OurIn
@@ -16,11 +23,12 @@ from agnesi.compiler.inputs import check_used
 from agnesi.compiler.shared import shared
 from agnesi.core.dispatch import graph_node
 from agnesi.core.support.config import config
-from agnesi.core.support.errors import UnusedInputError
+from agnesi.core.support.errors import UnusedInputError, at
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.indexing.join import stack
 
 _MAKE = {"csr": csr_matrix, "csc": csc_matrix}
+_FROM_DENSE = {"csr": csr_from_dense, "csc": csc_from_dense}
 
 
 @dataclass(frozen=True)
@@ -112,6 +120,25 @@ class SparseVariable(Variable):
         """The sum of all entries, or along an axis."""
         found: Variable = wrapped(sp_sum(self.tensor, axis))
         return found
+
+    def __getitem__(self, key: Any) -> Any:
+        """A block of rows and columns or a list of rows, sparse; an element or, by two lists, some.
+
+        :raises NotImplementedError: For a row or a column alone, of which there is no type.
+        """
+        entries = key if isinstance(key, tuple) else (key,)
+        single = [not isinstance(e, (slice, list)) and not getattr(e, "ndim", 0) for e in entries]
+        lists = [not isinstance(e, slice) for e in entries]
+        if len(entries) > 2:
+            raise IndexError(at(f"a sparse matrix has two axes, not {len(entries)}"))
+        if any(single) and single != [True, True]:
+            raise NotImplementedError(at(
+                f"there is no sparse vector: {self!r}[i:i+1] and [:, j:j+1] are matrices of one "
+                "row or column, [i, j] is an element"))
+        found = self.toarray()[key]
+        if lists == [True, True]:
+            return found
+        return wrapped(_FROM_DENSE[self.format](found._value))
 
     def dot(self, other: Any) -> Any:
         """The matrix product."""
