@@ -83,7 +83,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     except EXPLAINED as error:
         if type(error) is TraceError:  # a parameter is a size that is not known yet
             return symbolic(op, xs)
-        raise _why(op, xs, error) from None
+        raise why(op, xs, error) from None
     if type(data) is not _ndarray or not data.flags.c_contiguous:
         data = laid(op, data)
     return LENT.finished(data, op, xs)
@@ -108,7 +108,7 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     except EXPLAINED as error:
         if type(error) is TraceError:  # a parameter is a size that is not known yet
             return _symbolic_many(op, xs)
-        raise _why(op, xs, error) from None
+        raise why(op, xs, error) from None
     if MODE.get().recording and op.differentiable and any(x._requires_grad for x in xs):
         record_many(results, op, xs)
     return tuple(results)
@@ -121,7 +121,7 @@ def _symbolic_many(op: Op, xs: Any) -> Any:
     return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
 
 
-def _why(op: Op, xs: Any, error: Exception) -> Exception:
+def why(op: Op, xs: Any, error: Exception) -> Exception:
     """The operation's own complaint about its operands, else NumPy's, with the user's line."""
     try:
         types = _checked_types(op, xs)

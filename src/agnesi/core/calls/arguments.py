@@ -19,7 +19,7 @@ from agnesi.core import options
 from agnesi.core.integers import check_integer, is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.cached import cached_property
-from agnesi.core.support.errors import ShapeError, TraceError, at, ours, typed
+from agnesi.core.support.errors import ShapeError, TraceError, at, no_memory, ours, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
@@ -250,10 +250,14 @@ def of_argument(error: Exception, name: str, function: Any, args: tuple[Any, ...
 
 
 def too_large(error: Exception, function: Any, args: tuple[Any, ...],
-              keywords: dict[str, Any]) -> ValueError | None:
-    """The error where a whole number is more than C's functions take, or than a float holds."""
+              keywords: dict[str, Any]) -> Exception | None:
+    """The error where a whole number is more than C's functions take, or than a float holds, or an
+    operand has more elements than 64 bits count."""
     if not isinstance(error, OverflowError):
         return None
+    for x in [p for _, _, _, value in _given(function, args, keywords) for p in _parts(value)]:
+        if isinstance(x, Tensor) and all(type(n) is int for n in x.shape) and x.size >= 1 << 63:
+            return MemoryError(no_memory(x.size * x.dtype.itemsize, typed(x)))
     numbers = [(abs(int(n)), name) for name, _, _, value in _given(function, args, keywords)
                for n in _parts(value) if isinstance(n, (int, np.integer))]
     most, name = max(numbers, default=(0, ""))

@@ -213,21 +213,45 @@ def format_bytes(nbytes: int) -> str:
     return f"{nbytes} bytes"
 
 
+#: How the pool of large results begins, which does not know what for it is asked.
+_POOLED = "no memory is left for a large result"
+#: Arrays of fewer bytes are not asked about.
+_SMALL_BYTES = 1 << 24
 #: What NumPy says of arrays of more elements or bytes than 64 bits count.
 _OVERSIZE = re.compile("array is too big|iterator is too large|Maximum allowed (dimension|size) ")
 
 
 def oversized(error: Exception, shape: Any = (), dtype: Any = None) -> Exception:
     """The MemoryError, with the value's type if that is known, for what NumPy refuses by a
-    ValueError because of its size, or by an error without a text; another one as it is."""
+    ValueError because of its size, by its own error or by one without a text; another one as it
+    is."""
     refused = type(error) is ValueError and _OVERSIZE.match(str(error)) is not None
-    if not refused and (type(error) is not MemoryError or error.args):
+    if isinstance(error, MemoryError) and hasattr(error, "shape"):  # NumPy's: of what it made
+        shape, dtype = error.shape, error.dtype
+    elif isinstance(error, MemoryError) and str(error).startswith(_POOLED):  # it knows no type
+        if dtype is None:
+            return error
+    elif not refused and (not isinstance(error, MemoryError) or error.args):
         return error
     if dtype is None:
         beyond = ", whose bytes 64 bits do not count" * refused
         return MemoryError(f"there is no memory for it{beyond}")
     return MemoryError(no_memory(math.prod(shape) * dtype.itemsize,
                                  f"{dtype}[{', '.join(map(str, shape))}]"))
+
+
+def check_room(shape: Any, dtype: Any) -> None:
+    """Raise the MemoryError for an array that there is no memory for, before anything is computed.
+
+    Memory that is reserved and not written costs nothing; small arrays are taken to fit.
+    """
+    if math.prod(shape) * dtype.itemsize < _SMALL_BYTES:
+        return
+    try:
+        np.empty(shape, dtype)
+    except (MemoryError, ValueError, OverflowError):
+        raise MemoryError(no_memory(math.prod(shape) * dtype.itemsize,
+                                    f"{dtype}[{', '.join(map(str, shape))}]")) from None
 
 
 def no_memory(nbytes: int, what: str) -> str:

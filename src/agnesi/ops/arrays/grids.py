@@ -16,7 +16,7 @@ from agnesi.core.op import called, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError, check_room
 from agnesi.core.support.silence import silently
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
@@ -287,6 +287,7 @@ def geomspace(start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool
     if kind.kind == "c":  # the ends may be real
         first, last = cast(first, dtypes.complex128), cast(last, dtypes.complex128)
     if is_known(first, last) and not (first._requires_grad or last._requires_grad):
+        check_room((integer(num, "num", 0), max(first.size, last.size)), dtypes.float64)
         work = num * max(first.size, last.size) if isinstance(num, int) else 0
         found = aside(_GEOMETRIC_NANOSECONDS * work, functools.partial(
             np.errstate(all="ignore")(np.geomspace), axis=axis), first.array, last.array, num,

@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
+from agnesi.core.ir.dims import product
 from agnesi.core.op import called
 from agnesi.core.public import planned, public
 from agnesi.core.support import dtypes
@@ -415,7 +416,7 @@ def resize(x: TensorLike, new_shape: Any, *, out: Tensor | None = None) -> Tenso
     """
     x = as_tensor(x)
     shape = (new_shape,) if np.ndim(new_shape) == 0 else tuple(new_shape)
-    count = int(np.prod(shape, dtype=np.int64))
+    count = product(shape)
     if any(n < 0 for n in shape):
         raise ValueError(f"sizes must not be negative: {shape}")
     if x.size == 0:

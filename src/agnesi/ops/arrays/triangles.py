@@ -12,7 +12,7 @@ from agnesi.core.integers import known_integer
 from agnesi.core.public import planned, public, where_torch
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import ShapeError, check_room
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import less_equal
@@ -20,7 +20,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import float_dtype, zeros
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.diagonal import diag
-from agnesi.ops.indexing.join import stack
+from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.reductions.running import cumprod
@@ -65,6 +65,8 @@ def _indices(pair: Any, dtype: DTypeLike = None) -> Any:
 
 
 def _of_triangle(function: Any, n: int, k: int, m: int | None, dtype: DTypeLike) -> Any:
+    if isinstance(n, int):
+        check_room((max(n, 0),), dtypes.int64)
     work = n * (n if m is None else m) if isinstance(n, int) and isinstance(m, int | None) else 0
     return _indices(aside(_INDEX_NANOSECONDS * work, function, n, k, m), dtype)
 
@@ -268,9 +270,6 @@ def vander(x: TensorLike, n: int | None = None, increasing: bool = False, *,
         return zeros((x.shape[0], 0), x.dtype)
     one = reshape(as_tensor(1, x.dtype), (1, 1))
     ones = broadcast_to(one, (x.shape[0], 1))
-    powers = cumprod(_beside(ones, x, count), 1)
+    repeated = broadcast_to(reshape(x, (x.shape[0], 1)), (x.shape[0], count - 1))
+    powers = cumprod(concat([ones, repeated], 1), 1)
     return powers if increasing else powers[:, ::-1]
-
-
-def _beside(ones: Tensor, x: Tensor, count: int) -> Tensor:
-    return stack([reshape(ones, x.shape), *(x,) * (count - 1)], 1)

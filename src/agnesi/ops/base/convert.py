@@ -472,16 +472,17 @@ def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
 
 
 def beside(x: Any, other: Any) -> Tensor:
-    """An operand as a tensor; a list of Python floats gives way to the dtype of another one that is
-    no number."""
+    """An operand as a tensor; a Python float, or a list of them, gives way to the dtype of another
+    operand that is no number."""
     if isinstance(x, Tensor):
         return x
     if type(x) is np.float64 and isinstance(other, Tensor) and other.dtype in _NARROW:
         warn_of_number(other.dtype)
     strong = isinstance(other, np.ndarray | np.generic) or (
         isinstance(other, Tensor) and not other.weak)
-    numbers = strong and is_written(x)
-    if not numbers or _holds_tensor(x):
+    numbers = strong and (
+        type(x) in (float, complex) or (is_written(x) and not _holds_tensor(x)))
+    if not numbers:
         return as_tensor(x)
     array = as_array(x)
     kind, dtype = array.dtype.kind, other.dtype

@@ -20,6 +20,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.calls.plans import count_call
+from agnesi.core.dispatch import why
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
@@ -454,7 +455,7 @@ def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
     except (ValueError, RuntimeError):
         return NotImplemented
     except MemoryError as error:
-        raise explain(error, op.name, xs) from None
+        raise why(op, xs, error) from None
     return LENT.finished(data if type(data) is _ndarray else np.asarray(data), op, xs)
 
 

@@ -22,7 +22,7 @@ from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import ShapeError, typed
+from agnesi.core.support.errors import ShapeError, check_room, typed
 from agnesi.core.support.foreign import attribute_of
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
@@ -319,6 +319,8 @@ def border_widths(pad_width: Any, ndim: int) -> list[tuple[Any, Any]]:
         given = np.asarray(_told(pad_width))
     except ValueError:  # its parts differ in length
         given = np.zeros((0, 0, 0))
+    if given.dtype.kind == "f":  # counts beyond 64 bits beside others are not floats
+        given = np.asarray(_told(pad_width), object)
     if given.ndim > 2 or given.shape[:-1] not in ((), (1,), (ndim,)) or given.shape[-1:] > (2,):
         raise ValueError(
             f"pad_width must be n, (before, after), or such a pair for each of {ndim} dimensions, "
@@ -352,6 +354,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
             x = concat(_continued(x, axis, before, after, mode), axis)
         else:  # from elements that lie in the border themselves
             positions: Any = np.arange(operator.index(n))
+            check_room((n + before + after,), positions.dtype)
             x = take(x, np.pad(positions, (before, after), mode), axis)  # type: ignore[call-overload]
     return x
 

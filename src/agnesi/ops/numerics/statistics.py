@@ -33,6 +33,7 @@ from agnesi.ops.base.select import clip, maximum, where
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.indexing.diagonal import diagonal
 from agnesi.ops.indexing.join import concat, stack
+from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.sorting.sort import searchsorted
 
@@ -356,7 +357,7 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         low = _finite(low, high)
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
-    place = as_tensor(np.arange(count + 1), kind)
+    place = cast(arange(count + 1), kind)
     return where(place == count, high, low + place * ((high - low) / count))
 
 

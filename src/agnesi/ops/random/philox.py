@@ -20,7 +20,7 @@ from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import results
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import ShapeError, check_room
 from agnesi.core.support.record import record
 from agnesi.ops.random import ahead
 
@@ -100,6 +100,7 @@ class RandomBits(Op):
 
     def infer(self, state: Any) -> Any:
         if isinstance(self.size, int) and self.size >= MOST_WORDS:
+            check_room((self.size,), _UINT32)
             raise ShapeError(f"one draw takes fewer than 2**32 words, not {self.size}")
         return (self.size,), _UINT32
 

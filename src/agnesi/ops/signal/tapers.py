@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
+from agnesi.core.support.errors import check_room
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import divide, multiply
 from agnesi.ops.base.convert import as_tensor, cast, is_live
@@ -22,8 +23,15 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 _NANOSECONDS = 20
 
 
-def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) -> Tensor:
+def _number(n: Any) -> int:
+    """How many weights, of which there is memory for a vector."""
     n = operator.index(n)
+    check_room((max(n, 0),), dtypes.float64)
+    return n
+
+
+def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) -> Tensor:
+    n = _number(n)
     found = aside(_NANOSECONDS * n, function, n, *parameters)
     return wrap(found.astype(dtypes.config.float_dtype))
 
@@ -99,7 +107,7 @@ def kaiser(n: int, beta: Any, *, out: Tensor | None = None) -> Tensor:
     """
     if not is_live(beta):
         return _weights(np.kaiser, n, beta)
-    n = operator.index(n)
+    n = _number(n)
     beta = cast(as_tensor(beta), dtypes.float64)
     middle = (n - 1) / 2
     arch = np.sqrt(1 - ((np.arange(n) - middle) / middle) ** 2) if n > 1 else np.ones(n)

@@ -17,7 +17,7 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import square
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, beside
 from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.formula import fixed, scipys
@@ -48,19 +48,20 @@ def _characteristic(name: str, summary: str, args: str, result: str) -> Function
 
     @wraps(made)
     def function(m: TensorLike, n: TensorLike, c: TensorLike, /) -> Tensor:
-        return made(_mode(name, m, n, c), n, c)
+        return made(_mode(name, m, n, c, c), n, c)
 
     return function
 
 
-def _mode(name: str, m: TensorLike, n: TensorLike, c: TensorLike) -> Tensor:
-    """The mode, NaN where SciPy's spheroidal functions would write outside of their memory."""
+def _mode(name: str, m: TensorLike, n: TensorLike, c: TensorLike, x: TensorLike) -> Tensor:
+    """The mode, NaN of the dtype of ``x`` where SciPy's spheroidal functions would write outside of
+    their memory."""
     m, n, c = as_tensor(m), as_tensor(n), as_tensor(c)
     if "rad" in name:
         small = 0.5 * n + where(c < 0, -5 * c, c) <= _MOST_RADIAL
     else:
         small = 0.5 * (n - m) + abs_(c) <= _MOST_ANGULAR
-    return where(small, m, math.nan)
+    return where(small, m, beside(math.nan, x))
 
 
 mathieu_a = _characteristic(
@@ -132,16 +133,18 @@ def _mathieu(name: str, value_of: Function, text: str, *, degrees: bool) -> Pair
         (*fixed(name, 2), lambda g, a, b, c: g * slope(a, b, c) * unit), (*fixed(name, 2), bend)))
 
     def function(m: TensorLike, q: TensorLike, x: TensorLike, /) -> tuple[Tensor, Tensor]:
-        m = _taken(m, q)
+        m, q = beside(m, x), beside(q, x)
+        m = _taken(m, q, x)
         return value(m, q, x), slope(m, q, x)
 
     return _named(function, name, text, "1.0, 0.5, ag.tensor([0.3])")
 
 
-def _taken(m: TensorLike, q: TensorLike) -> Tensor:
-    """The order, NaN where SciPy's functions would write outside of their memory."""
+def _taken(m: TensorLike, q: TensorLike, x: TensorLike) -> Tensor:
+    """The order, NaN of the dtype of ``x`` where SciPy's functions would write outside of their
+    memory."""
     m, q = as_tensor(m), as_tensor(q)
-    return where((abs_(q) < _MOST_PARAMETER) & (m < _MOST_ORDER), m, math.nan)
+    return where((abs_(q) < _MOST_PARAMETER) & (m < _MOST_ORDER), m, beside(math.nan, x))
 
 
 _TEXT = "{} Mathieu function of order ``m`` and parameter ``q``{}"
@@ -179,7 +182,8 @@ def _spheroidal(name: str, value_of: Function, signs: tuple[int, int, int], text
 
     def function(m: TensorLike, n: TensorLike, c: TensorLike, x: TensorLike, /
                  ) -> tuple[Tensor, Tensor]:
-        m = _mode(name, m, n, c)
+        m, n, c = (beside(v, x) for v in (m, n, c))
+        m = _mode(name, m, n, c, x)
         return value(m, n, c, x), slope(m, n, c, x)
 
     return _named(function, name, text, "0.0, 1.0, 0.5, ag.tensor([0.5])")
@@ -198,7 +202,8 @@ def _given(name: str, signs: tuple[int, int, int], text: str) -> Pair:
 
     def function(m: TensorLike, n: TensorLike, c: TensorLike, cv: TensorLike, x: TensorLike, /
                  ) -> tuple[Tensor, Tensor]:
-        m = _mode(name, m, n, c)
+        m, n, c, cv = (beside(v, x) for v in (m, n, c, cv))
+        m = _mode(name, m, n, c, x)
         return value(m, n, c, cv, x), slope(m, n, c, cv, x)
 
     return _named(function, name, text + ", of a known characteristic value",

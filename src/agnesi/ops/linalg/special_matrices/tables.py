@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import ShapeError, check_room
 from agnesi.core.support.roots import roots
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -28,6 +28,13 @@ from agnesi.ops.linalg.special_matrices.special import toeplitz, vector
 #: For one root of unity.
 _ROOT_NANOSECONDS = 100
 Kind = Literal["symmetric", "lower", "upper"]
+
+
+def _size(n: Any) -> int:
+    """The size of both axes of a matrix that there is memory for."""
+    n = known_integer(n, "n")
+    check_room((max(n, 0),) * 2, dtypes.int64)
+    return n
 
 
 def _made(x: np.ndarray, complex: bool = False) -> Tensor:
@@ -51,7 +58,7 @@ def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
     """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn' or 'n', not {scale!r}")
-    places = np.arange(n)
+    places = np.arange(_size(n))
     divisor = {None: 1.0, "sqrtn": math.sqrt(n), "n": n}[scale]
     return _made(aside(_ROOT_NANOSECONDS * n * n, lambda: roots(
         n, places[:, None] * places) / divisor), True)
@@ -74,7 +81,7 @@ def hadamard(n: int, dtype: DTypeLike = "int64") -> Tensor:
     n = known_integer(n, "n")
     if n < 1 or n & (n - 1):
         raise ValueError(f"n must be a power of 2, not {n}")
-    places = np.arange(n)
+    places = np.arange(_size(n))
     odd = np.bitwise_count(places[:, None] & places) % 2
     return tensor(1 - 2 * odd.astype(np.int64), dtype=dtype)
 
@@ -91,7 +98,7 @@ def helmert(n: int, full: bool = False) -> Tensor:
     >>> ag.round(ag.linalg.helmert(2), decimals=4)
     tensor([[ 0.7071, -0.7071]])
     """
-    n = known_integer(n, "n")
+    n = _size(n)
     x = np.tril(np.ones((n, n)), -1) - np.diag(np.arange(n))
     x[0] = 1
     lengths = np.arange(n) * np.arange(1, n + 1)
@@ -101,6 +108,7 @@ def helmert(n: int, full: bool = False) -> Tensor:
 
 
 def _pascal(n: int) -> list[list[int]]:
+    n = _size(n)
     return [[math.comb(i, j) for j in range(n)] for i in range(n)]
 
 
@@ -170,6 +178,8 @@ def invhilbert(n: int) -> Tensor:
     tensor([[ 4., -6.],
             [-6., 12.]])
     """
+    n = _size(n)
+
     def element(i: int, j: int) -> int:
         size = (i + j + 1) * math.comb(n + i, n - j - 1) * math.comb(n + j, n - i - 1)
         return (-1) ** (i + j) * size * math.comb(i + j, i) ** 2
