@@ -11,6 +11,7 @@ from agnesi.core.support.errors import ShapeError, at, warn
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor, beside
+from agnesi.ops.base.parameter_checks import of_shape
 
 
 def as_floats(x: Any) -> Tensor:
@@ -46,12 +47,8 @@ def pair(name: str, input: Any, target: Any, strict: bool = False) -> tuple[Tens
 def labels(name: str, x: Tensor, target: Any, shape: tuple[Any, ...]) -> Tensor:
     """Labels of a shape; a ShapeError where they have another one."""
     t = as_tensor(target)
-    if len(t.shape) != len(shape) or any(
-            isinstance(a, int) and isinstance(b, int) and a != b
-            for a, b in zip(t.shape, shape, strict=True)):
-        raise ShapeError(at(f"{name}({typed(x)}, {typed(t)}): the labels must have the shape "
-                            f"{tuple(shape)}"))
-    return t
+    return of_shape(name, t, shape, at(f"{name}({typed(x)}, {typed(t)}): the labels must have the "
+                                       f"shape {tuple(shape)}"))
 
 
 def not_negative(function: str, name: str, value: float) -> None:

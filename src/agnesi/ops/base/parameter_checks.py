@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
+from agnesi.core.shapes import fits
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.compare import equal
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.ensure import Ensure
 
@@ -39,6 +42,20 @@ def demanded(name: str, text: str, holds: Callable[..., Any], *, of_complex: boo
     if good is not True and not np.all(good):
         raise ValueError(f"{text}, not {_offenders(list(params), values, np.asarray(good))}")
     return xs
+
+
+def of_shape(name: str, x: Tensor, wanted: Shape, text: str) -> Tensor:
+    """``x``, which has the shape that is wanted and does not broadcast to it.
+
+    Else ShapeError with the text; ``name`` is the function's, for sizes that only the run knows.
+    """
+    if not fits(tuple(x.shape), tuple(wanted)):
+        raise ShapeError(text)
+    for found, size in zip(x.shape, wanted, strict=True):
+        if found != size:
+            same = equal(as_tensor(found), as_tensor(size))
+            x = apply(Ensure(text, name), x, LENT.behind_effects(same))
+    return x
 
 
 def _offenders(names: list[str], values: list[Any], good: np.ndarray) -> str:

@@ -28,6 +28,7 @@ from agnesi.ops.base import arith
 from agnesi.ops.base.convert import pair
 from agnesi.ops.base.expand import sum_to
 from agnesi.ops.base.movement import permute_dims, reshape, reshaped, transposed
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.reduce import sum as sum_over
 from agnesi.ops.sparse.words import is_sparse
 
@@ -268,11 +269,10 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | N
     if axis >= 0:
         raise IndexError(f"axis {axis} counts from the front, where broadcasting adds axes; "
                          "give a negative axis")
-    if a.shape[axis] != b.shape[axis] and type(a.shape[axis]) is type(b.shape[axis]) is int:
-        raise ShapeError(
-            f"sizes {a.shape[axis]} and {b.shape[axis]} differ on axis {axis}: "
-            f"shapes {a.shape} and {b.shape}"
-        )
+    if a.shape[axis] != b.shape[axis]:  # on this axis 1 does not broadcast
+        b = of_shape("vecdot", b, (*b.shape[:axis], a.shape[axis], *b.shape[b.ndim + axis + 1:]),
+                     f"sizes {a.shape[axis]} and {b.shape[axis]} differ on axis {axis}: "
+                     f"shapes {a.shape} and {b.shape}")
     return sum_over(arith.multiply(arith.conj(a), b), axis, dtype=a.dtype)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
-from agnesi.core.ir.dims import Shape, is_static
+from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.loops import Affine
 from agnesi.core.op import Op, typed
 from agnesi.core.public import planned, public
@@ -28,6 +28,7 @@ from agnesi.core.support.silence import silently
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import beside, pair
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.slices import flip as flipped
 from agnesi.ops.convolution.conv_choice import Requests, bound, requests
 from agnesi.ops.convolution.windows import (
@@ -351,11 +352,9 @@ def with_bias(y: Tensor, bias: Any) -> Tensor:
     if bias is None:
         return y
     bias = beside(bias, y)
-    known = is_static((*bias.shape, y.shape[1]))
-    if bias.ndim != 1 or (known and bias.shape[0] != y.shape[1]):
-        raise ShapeError(
-            f"the bias has shape {bias.shape}; it must have one number per channel: {y.shape[1:2]}"
-        )
+    bias = of_shape(
+        "conv", bias, y.shape[1:2],
+        f"the bias has shape {bias.shape}; it must have one number per channel: {y.shape[1:2]}")
     return y + reshape(bias, (bias.shape[0], *(1,) * (y.ndim - 2)))
 
 

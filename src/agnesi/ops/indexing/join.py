@@ -257,8 +257,9 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
         cuts = [0, *(c if isinstance(c, Dim) else operator.index(c) for c in sections), None]
     else:
         count = operator.index(sections)
-        if isinstance(n, int) and (count < 1 or n % count):
+        if count < 1 or (isinstance(n, int) and n % count):
             raise ValueError(f"axis {axis} of size {n} does not divide into {count} equal parts")
+        check_room((count,), dtypes.int64)
         size = n // count
         cuts = [size * i for i in range(count)] + [n]
     return [_cut(x, axis, a, b) for a, b in itertools.pairwise(cuts)]

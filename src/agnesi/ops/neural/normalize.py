@@ -24,6 +24,7 @@ from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import of_shape
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.indexing.join import pad
 from agnesi.ops.linearity import LinearOp
@@ -111,11 +112,9 @@ def _scaled(y: Tensor, weight: Any, bias: Any) -> Tensor:
     for factor, operation in ((weight, arith.multiply), (bias, arith.add)):
         if factor is not None:
             factor = as_tensor(factor)
-            if factor.shape != y.shape[1:2] and is_static(factor.shape) and is_static(y.shape[1:2]):
-                raise ShapeError(
-                    f"weight and bias need one number per channel of {y.shape}, not shape "
-                    f"{factor.shape}"
-                )
+            factor = of_shape(
+                "normalize", factor, y.shape[1:2], "weight and bias need one number per channel of "
+                f"{y.shape}, not shape {factor.shape}")
             y = operation(y, reshape(factor, _per_channel(factor.shape[0], y.ndim)))
     return y
 
@@ -241,22 +240,20 @@ def layer_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
     tensor([-1.,  1.])
     """
     x = _floats(x)
-    y = apply(Standardize(_last(x, normalized_shape), number(eps, "eps")), x)
+    x, axes = _last(x, normalized_shape)
+    y = apply(Standardize(axes, number(eps, "eps")), x)
     y = y if weight is None else y * weight
     result: Tensor = y if bias is None else y + bias
     return result
 
 
-def _last(x: Tensor, normalized_shape: int | tuple[int, ...]) -> tuple[int, ...]:
-    """The last axes of ``x``, which have these sizes."""
+def _last(x: Tensor, normalized_shape: int | tuple[int, ...]) -> tuple[Tensor, tuple[int, ...]]:
+    """``x``, and its last axes, which have these sizes."""
     sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    last = x.shape[max(x.ndim - len(sizes), 0):]
-    if len(last) != len(sizes) or any(
-        m != n for m, n in zip(last, sizes, strict=True) if isinstance(m, int)
-    ):
-        raise ShapeError(f"the last axes of x must have the sizes {sizes}, and {typed(x)} has "
-                         f"{tuple(last)}")
-    return tuple(range(x.ndim - len(sizes), x.ndim))
+    first = max(x.ndim - len(sizes), 0)
+    x = of_shape("normalize", x, (*x.shape[:first], *sizes), f"the last axes of x must have the "
+                 f"sizes {sizes}, and {typed(x)} has {tuple(x.shape[first:])}")
+    return x, tuple(range(x.ndim - len(sizes), x.ndim))
 
 
 @planned
@@ -278,7 +275,7 @@ def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
     tensor([0.2, 1.4])
     """
     x = _floats(x)
-    axes = _last(x, normalized_shape)
+    x, axes = _last(x, normalized_shape)
     if eps is None:
         eps = float(dtypes.limits(x.dtype).eps)
     wide = widened(x)

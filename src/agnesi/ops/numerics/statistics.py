@@ -24,7 +24,7 @@ from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.literals import as_places
 from agnesi.ops.base.movement import atleast_2d, matrix_transpose, reshape
-from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.parameter_checks import demanded, of_shape
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.reduce import mean
 from agnesi.ops.base.reduce import min as least
@@ -262,8 +262,8 @@ def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
     else:
         w = as_tensor(weights)
         w = cast(w, np.dtype(np.float64)) if w.dtype.kind in "biu" else w
-        if not shapes.fits(w.shape, x.shape):
-            raise ShapeError(f"weights have shape {w.shape}, the numbers {x.shape}")
+        w = of_shape("bincount", w, x.shape,
+                     f"weights have shape {w.shape}, the numbers {x.shape}")
     places = where(logical_and(x >= 0, x < length), x, as_tensor(length, dtypes.int64))
     zero = filled((length + 1,), 0, w.dtype)
     return index_put(zero, places, w, accumulate=True)[:length]
@@ -383,8 +383,9 @@ def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
     tensor([0., 1., 2.])
     """
     x = as_tensor(x)
-    if weights is not None and not shapes.fits(as_tensor(weights).shape, x.shape):
-        raise ShapeError(f"weights must have the shape of x, {x.shape}, not {typed(weights)}")
+    if weights is not None:
+        x = of_shape("histogram_bin_edges", x, as_tensor(weights).shape,
+                     f"weights must have the shape of x, {x.shape}, not {typed(weights)}")
     return _edges(reshape(x, (x.size,)), bins, range)
 
 
