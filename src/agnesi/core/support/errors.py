@@ -226,8 +226,8 @@ def oversized(error: Exception, shape: Any = (), dtype: Any = None) -> Exception
     ValueError because of its size, by its own error or by one without a text; another one as it
     is."""
     refused = type(error) is ValueError and _OVERSIZE.match(str(error)) is not None
-    if isinstance(error, MemoryError) and hasattr(error, "shape"):  # NumPy's: of what it made
-        shape, dtype = error.shape, error.dtype
+    if isinstance(error, MemoryError) and hasattr(error, "dtype"):  # NumPy's: of what it made
+        shape, dtype = getattr(error, "shape", ()), error.dtype
     elif isinstance(error, MemoryError) and str(error).startswith(_POOLED):  # it knows no type
         if dtype is None:
             return error
