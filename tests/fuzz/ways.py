@@ -235,6 +235,25 @@ def on(count, run):
         ag.set_num_threads(before)
 '''
 
+PASSES = '''
+def some(first):
+    """Every second pass of the scheduler's that can be switched off."""
+    from agnesi.schedule import passes
+
+    return [p.name for p in passes.PASSES if not p.required][first::2]
+'''
+
+TIGHT = '''
+def tight(g):
+    """A function compiled for the least of a few sizes of memory that it can be compiled for."""
+    for most in (300, 1000, 3000, 10_000, 100_000):
+        try:
+            return jit(g, memory_limit=most)(*args)
+        except MemoryError:
+            pass
+    return jit(g)(*args)
+'''
+
 GIVENS = FUNCTION + '''
 def given_graph():
     """A graph of a function of other variables than those that it was written with."""
@@ -391,6 +410,25 @@ WAYS = (
         gradients=True, weight=1.5),
     Way("orders of derivatives", "moved(slope)(*args)", "moved(moved(cost))(*args)",
         gradients=True, kinds=SMOOTH),
+    Way("some passes", "f(*args)", "jit(f, exclude=some(0))(*args)", PASSES),
+    Way("other passes", "f(*args)", "jit(f, exclude=some(1))(*args)", PASSES),
+    Way("gradients by some passes", "ag.grad(cost, argnums)(*args)",
+        "jit(ag.grad(cost, argnums), exclude=some(0))(*args)", PASSES, gradients=True),
+    Way("gradients by other passes", "ag.grad(cost, argnums)(*args)",
+        "jit(ag.grad(cost, argnums), exclude=some(1))(*args)", PASSES, gradients=True),
+    Way("little memory", "f(*args)", "tight(f)", TIGHT, weight=0.5),
+    Way("gradients in little memory", "ag.grad(cost, argnums)(*args)",
+        "tight(ag.grad(cost, argnums))", TIGHT, gradients=True),
+    Way("real jit", "f(*args)", "jit(f, algebra='real')(*args)", writes=False, real=True),
+    Way("gradients of jit", "ag.grad(cost, argnums)(*args)", "ag.grad(jit(cost), argnums)(*args)",
+        gradients=True, weight=1.5),
+    Way("jvp of jit", "moved(cost)(*args)", "moved(jit(cost))(*args)", gradients=True),
+    Way("second order of jit", "moved(slope)(*args)",
+        "moved(lambda *xs: jit(slope)(*xs))(*args)", gradients=True),
+    Way("vmap of jit", "looped(f)", "ag.vmap(jit(f), axes())(*batch())", BATCHED),
+    Way("jit of gradients by vmap", "looped(ag.grad(cost, argnums))",
+        "jit(ag.vmap(ag.grad(cost, argnums), axes()))(*batch())", BATCHED, gradients=True,
+        writes=False),
     Way("statements", "f", "jit(f)", weight=3),  # of functions of their own: statements.py
     Way("training", "f", "jit(f)", weight=2),  # the same: training.py
 )
