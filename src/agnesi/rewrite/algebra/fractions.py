@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
 from collections import Counter
 from collections.abc import Sequence
@@ -58,6 +59,8 @@ def _over_one(node: Node, exact: bool) -> Tensor | None:
         return None
     products = [factors(n, _MOST_FACTORS) for _, n in signed]
     if not any(p.first.below or p.then.below for p in products):
+        return None
+    if not all(math.isfinite(p.number) for p in products):  # beside infinity all terms vanish
         return None
     for (sign, _), p in zip(signed, products, strict=True):
         p.number *= sign
