@@ -31,6 +31,24 @@ EAGER = frozenset("""bytes inc_subtensor lstsq mask_indices may_share_memory nul
                   set_subtensor shares_memory""".split())
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("run", ["eager", "jit", "function"])
+def test_floats_of_losses_and_of_modes_give_way(run: str, dtype: str) -> None:
+    def values(x: Any) -> list[Any]:
+        return [F.l1_loss(x, 1.5), F.l1_loss(1.5, x), F.huber_loss(x, 1.5), F.kl_div(x, 0.5),
+                F.hinge_embedding_loss(1.5, x), F.poisson_nll_loss(1.5, x),
+                F.binary_cross_entropy(x, 0.5), *ag.special.pro_ang1(1, 1, 1.5, x),
+                *ag.special.mathieu_cem(1.0, 0.5, x)]
+
+    x = ag.full(3, 0.25, dtype=dtype)
+    if run == "function":
+        symbol = ag.symbolic.tensor(dtype, (3,))
+        found = ag.function([symbol], values(symbol))(x)
+    else:
+        found = (ag.jit(values) if run == "jit" else values)(x)
+    assert [v.dtype for v in found] == [np.dtype(dtype)] * len(found)
+
+
 def calls(f: Any) -> Iterator[tuple[Any, Any, Callable[..., Any], list[Any]]]:
     """The place and the number, a function of the number and of tensors, and these."""
     found = example(f)
@@ -176,21 +194,3 @@ def test_numbers_beside_doubles_keep_their_digits(f: Callable[[Any], Any]) -> No
     want = f(np.float64(0.3)).numpy()
     for found in (f(0.3), ag.jit(lambda: f(0.3))()):
         assert np.allclose(found.numpy(), want, 1e-14, 0)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("run", ["eager", "jit", "function"])
-def test_floats_of_losses_and_of_modes_give_way(run: str, dtype: str) -> None:
-    def values(x: Any) -> list[Any]:
-        return [F.l1_loss(x, 1.5), F.l1_loss(1.5, x), F.huber_loss(x, 1.5), F.kl_div(x, 0.5),
-                F.hinge_embedding_loss(1.5, x), F.poisson_nll_loss(1.5, x),
-                F.binary_cross_entropy(x, 0.5), *ag.special.pro_ang1(1, 1, 1.5, x),
-                *ag.special.mathieu_cem(1.0, 0.5, x)]
-
-    x = ag.full(3, 0.25, dtype=dtype)
-    if run == "function":
-        symbol = ag.symbolic.tensor(dtype, (3,))
-        found = ag.function([symbol], values(symbol))(x)
-    else:
-        found = (ag.jit(values) if run == "jit" else values)(x)
-    assert [v.dtype for v in found] == [np.dtype(dtype)] * len(found)
