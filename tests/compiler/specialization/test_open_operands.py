@@ -56,3 +56,10 @@ def test_other_sizes_are_refused_when_the_graph_runs(name: str) -> None:
 def test_no_parts_of_an_open_axis_are_refused(count: int) -> None:
     with pytest.raises(ValueError, match="equal parts"):
         ag.split(T.vector("x"), count)
+
+
+def test_orders_that_only_the_run_knows_are_checked_by_what_is_loaded() -> None:
+    run = ag.jit(lambda n, x: ag.special.spherical_jn(n, x))
+    np.testing.assert_allclose(run(ag.tensor(1.0), ag.tensor(0.5)).numpy(), 0.1625370, rtol=1e-5)
+    with pytest.raises(ValueError, match="whole numbers"):
+        run(ag.tensor(1.5), ag.tensor(0.5))

@@ -248,7 +248,6 @@ def _lent(name: str, *modules: str) -> Method:
 for _name in ("places", "repeated", "unsized_product", "unsized_item"):
     setattr(LENT, _name, _lent(_name, "ops.indexing.unsized", "ops.neural.unsized_elements"))
 LENT.gradients = _lent("gradients", "autodiff.transforms")
-LENT.ensured = _lent("ensured", "ops.base.ensure")
 
 
 def _operators() -> dict[str, Any]:
