@@ -10,6 +10,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
+from agnesi.core.dispatch import graph_node
+from agnesi.core.ir.node import toposort
 from tests.compiler.specialization.births import (
     BIRTHS,
     REDUCTIONS,
@@ -224,3 +226,36 @@ def test_a_list_grows_by_what_a_step_finds(list_: str, first: int) -> None:
             ag.jit(ag.grad(lambda x: (grown(x) ** 2).sum()))(x), slope)
     v = T.fvector()
     np.testing.assert_array_equal(ag.function([v], grown(v))(x), expected)
+
+
+def _thinned(x: Any, steps: int) -> Any:
+    for _ in range(steps):
+        x = x[x < x.max()]
+    return x
+
+
+def test_masks_of_masked_elements_make_graphs_in_proportion() -> None:
+    few, many = (len(list(toposort([graph_node(_thinned(T.dvector(), n).sum())]))) for n in (5, 10))
+    assert many < 3 * few
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4, 7])
+def test_masks_of_masked_elements_agree(steps: int) -> None:
+    x = np.random.default_rng(steps).permutation(np.arange(12.0))
+    v = T.dvector()
+    y = _thinned(v, steps)
+    values, slopes = ag.function([v], [y, T.grad((y * y).sum(), v)])(x)
+    jitted = ag.jit(lambda x: _thinned(x, steps))(ag.tensor(x))
+    assert values.tolist() == jitted.tolist() == _thinned(x, steps).tolist()
+    assert slopes.tolist() == np.where(x < 12 - steps, 2 * x, 0).tolist()
+
+
+def test_loops_that_leave_out_elements_until_few_remain_compile() -> None:
+    @ag.jit
+    def thinned(x: Any) -> Any:
+        while x.shape[0] > 4:
+            x = x[x < x.max()]
+        return x
+
+    x = np.random.default_rng(0).permutation(np.arange(16.0))
+    assert thinned(ag.tensor(x)).tolist() == x[x < 4].tolist()

@@ -146,8 +146,9 @@ def part_of(x: Tensor, key: Any) -> Part | None:
     place, mask = masks[0], entries[masks[0]]
     if not isinstance(mask, Tensor) or is_known(mask) or mask.ndim == 0:
         return None
+    view, mask = _not_too_deep(x, mask)
     others = [*entries[:place], *(slice(None),) * mask.ndim, *entries[place + 1:]]
-    view = x if all(e == slice(None) for e in others) else x[tuple(others)]
+    view = view if all(e == slice(None) for e in others) else view[tuple(others)]
     before = sum(type(e) is not int for e in entries[:place])
     indices = [i for i, e in enumerate(entries) if type(e) is int or i == place]
     side = indices[-1] - indices[0] == len(indices) - 1
@@ -158,6 +159,19 @@ def part_of(x: Tensor, key: Any) -> Part | None:
         return None
     lying = reshape(mask, ((1,) * before + mask.shape + (1,) * after))
     return Part(x, view, mask, lying, before, after, before if side else 0, len(indices) == 1)
+
+
+def _not_too_deep(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Elements of elements and a mask of them, side by side where a third mask takes some.
+
+    Each operation on elements is two on what they were taken from, so that a loop that leaves some
+    out at each step would write 2**n of them.
+    """
+    if not isinstance(x, Selection) or not x._lazy or not x.part.view._lazy:
+        return x, mask
+    if any(isinstance(t, Selection) and t.is_unsized for t in (x, mask)):  # in bodies, say
+        return x, mask
+    return symbol(graph_node(x)), symbol(graph_node(mask)) if mask._lazy else mask
 
 
 def _refusal(text: str, where: Where, kind: type[TraceError] = TraceError) -> TraceError:
