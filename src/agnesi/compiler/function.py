@@ -51,7 +51,7 @@ from agnesi.compiler.specialization.untold_sizes import all_told, told_by_reshap
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, is_static
-from agnesi.core.ir.node import Node
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
 from agnesi.core.substitution import size_with, substituted, unify
@@ -64,6 +64,8 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import ValueDim
 from agnesi.ops.base.convert import as_tensor
 
+#: Traits of operations that raise where sizes are others than they were made for.
+_REFUSING = frozenset(("raises", "sizes"))
 #: What copies have in common.
 _SAME = ("settings", "_single", "_keys", "_inputs", "_mutable", "_returned")
 
@@ -347,11 +349,16 @@ class Function(Direct, Inspectable):
     def _fixes(self, sizes: Pattern) -> bool:
         """Return whether a version's code looks itself at the values that tell its sizes.
 
-        All are numbers there, those of the scalars too, so that it may read what it needs first.
+        All are numbers there, those of the scalars too, so that it may read what it needs first;
+        what raises where such a number is another one now has to wait for it.
         """
-        return bool(self._sizes) and is_static(sizes) and all(
+        if not (self._sizes and is_static(sizes)):
+            return False
+        inner = told_sizes(self._scalars)
+        return not (inner and any(n.op is not None and not n.op.traits.isdisjoint(_REFUSING)
+                                  for n in toposort(self._scalars))) and all(
             d in self._sizes and d.most is None if isinstance(d, ValueDim) else d not in self._sizes
-            for d in (*self._sizes, *told_sizes(self._scalars)))
+            for d in (*self._sizes, *inner))
 
     def _whole(self, scalars: bool = True) -> FunctionGraph:
         """The graph as declared, and behind its outputs the scalars of sizes."""

@@ -138,3 +138,17 @@ def test_other_changes_of_shape_are_refused():
             ag.jit(lambda x, step=step: ag.while_loop(lambda c: c.sum() > 1, step, x))(ag.ones(3))
     with pytest.raises(ag.TraceError, match="differs between the examples"):
         ag.vmap(squares)(ag.tensor([3, 4]))
+
+
+@pytest.mark.parametrize("counts", [(2, 1, 5), (0, 3, 0, 4)])
+def test_gradients_through_lists_that_are_read_hold_for_other_counts_too(counts):
+    x, n = T.dvector(), T.lscalar()
+
+    def step(carry):
+        i, rows = carry
+        return i + 1, ag.concat([rows, (rows[-1] * 0.5)[None]])
+
+    rows = ag.while_loop(lambda carry: carry[0] < n, step, (ag.tensor(0), x))[1]
+    slope = ag.function([x, n], T.grad(rows.sum(), x))
+    for count in counts:
+        assert slope([1.0, 2.0], count).tolist() == [1.0, 2.0 - 0.5 ** count]
