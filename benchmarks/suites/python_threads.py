@@ -1,15 +1,18 @@
 """Two Python threads that call compiled functions, beside one thread that does all of their calls.
 
-NumPy's own function on the same array is the control: it tells what the machine lets two threads
-gain now.  Libraries have one thread of their own for each of Python's.  Where the functions are
-two, each thread calls both in turn: so both threads have the same to do.
+Two controls tell what the machine lets two of anything gain now: NumPy's own function on the same
+array, and, in the same rounds as each case, two processes that do what its threads do.  Libraries
+have one thread of their own for each of Python's.  Where the functions are two, each thread calls
+both in turn: so both threads have the same to do.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -38,8 +41,8 @@ def run(context: Context) -> list[Result]:
             "two steps, each with a state": ([[_step(ag, size)], [_step(ag, size)]], GOAL),
             "control: numpy.exp": ([[lambda x=x: np.exp(x.array)]] * 2, None),
         }
-        found += [_measure(context, f"{name}, {size}", threads, goal)
-                  for name, (threads, goal) in cases.items()]
+        for name, (threads, goal) in cases.items():
+            found += _measure(context, f"{name}, {size}", threads, goal)
     return found
 
 
@@ -55,26 +58,71 @@ def _step(ag: object, size: int) -> Callable[[], object]:
 
 
 def _measure(context: Context, name: str, threads: Sequence[Calls],
-             goal: float | None) -> Result:
-    """Seconds for the calls of each thread once: side by side, and one behind the other."""
+             goal: float | None) -> list[Result]:
+    """Seconds for the calls of each thread once: side by side in threads and in processes, and one
+    behind the other."""
     context.note(name)
     for calls in threads:
         _repeat(calls, 1)
-    result = Result.empty(context, name, goal=goal, rivals=(ONE,))
     start = time.perf_counter()
     for calls in threads:
         _repeat(calls, 20)
     turns = max(1, round(SECONDS * 20 * len(threads) / (time.perf_counter() - start)))
-    samples: dict[str, list[float]] = {OURS: [], ONE: []}
-    for _ in range(9 if context.quick else 25):
-        samples[OURS].append(_side_by_side(threads, turns) / turns)
+    rows = [Result.empty(context, name, goal=goal, rivals=(ONE,)),
+            Result.empty(context, f"control: two processes, {name.removeprefix('control: ')}",
+                         goal=None, rivals=(ONE,))]
+    side, apart, one = [], [], []
+    with _processes(threads, turns) as in_processes:
+        for _ in range(9 if context.quick else 25):
+            side.append(_side_by_side(threads, turns) / turns)
+            apart.append(in_processes() / turns)
+            start = time.perf_counter()
+            for calls in threads:
+                _repeat(calls, turns)
+            one.append((time.perf_counter() - start) / turns)
+    for row, ours in zip(rows, (side, apart), strict=True):
+        row.add(OURS, ours)
+        row.add(ONE, one)
+    return rows
+
+
+@contextmanager
+def _processes(threads: Sequence[Calls], turns: int) -> Iterator[Callable[[], float]]:
+    """Seconds that so many turns of all take, each in a forked process of its own, by a function
+    that may be called again and again."""
+    orders, answers, children = [], [], []
+    for calls in threads:
+        (order, send), (receive, answer) = os.pipe(), os.pipe()
+        child = os.fork()
+        if not child:
+            for other in (send, receive, *orders, *answers):
+                os.close(other)
+            _repeat(calls, 1)
+            while os.read(order, 1):
+                _repeat(calls, turns)
+                os.write(answer, b"x")
+            os._exit(0)
+        os.close(order)
+        os.close(answer)
+        orders.append(send)
+        answers.append(receive)
+        children.append(child)
+
+    def once() -> float:
         start = time.perf_counter()
-        for calls in threads:
-            _repeat(calls, turns)
-        samples[ONE].append((time.perf_counter() - start) / turns)
-    for who, seconds in samples.items():
-        result.add(who, seconds)
-    return result
+        for order in orders:
+            os.write(order, b"x")
+        for answer in answers:
+            os.read(answer, 1)
+        return time.perf_counter() - start
+
+    try:
+        yield once
+    finally:
+        for place in (*orders, *answers):
+            os.close(place)
+        for child in children:
+            os.waitpid(child, 0)
 
 
 def _side_by_side(threads: Sequence[Calls], turns: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -130,24 +131,40 @@ MATMUL = MatMul()
 
 #: Elements of an operand from which a product may take long.
 MIN_LONG_ELEMENTS = 1 << 16
+#: Elements of a result from which ``np.matmul`` gives Python's lock back.
+_UNLOCKED_ELEMENTS = 500
 #: Nanoseconds of a slice of it.
 _SLICE_NANOSECONDS = 1 << 28
 
 
 def _work(a: np.ndarray, b: np.ndarray) -> int:
-    """About how many nanoseconds a product takes."""
-    return max(a.size * b.shape[-1], b.size * a.shape[-2]) // 32
+    """About how many nanoseconds a product takes; BLAS has none of whole numbers."""
+    products = max(a.size * b.shape[-1], b.size * a.shape[-2])
+    return (products >> 5 if a.dtype.kind in "fcV" else products) + (a.size + b.size >> 2)
 
 
 def _in_slices(product: Any, a: np.ndarray, b: np.ndarray, work: int) -> np.ndarray:
     """A product that can be interrupted, in slices of rows where it takes seconds."""
-    count = min(a.shape[-2], -(-work // _SLICE_NANOSECONDS)) if a.ndim == b.ndim == 2 else 1
+    flat = a.ndim == b.ndim == 2
+    count = min(a.shape[-2], -(-work // _SLICE_NANOSECONDS)) if flat else 1
+    if not flat and a.size and b.size:
+        front = shapes.broadcast(a.shape[:-2], b.shape[:-2])
+        if math.prod(front) * a.shape[-2] * b.shape[-1] < _UNLOCKED_ELEMENTS:
+            return aside(work, _one_by_one, product, a, b, front)
     if count < 2:
         found: np.ndarray = aside(work, product, a, b)
         return found
     parts = [aside(work, product, rows, b) for rows in np.array_split(a, count)]
     joined: np.ndarray = aside(a.shape[0] * b.shape[1], np.concatenate, parts)
     return joined
+
+
+def _one_by_one(product: Any, a: np.ndarray, b: np.ndarray, front: Any) -> np.ndarray:
+    """The products of a stack: ``np.dot`` of two matrices gives Python's lock back."""
+    pairs = zip(np.broadcast_to(a, (*front, *a.shape[-2:])).reshape(-1, *a.shape[-2:]),
+                np.broadcast_to(b, (*front, *b.shape[-2:])).reshape(-1, *b.shape[-2:]), strict=True)
+    found = np.stack([product(x, y) for x, y in pairs])
+    return found.reshape(*front, a.shape[-2], b.shape[-1])
 
 
 def adjoint(x: Tensor) -> Tensor:

@@ -53,25 +53,32 @@ def types(name: str, *dtypes: str) -> str | None:
     return text if text in function.types else None
 
 
-def _fields(symbol: str) -> tuple[_Fields, int] | None:
-    name, _, loop = symbol.partition(" ")
-    function = ufunc(name)
-    if function is None or loop not in function.types:
+def loop_of(function: np.ufunc, types: str) -> tuple[int, int] | None:
+    """The loop of a universal function for these dtypes, generalized or not, and its data."""
+    if types not in function.types:
         return None
     fields = _Fields.from_address(id(function) + object.__basicsize__)
     if fields.nin != function.nin or fields.name != function.__name__.encode():
         return None
-    return fields, function.types.index(loop)
+    number = function.types.index(types)
+    place = fields.functions[number]
+    return None if place is None else (place, fields.contexts[number] or 0)
+
+
+def _found(symbol: str) -> tuple[int, int] | None:
+    name, _, types = symbol.partition(" ")
+    function = ufunc(name)
+    return None if function is None else loop_of(function, types)
 
 
 def _loop(symbol: str) -> int | None:
-    found = _fields(symbol)
-    return None if found is None else found[0].functions[found[1]]
+    found = _found(symbol)
+    return None if found is None else found[0]
 
 
 def _data(symbol: str) -> int | None:
-    found = _fields(symbol)
-    return None if found is None else found[0].contexts[found[1]] or 0
+    found = _found(symbol)
+    return None if found is None else found[1]
 
 
 RESOLVERS["ufunc"] = _loop

@@ -34,6 +34,7 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.routines import Geev, callable_for, doubled
 from agnesi.ops.linalg.solve import SOLVE
 from agnesi.ops.linalg.spectral.gaps import inverse_gaps, rows
+from agnesi.ops.linalg.unlocked import unlocked
 
 
 class EigResult(NamedTuple):
@@ -128,7 +129,8 @@ class Eigenvalues(MatrixOp):
         return EIG.infer(a)[0]
 
     def perform(self, a: np.ndarray) -> np.ndarray:
-        return np.linalg.eigvals(a).astype(self.infer(a)[1])
+        found = unlocked("eigvals", a)
+        return (np.linalg.eigvals(a) if found is None else found[0]).astype(self.infer(a)[1])
 
     def decompose(self, a: Tensor) -> Any:
         found = _found(a, False, self.name)

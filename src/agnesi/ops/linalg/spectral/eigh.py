@@ -30,6 +30,7 @@ from agnesi.ops.linalg.base import (
 )
 from agnesi.ops.linalg.routines import Syevd, callable_for, doubled
 from agnesi.ops.linalg.spectral.gaps import inverse_gaps, rows
+from agnesi.ops.linalg.unlocked import unlocked
 
 Side = Literal["L", "U"]
 
@@ -105,7 +106,9 @@ class EigenvaluesH(MatrixOp):
         return a.shape[:-1], dtypes.real_of(a.dtype)
 
     def perform(self, a: np.ndarray) -> np.ndarray:
-        return np.linalg.eigvalsh(a, self.side)
+        found = unlocked("eigvalsh_lo" if self.side == "L" else "eigvalsh_up", a)
+        return (np.linalg.eigvalsh(a, self.side) if found is None
+                else found[0].astype(dtypes.real_of(a.dtype)))
 
     def decompose(self, a: Tensor) -> Any:
         found = _found(a, False, self.side, self.name)

@@ -34,6 +34,7 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.routines import callable_for
 from agnesi.ops.linalg.spectral.gaps import rows
 from agnesi.ops.linalg.spectral.svd import SVD, VALUES
+from agnesi.ops.linalg.unlocked import unlocked
 
 
 class LstsqResult(NamedTuple):
@@ -131,7 +132,9 @@ class LeastSquares(MatrixOp):
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.ndim == b.ndim == 2:
-            return np.linalg.lstsq(a, b, self.rtol)[0]
+            found = unlocked("lstsq", a, b, np.array(self.rtol))
+            return (np.linalg.lstsq(a, b, self.rtol)[0] if found is None
+                    else found[0].astype(b.dtype))
         return np.linalg.pinv(a, self.rtol) @ b
 
     def decompose(self, a: Tensor, b: Tensor) -> Any:

@@ -1,0 +1,94 @@
+"""Functions of NumPy's linear algebra whose results are small, without the interpreter's lock.
+
+NumPy keeps the lock where the results have fewer than 500 elements, however large the matrices are:
+the eigenvalues of 499 rows stop all other threads for 0.3 s.  Here the C function that does the
+work is called directly, as NumPy calls it (``core/ir/calls/ufuncs.py``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import shapes
+from agnesi.core.ir.calls.ufuncs import loop_of
+from agnesi.core.support.record import record
+
+#: Elements of results from which NumPy gives the lock back.
+_UNLOCKED_ELEMENTS = 500
+#: Elements of matrices, times rows, from which they take a millisecond where they are iterated.
+_LONG_WORK = 1 << 18
+
+
+@record
+class _Plan:
+    """How the C function of a generalized universal function is called.
+
+    :ivar cores: Names of the last axes of each operand, then of each result.
+    """
+
+    call: Callable[..., None]
+    data: int
+    types: str
+    cores: tuple[tuple[str, ...], ...]
+
+
+def _plan(name: str, letters: str) -> _Plan | None:
+    """The function of NumPy's linear algebra that takes operands of these dtypes."""
+    module = getattr(np.linalg, "_umath_linalg", None)
+    found = getattr(module, name, None)
+    if not isinstance(found, np.ufunc) or found.signature is None:
+        return None
+    types = next((t for t in found.types if t.partition("->")[0] == letters), "")
+    place = loop_of(found, types)
+    if place is None:
+        return None
+    pieces = found.signature.replace("->", ",")[1:-1].split("),(")
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(place[0])
+    cores = tuple([tuple(p.split(",")) if p else () for p in pieces])
+    return _Plan(call, place[1], types.replace("->", ""), cores)
+
+
+def unlocked(name: str, *operands: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    """The results of ``name`` of NumPy's module of C functions, computed in double precision as
+    NumPy does; None where NumPy may as well be called, or has to say why there are none."""
+    a = operands[0]
+    if a.size * min(a.shape[-2:]) < _LONG_WORK:
+        return None
+    plan = _plan(name, "".join("D" if a.dtype.kind == "c" and x.ndim else "d" for x in operands))
+    if plan is None:
+        return None
+    sizes = {"p": min(a.shape[-2:])}
+    own = plan.cores[:len(operands)]
+    for core, x in zip(own, operands, strict=True):
+        sizes.update(zip(core, x.shape[x.ndim - len(core):], strict=True))
+    front = shapes.broadcast(*(x.shape[:x.ndim - len(core)]
+                               for core, x in zip(own, operands, strict=True)))
+    wanted = [(*front, *(sizes[n] for n in core)) for core in plan.cores]
+    if max(math.prod(s) for s in wanted[len(operands):]) >= _UNLOCKED_ELEMENTS:
+        return None
+    given = [np.ascontiguousarray(np.broadcast_to(x, shape), t)
+             for x, shape, t in zip(operands, wanted, plan.types, strict=False)]
+    if not all(np.isfinite(x).all() for x in given):
+        return None
+    results = [np.empty(shape, t) for shape, t in zip(wanted, plan.types, strict=True)][len(given):]
+    _run(plan, math.prod(front), sizes, [*given, *results])
+    return None if np.isnan(results[0]).any() else (*results,)
+
+
+def _run(plan: _Plan, count: int, sizes: dict[str, int], arrays: list[np.ndarray]) -> None:
+    """Call the C function for ``count`` parts of arrays in row-major order."""
+    names = list(dict.fromkeys(n for core in plan.cores for n in core))
+    outer = [x.nbytes // max(count, 1) for x in arrays]
+    inner = [s for x, core in zip(arrays, plan.cores, strict=True)
+             for s in x.strides[x.ndim - len(core):]]
+    plan.call(_words([x.ctypes.data for x in arrays]), _words([count, *(sizes[n] for n in names)]),
+              _words(outer + inner), plan.data)
+
+
+def _words(values: list[int]) -> Any:
+    return (ctypes.c_int64 * len(values))(*values)
