@@ -67,11 +67,11 @@ def test_where_there_are_none():
 
 @pytest.mark.parametrize("name", CASES)
 def test_other_threads_go_on(name):
-    """By the processor's clock; the C function of NumPy is called in every case."""
+    """Once, at least, of many times: on a busy machine the other thread has no processor."""
     ours, _, x = CASES[name]
     a = ag.tensor(LARGE if x is SQUARE else x)
     ours(a)
-    for _ in range(5):
+    for _ in range(40):
         kept, whole = _kept(lambda: ours(a))
         if kept < whole / 2 or whole < 0.004:
             break
@@ -121,6 +121,5 @@ def test_stacks_of_products_with_few_results(dtype, monkeypatch):
     x, y = ag.tensor(a), ag.tensor(b)
     found = (x @ y).numpy()
     assert found.dtype == a.dtype
-    np.testing.assert_array_equal(found, (a.astype("complex128") @ b.astype("complex128")
-                                          ).astype("complex64" if dtype == "complex64" else "f8"
-                                                   ).astype(dtype))
+    wide = "complex128" if dtype == "complex64" else "float64"
+    np.testing.assert_array_equal(found, (a.astype(wide) @ b.astype(wide)).astype(dtype))

@@ -28,11 +28,12 @@ _LONG_WORK = 1 << 18
 class _Plan:
     """How the C function of a generalized universal function is called.
 
+    :ivar known: What the function is given beside, an address.
     :ivar cores: Names of the last axes of each operand, then of each result.
     """
 
     call: Callable[..., None]
-    data: int
+    known: int
     types: str
     cores: tuple[tuple[str, ...], ...]
 
@@ -87,7 +88,7 @@ def _run(plan: _Plan, count: int, sizes: dict[str, int], arrays: list[np.ndarray
     inner = [s for x, core in zip(arrays, plan.cores, strict=True)
              for s in x.strides[x.ndim - len(core):]]
     plan.call(_words([x.ctypes.data for x in arrays]), _words([count, *(sizes[n] for n in names)]),
-              _words(outer + inner), plan.data)
+              _words(outer + inner), plan.known)
 
 
 def _words(values: list[int]) -> Any:
