@@ -99,6 +99,22 @@ def test_every_operation_tells_its_work():
     assert silent <= NO_WORK, silent - NO_WORK
 
 
+@pytest.mark.parametrize("f", [ag.multiply, ag.less, ag.power, ag.maximum])
+def test_small_operands_that_spread_far(f, monkeypatch):
+    """What is counted is the elements of the result."""
+    told = []
+    monkeypatch.setattr("agnesi.ops.base.elementwise.aside",
+                        lambda work, function, *xs: told.append(work) or function(*xs))
+    x, y = ag.tensor(R.random((3000, 1))), ag.tensor(R.random(3000))
+    np.testing.assert_array_equal(f(x, y).numpy(), getattr(np, f.__name__)(x.numpy(), y.numpy()))
+    assert told
+    assert told[0] >= 9_000_000
+    for small in (ag.ones((1, 7)), ag.ones((300, 300))):  # called as they are
+        told.clear()
+        f(small, small[0])
+        assert not told or small.size > 32768
+
+
 def test_slices_of_a_product(monkeypatch):
     monkeypatch.setattr("agnesi.ops.contractions.matmul._SLICE_NANOSECONDS", 1 << 20)
     np.testing.assert_allclose((S @ S).numpy(), S.numpy() @ S.numpy(), rtol=1e-10)

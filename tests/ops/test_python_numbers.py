@@ -194,3 +194,14 @@ def test_numbers_beside_doubles_keep_their_digits(f: Callable[[Any], Any]) -> No
     want = f(np.float64(0.3)).numpy()
     for found in (f(0.3), ag.jit(lambda: f(0.3))()):
         assert np.allclose(found.numpy(), want, 1e-14, 0)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", ">i4", "int32", "float32", "float64"])
+@pytest.mark.parametrize("f", [ag.add, ag.maximum, ag.power])
+def test_numbers_give_way_to_arrays_of_numpy(f: Callable[[Any, Any], Any], dtype: str) -> None:
+    """As in NumPy and in compiled code; integers beside integers became int64."""
+    x = np.arange(3).astype(dtype)
+    for a, b in ((x, 2), (2, x)):
+        found, tensors = f(a, b), f(*[ag.tensor(v) if v is x else v for v in (a, b)])
+        assert found.dtype == tensors.dtype == ag.jit(f)(a, b).dtype
+        np.testing.assert_array_equal(found.numpy(), tensors.numpy())

@@ -437,7 +437,7 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
 
 
 #: Beside which Python's numbers give way.
-_STRONG = (Tensor, np.generic)
+_STRONG = (Tensor, np.generic, np.ndarray)
 
 
 def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any, Protocol
 
 import numpy as np
@@ -101,6 +103,8 @@ def flat() -> None:
 
 #: Elements from which a result is worth pooled memory, whatever their dtype.
 _MIN_POOLED_ELEMENTS = memory.MIN_POOLED_BYTES // 4
+#: Elements over which small operands may spread together, at most, in the thread that calls.
+_MOST_SPREAD_ELEMENTS = 8 * _MIN_POOLED_ELEMENTS  # written out in ``runtime/native/eager.ll``
 #: Nanoseconds of an element by several functions of NumPy's.
 _WIDENED_NANOSECONDS = 20
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
@@ -124,6 +128,20 @@ def _row(name: str, home: str = __name__) -> Elementwise:
 
 def _names(rule: Rule) -> tuple[str, ...]:
     return rule.__code__.co_varnames[: rule.__code__.co_argcount]
+
+
+def _elements(xs: Sequence[np.ndarray]) -> int:
+    """Over how many elements operands spread together."""
+    if len(xs) == 1 or all(x.shape == xs[0].shape for x in xs):
+        return xs[0].size
+    return math.prod(map(max, zip_longest(*(x.shape[::-1] for x in xs), fillvalue=1)))
+
+
+def _are_few(xs: Sequence[np.ndarray]) -> bool:
+    """Whether operands are small, and so is what comes of them."""
+    sizes = [x.size for x in xs]
+    return max(sizes) < _MIN_POOLED_ELEMENTS and (
+        math.prod(sizes) <= _MOST_SPREAD_ELEMENTS or _elements(xs) <= _MOST_SPREAD_ELEMENTS)
 
 
 class Elementwise(Op):
@@ -230,15 +248,15 @@ class Elementwise(Op):
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         kind = xs[-1].dtype.kind
-        small = xs[-1].size < _MIN_POOLED_ELEMENTS and xs[0].size < _MIN_POOLED_ELEMENTS
+        small = _are_few(xs)
         if kind in self.direct or (kind == "V" and self.name in _OF_DIGITS):
             return silently(self.function if small else self.in_pool, *xs)
         if kind == "V":
-            return aside(_WIDENED_NANOSECONDS * xs[-1].size, self._widened, *xs)
-        return silently(aside, _WIDENED_NANOSECONDS * xs[-1].size, self.of_complex, *xs)
+            return aside(_WIDENED_NANOSECONDS * _elements(xs), self._widened, *xs)
+        return silently(aside, _WIDENED_NANOSECONDS * _elements(xs), self.of_complex, *xs)
 
     def c_call(self, *xs: np.ndarray) -> Any:
-        few = xs[-1].dtype.kind in self.direct and max([x.size for x in xs]) < _MIN_POOLED_ELEMENTS
+        few = xs[-1].dtype.kind in self.direct and _are_few(xs)
         return (self.function, ()) if few else None
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
@@ -253,7 +271,7 @@ class Elementwise(Op):
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
         each = 20 if self.loop or self.writer is None else price(self.name)
-        found: np.ndarray = aside(max(x.size for x in xs) * each, self._in_pool, *xs)
+        found: np.ndarray = aside(_elements(xs) * each, self._in_pool, *xs)
         return found
 
     def _in_pool(self, *xs: np.ndarray) -> np.ndarray:
@@ -445,13 +463,11 @@ def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
     first: Any = arrays[0]
     if first is None or first.dtype.kind not in op.direct:
         return NotImplemented
-    small = True
     for data in arrays:
         if data is None or data.dtype is not first.dtype:
             return NotImplemented
-        small = small and data.size < _MIN_POOLED_ELEMENTS
     try:
-        data = THREAD.run(compute if small else op.in_pool, *arrays)
+        data = THREAD.run(compute if _are_few(arrays) else op.in_pool, *arrays)
     except (ValueError, RuntimeError):
         return NotImplemented
     except MemoryError as error:

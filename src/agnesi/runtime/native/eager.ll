@@ -1759,6 +1759,63 @@ no:
   ret ptr null
 }
 
+; Size number %k of an array, counted from the last one; 1 in front of the first one.
+define internal i64 @size_from_last(ptr %array, i64 %k) nounwind {
+entry:
+  %nd.at = getelementptr i8, ptr %array, i64 24
+  %nd = load i32, ptr %nd.at
+  %rank = sext i32 %nd to i64
+  %there = icmp slt i64 %k, %rank
+  br i1 %there, label %read, label %none
+read:
+  %sizes = call ptr @field(ptr %array, i64 32)
+  %back = sub i64 %rank, %k
+  %place = sub i64 %back, 1
+  %at = getelementptr i64, ptr %sizes, i64 %place
+  %size = load i64, ptr %at
+  ret i64 %size
+none:
+  ret i64 1
+}
+
+; Whether two small arrays, each with fewer than %limit elements, spread over far more together.
+define internal i1 @spread(ptr %a, ptr %b, i64 %limit) nounwind {
+entry:
+  %m = call i64 @elements_of(ptr %a)
+  %n = call i64 @elements_of(ptr %b)
+  %pairs = mul i64 %m, %n
+  %most = mul i64 %limit, 8
+  %many = icmp ugt i64 %pairs, %most
+  br i1 %many, label %rank, label %no
+rank:
+  %a.rank.at = getelementptr i8, ptr %a, i64 24
+  %b.rank.at = getelementptr i8, ptr %b, i64 24
+  %a.rank = load i32, ptr %a.rank.at
+  %b.rank = load i32, ptr %b.rank.at
+  %deeper = icmp sgt i32 %a.rank, %b.rank
+  %rank.32 = select i1 %deeper, i32 %a.rank, i32 %b.rank
+  %rank.of.both = sext i32 %rank.32 to i64
+  br label %count
+count:
+  %k = phi i64 [0, %rank], [%k1, %next]
+  %total = phi i64 [1, %rank], [%total1, %next]
+  %end = icmp eq i64 %k, %rank.of.both
+  br i1 %end, label %told, label %next
+next:
+  %p = call i64 @size_from_last(ptr %a, i64 %k)
+  %q = call i64 @size_from_last(ptr %b, i64 %k)
+  %wider = icmp ugt i64 %p, %q
+  %size = select i1 %wider, i64 %p, i64 %q
+  %total1 = mul i64 %total, %size
+  %k1 = add i64 %k, 1
+  br label %count
+told:
+  %large = icmp ugt i64 %total, %most
+  ret i1 %large
+no:
+  ret i1 false
+}
+
 define ptr @mapped(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
   %operands = alloca [2 x ptr]
@@ -1834,7 +1891,10 @@ types:
   %a.descr = call ptr @field(ptr %a.array, i64 56)
   %b.descr = call ptr @field(ptr %b.array, i64 56)
   %alike = icmp eq ptr %a.descr, %b.descr
-  br i1 %alike, label %begin, label %slow
+  br i1 %alike, label %extent, label %slow
+extent:
+  %spread = call i1 @spread(ptr %a.array, ptr %b.array, i64 %limit)
+  br i1 %spread, label %slow, label %begin
 begin:
   %new.tuple = call ptr @api_get(i64 17)
   %xs = call ptr %new.tuple(i64 %n)
