@@ -115,6 +115,19 @@ def test_small_operands_that_spread_far(f, monkeypatch):
         assert not told or small.size > 32768
 
 
+def test_long_work_is_written_as_a_whole(monkeypatch):
+    """With ``out=``: it is computed apart, where a signal ends it."""
+    x, out, told = ag.tensor(R.random(40_000) + 1j), ag.zeros(40_000, dtype="complex128"), []
+    monkeypatch.setattr("agnesi.ops.base.elementwise.aside",
+                        lambda work, function, *xs: told.append(work) or function(*xs))
+    ag.asin(x, out=out)
+    assert told == []
+    monkeypatch.setattr("agnesi.ops.base.elementwise._MOST_WRITTEN_NANOSECONDS", 800_000)
+    assert ag.asin(x, out=out) is out
+    assert told
+    np.testing.assert_array_equal(out.numpy(), np.arcsin(x.numpy()))
+
+
 def test_slices_of_a_product(monkeypatch):
     monkeypatch.setattr("agnesi.ops.contractions.matmul._SLICE_NANOSECONDS", 1 << 20)
     np.testing.assert_allclose((S @ S).numpy(), S.numpy() @ S.numpy(), rtol=1e-10)

@@ -6,13 +6,20 @@ results come from a pool that keeps what was freed, where the library's native r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from agnesi.core.support.aside import spread
+
 #: Bytes from which a result is worth pooled memory.
 MIN_POOLED_BYTES = 1 << 17
+#: Elements from which a result is worth pooled memory, whatever their dtype.
+MIN_POOLED_ELEMENTS = MIN_POOLED_BYTES // 4
+#: Elements over which small operands may spread together, at most, in the thread that calls.
+_MOST_SPREAD_ELEMENTS = 8 * MIN_POOLED_ELEMENTS  # written out in ``runtime/native/eager.ll``
 
 Empty = Callable[[tuple[int, ...], Any], np.ndarray]
 _empty: Empty = np.empty
@@ -22,6 +29,13 @@ def use(empty: Empty) -> None:
     """Take memory from this function from now on."""
     global _empty
     _empty = empty
+
+
+def are_few(xs: Sequence[np.ndarray]) -> bool:
+    """Whether operands are small, and so is what comes of them."""
+    sizes = [x.size for x in xs]
+    return max(sizes) < MIN_POOLED_ELEMENTS and (
+        math.prod(sizes) <= _MOST_SPREAD_ELEMENTS or spread(xs) <= _MOST_SPREAD_ELEMENTS)
 
 
 def copied(array: np.ndarray) -> np.ndarray:

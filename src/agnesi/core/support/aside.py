@@ -11,9 +11,10 @@ import _thread
 import atexit
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from itertools import zip_longest
 from operator import attrgetter
 from typing import Any
 
@@ -35,6 +36,14 @@ def elements(nanoseconds: int) -> Callable[..., int]:
     """The ``work`` of operations that take so long for an element of the largest operand."""
     return lambda op, *xs: (
         xs[0].size if len(xs) == 1 else max(map(_size, xs), default=0)) * nanoseconds
+
+
+def spread(xs: Sequence[Any]) -> int:
+    """Over how many elements arrays spread together."""
+    first = xs[0].shape
+    if all([x.shape == first for x in xs]):
+        return int(xs[0].size)
+    return math.prod(map(max, zip_longest(*(x.shape[::-1] for x in xs), fillvalue=1)))
 
 
 def results(nanoseconds: int) -> Callable[..., int]:

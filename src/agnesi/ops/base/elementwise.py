@@ -11,10 +11,8 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import math
 import sys
-from collections.abc import Callable, Sequence
-from itertools import zip_longest
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,7 +32,7 @@ from agnesi.core.public import apply_to, planned
 from agnesi.core.storage import memory
 from agnesi.core.storage.memory_order import as_operands, has_rows
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import aside
+from agnesi.core.support.aside import aside, spread
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, shown
@@ -101,10 +99,9 @@ def flat() -> None:
     """The rule of an operand along which the result is piecewise constant."""
 
 
-#: Elements from which a result is worth pooled memory, whatever their dtype.
-_MIN_POOLED_ELEMENTS = memory.MIN_POOLED_BYTES // 4
-#: Elements over which small operands may spread together, at most, in the thread that calls.
-_MOST_SPREAD_ELEMENTS = 8 * _MIN_POOLED_ELEMENTS  # written out in ``runtime/native/eager.ll``
+#: Nanoseconds of work that writes where it is to be, which no signal may break off; what takes
+#: longer is computed apart, and then copied.
+_MOST_WRITTEN_NANOSECONDS = 1 << 25
 #: Nanoseconds of an element by several functions of NumPy's.
 _WIDENED_NANOSECONDS = 20
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
@@ -128,20 +125,6 @@ def _row(name: str, home: str = __name__) -> Elementwise:
 
 def _names(rule: Rule) -> tuple[str, ...]:
     return rule.__code__.co_varnames[: rule.__code__.co_argcount]
-
-
-def _elements(xs: Sequence[np.ndarray]) -> int:
-    """Over how many elements operands spread together."""
-    if len(xs) == 1 or all(x.shape == xs[0].shape for x in xs):
-        return xs[0].size
-    return math.prod(map(max, zip_longest(*(x.shape[::-1] for x in xs), fillvalue=1)))
-
-
-def _are_few(xs: Sequence[np.ndarray]) -> bool:
-    """Whether operands are small, and so is what comes of them."""
-    sizes = [x.size for x in xs]
-    return max(sizes) < _MIN_POOLED_ELEMENTS and (
-        math.prod(sizes) <= _MOST_SPREAD_ELEMENTS or _elements(xs) <= _MOST_SPREAD_ELEMENTS)
 
 
 class Elementwise(Op):
@@ -248,15 +231,15 @@ class Elementwise(Op):
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:
         kind = xs[-1].dtype.kind
-        small = _are_few(xs)
+        small = memory.are_few(xs)
         if kind in self.direct or (kind == "V" and self.name in _OF_DIGITS):
             return silently(self.function if small else self.in_pool, *xs)
         if kind == "V":
-            return aside(_WIDENED_NANOSECONDS * _elements(xs), self._widened, *xs)
-        return silently(aside, _WIDENED_NANOSECONDS * _elements(xs), self.of_complex, *xs)
+            return aside(_WIDENED_NANOSECONDS * spread(xs), self._widened, *xs)
+        return silently(aside, _WIDENED_NANOSECONDS * spread(xs), self.of_complex, *xs)
 
     def c_call(self, *xs: np.ndarray) -> Any:
-        few = xs[-1].dtype.kind in self.direct and _are_few(xs)
+        few = xs[-1].dtype.kind in self.direct and memory.are_few(xs)
         return (self.function, ()) if few else None
 
     def _widened(self, *xs: np.ndarray) -> np.ndarray:
@@ -271,7 +254,7 @@ class Elementwise(Op):
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
         each = 20 if self.loop or self.writer is None else price(self.name)
-        found: np.ndarray = aside(_elements(xs) * each, self._in_pool, *xs)
+        found: np.ndarray = aside(spread(xs) * each, self._in_pool, *xs)
         return found
 
     def _in_pool(self, *xs: np.ndarray) -> np.ndarray:
@@ -292,6 +275,8 @@ class Elementwise(Op):
 
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
         if self.writer is None or xs[-1].dtype.kind not in self.direct:
+            return False
+        if out.size * price(self.name) >= _MOST_WRITTEN_NANOSECONDS:
             return False
         silently(self.writer, *xs, out=out)
         return True
@@ -443,7 +428,7 @@ def ready(op: Elementwise) -> tuple[Any, ...]:
     """A row as ``LENT.mapped`` takes it: the operation, its NumPy function, bits of the numbers of
     the dtypes for which that stands, and up to how many elements it is called as it is."""
     bits = sum({1 << np.dtype(c).num for c in "?bBhHiIlLqQefdFD" if np.dtype(c).kind in op.direct})
-    return op, op.function, bits, _MIN_POOLED_ELEMENTS
+    return op, op.function, bits, memory.MIN_POOLED_ELEMENTS
 
 
 def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
@@ -459,15 +444,15 @@ def mapped(known: tuple[Any, ...], *xs: Any) -> Any:
         xs = (a if type(a) is Tensor else constant(a, b),
               b if type(b) is Tensor else constant(b, a))
     op, compute, *_ = known
-    arrays = [x.array if type(x) is Tensor else None for x in xs]
-    first: Any = arrays[0]
+    arrays: list[Any] = [x.array if type(x) is Tensor else None for x in xs]
+    first = arrays[0]
     if first is None or first.dtype.kind not in op.direct:
         return NotImplemented
     for data in arrays:
         if data is None or data.dtype is not first.dtype:
             return NotImplemented
     try:
-        data = THREAD.run(compute if _are_few(arrays) else op.in_pool, *arrays)
+        data = THREAD.run(compute if memory.are_few(arrays) else op.in_pool, *arrays)
     except (ValueError, RuntimeError):
         return NotImplemented
     except MemoryError as error:
