@@ -196,3 +196,14 @@ def test_views_of_views_follow_a_change(compile):
     x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
     first, whole, last = compile(f)(x)
     assert (first.item(), whole.item(), last.item()) == (6, 14, 14)
+
+
+def test_nested_tuples_that_a_traced_function_reads():
+    """A global of 5000 levels, and one in which each level holds the one below twice."""
+    deep, wide, x = ag.ones(2), (np.ones(2),), ag.ones(1)
+    for _ in range(5000):
+        deep = (deep, x)
+    for _ in range(60):
+        wide = (wide, wide)
+    assert ag.jit(lambda y: deep)(x)[1] is not None
+    assert ag.jit(lambda y: (wide[0] is wide[1], y * 2)[1])(x).item() == 2.0

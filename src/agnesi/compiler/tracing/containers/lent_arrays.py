@@ -227,7 +227,23 @@ class Lent:
         known = self._tensors.get(id(value))
         if known is not None:
             return known[1]
-        inner = tuple(map(self.taken, value))
+        found: dict[int, Any] = {}
+        waiting: list[tuple[Any, ...]] = [value]  # the innermost tuple is last
+        while waiting:
+            top = waiting[-1]
+            deeper = [x for x in top if type(x) is tuple and id(x) not in found]
+            if deeper:
+                waiting += deeper
+                continue
+            found[id(waiting.pop())] = self._rebuilt(top, found)
+        return found[id(value)]
+
+    def _rebuilt(self, value: tuple[Any, ...], found: dict[int, Any]) -> Any:
+        """A tuple whose tuples were found; itself where nothing in it is an array."""
+        known = self._tensors.get(id(value))
+        if known is not None:
+            return known[1]
+        inner = tuple([found[id(x)] if type(x) is tuple else self.taken(x) for x in value])
         if all(a is b for a, b in zip(value, inner, strict=True)):
             return value
         self._tensors[id(value)] = value, inner
