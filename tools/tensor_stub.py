@@ -81,7 +81,7 @@ def _annotation(text: Any) -> str:
     shown = re.sub(r"\b(NotNegative|NotNegativeBound|Share)\b", "float", shown)
     shown = re.sub(r"\b(int|float|bool)\b", r"builtins.\1", shown)
     shown = shown.replace("Callable[..., Any]", "Any")
-    return re.sub(r"\b(Ordered|SlogdetResult|MinMax|Generator|Hook|Handle)\b", "Any", shown)
+    return re.sub(r"\b(Ordered|Parted|SlogdetResult|MinMax|Generator|Hook|Handle)\b", "Any", shown)
 
 
 def _default(value: Any) -> str:

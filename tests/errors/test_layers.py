@@ -95,8 +95,8 @@ CASES = [
      "be 'zeros', 'reflect', 'replicate' or 'circular', not 'same'"),
     (lambda: nn.ConvTranspose2d(3, 4, 3, 2)(IMAGES, (15, 12)), ValueError, "ConvTranspose2d: of "
      "float32[2, 3, 6, 6] images of sizes (13, 13) to (14, 14) can be made, not of (15, 12)"),
-    (lambda: nn.ConvTranspose2d(3, 4, 3, 2)(IMAGES, (15,)), ValueError, "ConvTranspose2d: "
-     "output_size (15,) must be one number, or one for each of 2 axes"),
+    (lambda: nn.ConvTranspose2d(3, 4, 3, 2)(IMAGES, (15,)), ValueError, "ConvTranspose2d: of "
+     "float32[2, 3, 6, 6] images of sizes (13, 13) to (14, 14) can be made, not of (15, 15)"),
     (lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"), ValueError,
      "ConvTranspose2d: padding_mode must be 'zeros', not 'reflect'"),
     (lambda: nn.Linear(3, 4, colour=1), TypeError,
@@ -159,8 +159,8 @@ CASES = [
      "Conv3d: dilation must be at least 1, not 0"),
     (lambda: nn.Conv2d(3, 4, 2.5), TypeError,
      "Conv2d: kernel_size must be an integer, or one for each axis, not 2.5"),
-    (lambda: nn.ConvMap2d(3, 4, 2, (3,)), ValueError,
-     "ConvMap2d: kernel_size (3,) must be one number, or one for each of 2 axes"),
+    (lambda: nn.ConvMap2d(3, 4, 2, (3, 3, 3)), ValueError,
+     "ConvMap2d: kernel_size (3, 3, 3) must be one number, or one for each of 2 axes"),
     (lambda: ag.sum(X, dim=1, axis=1), TypeError,
      "sum(float32[2, 4]): `dim` and `axis` are the same; give one of them"),
     (lambda: ag.softmax(X, dims=1, unrolled=2), TypeError,

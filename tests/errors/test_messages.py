@@ -34,8 +34,8 @@ CASES = [
     (lambda m: m("float32", 3) @ m("float32"), ag.ShapeError,
      "matmul(float32[3], float32[]): a scalar has no matrix product; multiply with *"),
     (lambda m: m("float32", 2, 3, 4) @ m("float32", 5, 4, 3), ag.ShapeError,
-     "matmul(float32[2, 3, 4], float32[5, 4, 3]): sizes 2 and 5 differ on axis -1 and "
-     "neither is 1: shapes (2,) and (5,) do not broadcast"),
+     "matmul(float32[2, 3, 4], float32[5, 4, 3]): in front of the matrices, sizes 2 and 5 differ "
+     "on axis -1 and neither is 1: shapes (2,) and (5,) do not broadcast"),
     (lambda m: ag.dot(m("float32", 3, 4), m("float32", 3)), ag.ShapeError,
      "dot(float32[3, 4], float32[3]): inner sizes differ: 4 (last axis of (3, 4)) and 3 "
      "(of (3,))"),

@@ -460,6 +460,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     :returns aux: With ``has_aux`` only.
     :rtype: object
     :raises ValueError: By ``pullback``, if the cotangent is another nest than the value.
+    :raises GradientError: By ``pullback``, if the cotangent has another shape than the value.
     :raises TypeError: If ``f`` does not return a pair with ``has_aux``.
     :see: grad, jvp, jacrev, linearize
 

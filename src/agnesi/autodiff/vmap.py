@@ -62,6 +62,8 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int 
     :type randomness: {"different", "same"}
     :returns: It takes what ``f`` takes; keyword arguments are batched along their first axis.
     :raises ShapeError: If arguments hold different numbers of examples.
+    :raises TraceError: If Python decides by a value, or takes it out.
+    :raises TypeError: If what the function returns is no nest of tensors.
     :raises ValueError: If no argument has examples and ``axis_size`` is not given, or a result with
         ``out_axes=None`` differs between examples.
     :see: vectorize, map, jit, apply_along_axis

@@ -11,6 +11,7 @@ from typing import (
     Concatenate,
     Final,
     Generic,
+    NoReturn,
     ParamSpec,
     Self,
     TypeVar,
@@ -569,7 +570,25 @@ def _script(obj: Any, example_inputs: Any = None, **ignored: Any) -> Any:
     return jit(obj)
 
 
-for _name, _found in (("script", _script), ("trace", _script), ("is_scripting", lambda: False),
+def _instead(name: str, told: str) -> Callable[..., NoReturn]:
+    """What is called where PyTorch has a function that has no counterpart here."""
+    def refused(*args: Any, **keywords: Any) -> NoReturn:
+        raise NotImplementedError(at(f"jit.{name}() is PyTorch's; use {told}"))
+
+    return refused
+
+
+_GONE = {
+    "save": "ag.save(model.state_dict(), path), or pickle.dumps(ag.jit(f))",
+    "load": "model.load_state_dict(ag.load(path)), or pickle.loads",
+    "trace_module": "ag.jit of each method, or ag.jit(model)",
+    "fork": "concurrent.futures", "wait": "concurrent.futures",
+}
+for _name, _found in (("script", _script), ("trace", _script), ("freeze", _script),
+                      ("optimize_for_inference", _script), ("script_if_tracing", jit),
+                      ("ScriptModule", Jit), ("ScriptFunction", Jit),
+                      *((name, _instead(name, told)) for name, told in _GONE.items()),
+                      ("is_scripting", lambda: False),
                       ("is_tracing", lambda: False), ("annotate", lambda kind, value: value),
                       ("Final", Final),
                       *((name, _unchanged) for name in ("ignore", "export", "unused", "interface",

@@ -36,6 +36,14 @@ def broadcast(*shapes: Shape) -> Shape:
     return tuple(_common(sizes, axis - ndim, shapes) for axis, sizes in columns)
 
 
+def of_stacks(*fronts: Shape) -> Shape:
+    """Common shape of what stands in front of matrices or vectors, after the same rules."""
+    try:
+        return broadcast(*fronts)
+    except ShapeError as error:
+        raise ShapeError(f"in front of the matrices, {error}") from None
+
+
 def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Size:
     result: Size = 1
     for n in sizes:

@@ -15,6 +15,7 @@ from agnesi.core.op import typed
 from agnesi.core.options import Rule
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, at, call_user
+from agnesi.core.support.foreign import has
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
 from agnesi.data.samplers import shuffled
@@ -342,6 +343,7 @@ class StackDataset(Dataset):
     :param **named: Instead of these, datasets by name.
     :type **named: Dataset or array_like
     :raises ValueError: If there are none, or both, or lengths differ.
+    :raises TypeError: If one has no length.
     :see: data.TensorDataset, data.ConcatDataset
 
     >>> from agnesi import data
@@ -351,6 +353,9 @@ class StackDataset(Dataset):
 
     def __init__(self, *datasets: Any, **named: Any) -> None:
         self.datasets: Any = named or datasets
+        for d in (*datasets, *named.values()):
+            if not has(d, "__len__"):
+                raise TypeError(at(f"StackDataset takes datasets with a length, not {typed(d)}"))
         sizes = [len(d) for d in (*datasets, *named.values())]
         if not sizes or len(set(sizes)) > 1 or (datasets and named):
             raise ValueError(at("StackDataset takes datasets of the same length, either in order "

@@ -116,6 +116,8 @@ def read_csv(path: Path_, target: str | int | None = None,
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     FileFormatError
         If rows have different lengths, or it is no text (a ValueError).
     KeyError, ValueError, TypeError
@@ -190,6 +192,7 @@ def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] 
     :param columns: The columns that samples consist of; all others by default.
     :param dtype: Of the samples.
     :returns: As :func:`agnesi.data.from_frame` makes it.
+    :raises FileNotFoundError: If there is no such file.
     :raises FileFormatError: If it is no such file (a ValueError).
     :raises ImportError: If pyarrow is not installed.
     :raises KeyError, ValueError, TypeError: As :func:`agnesi.data.from_frame` raises them.

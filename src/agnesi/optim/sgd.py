@@ -23,7 +23,9 @@ class SGD(Decaying):
     :param dampening: Share of the gradient that does not enter the momentum, but for the first.
     :param weight_decay: Multiple of the parameter that is added to its gradient.
     :param nesterov: Whether to look ahead along the momentum.
-    :raises ValueError: If ``nesterov`` is set without momentum, or with dampening.
+    :raises ValueError: If ``nesterov`` is set without momentum, or with dampening, or there are no
+        parameters.
+    :raises TypeError: If a parameter is no tensor that requires a gradient.
     :see: optim.Adam, optim.lr_scheduler.StepLR
 
     >>> w = ag.tensor([1.0], requires_grad=True)

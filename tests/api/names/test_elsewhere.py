@@ -38,6 +38,7 @@ OWNERS: dict[str, Any] = {
         "testing", "training", "tree",
         "utils", "utils.data", "data.datasets")},
     "Trainer": ag.training.Trainer(_MODEL, optim.SGD(_MODEL.parameters(), 0.1), nn.MSELoss()),
+    "SparseTensor": ag.sparse.csr(ag.eye(2)), "COO": ag.eye(2).to_sparse(),
     "DataParallel": ag.distributed.data_parallel(_MODEL, optim.SGD(_MODEL.parameters(), 0.1)),
     **{name: object.__new__(getattr(ag.distributed, name)) for name in (
         "Central", "Mesh", "Pipeline", "ShardedBatches", "Workers", "Zero")},
@@ -219,6 +220,10 @@ KEYWORDS = [
     (lambda: ag.matmul(W, W, transpose_b=True), "matmul", "transpose_b", "`x.mT`"),
     (lambda: ag.random.uniform(minval=0), "uniform", "minval", "`low`"),
     (lambda: ag.distributions.Normal(mean=0, scale=1), "Normal", "mean", "`loc`"),
+    (lambda: ag.std(W, mean=W), "std", "mean", "nothing: the mean is computed"),
+    (lambda: ag.zeros_like(W, shape=(2,)), "zeros_like", "shape", "`ag.zeros(shape, dtype=x"),
+    (lambda: ag.linalg.pinvh(W, return_rank=True), "pinvh", "return_rank", "`ag.linalg.matrix_r"),
+    (lambda: ag.hessian(fun=len), "hessian", "fun", "`f`"),
     (lambda: ag.load("x", mmap=True), "load", "mmap", "`ag.saving.open_file(path)`"),
 ]
 

@@ -70,6 +70,7 @@ def associative_scan(f: Callable[..., R], xs: Any, reverse: bool = False, axis: 
     :param axis: The axis.
     :returns: Like ``xs``: element ``i`` combines all elements up to there.
     :rtype: nest of Tensor
+    :raises IndexError: If the axis is out of range.
     :raises ShapeError: If there are no tensors, or sizes of the axis differ.
     :see: scan, cumsum, cumprod, logcumsumexp
 

@@ -102,13 +102,14 @@ SHAPING = """
 """
 #: Methods of PyTorch's, from ``pytorch``, which is loaded when one is first asked for.
 PYTORCH = """
-    equal median nanmedian new_empty new_full new_ones new_tensor new_zeros repeat sort split where
+    cross equal median nanmedian new_empty new_full new_ones new_tensor new_zeros repeat sort split
+    where
 """
 #: Methods that are functions which are loaded when one is first asked for.
 LATE = """
     addbmm addcdiv addcmul addmv addr adjoint allclose aminmax argmax argmin argsort argwhere
     baddbmm bernoulli bincount broadcast_to chunk clamp_max clamp_min conj_physical corrcoef cov
-    cross cummax cummin cumprod cumsum deg2rad diag diag_embed diagflat diagonal diagonal_scatter
+    cummax cummin cumprod cumsum deg2rad diag diag_embed diagflat diagonal diagonal_scatter
     diff digamma dist dsplit einsum erf erfc erfinv fliplr flipud float_power frac frexp gcd
     hardshrink heaviside histc hsplit i0 igamma igammac index_add index_copy index_fill index_put
     index_reduce inner is_nonzero is_same_size is_signed isclose isneginf isposinf isreal istft

@@ -11,6 +11,15 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agnesi.api.tensor.writtenforms import (
+    diagonal_of_matrices,
+    index_added,
+    lu_solved,
+    put_of_flat,
+    scattered,
+    searched,
+    solved,
+)
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.calls.spellings import in_our_words, warn_of
@@ -22,15 +31,13 @@ from agnesi.ops.arrays import replicate
 from agnesi.ops.arrays.nonzeros import argwhere
 from agnesi.ops.base import creation, select
 from agnesi.ops.base.convert import as_tensor, cast, common
-from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape, swapaxes
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.composite import array_equal
-from agnesi.ops.indexing.diagonal import diagonal
+from agnesi.ops.contractions.composite import cross as vector_product
 from agnesi.ops.indexing.ranges import arange
-from agnesi.ops.indexing.scatter import index_put
 from agnesi.ops.linalg.norms import matrix_norm
-from agnesi.ops.numerics.scatter_reduce import scatter_reduce
+from agnesi.ops.numerics.statistics import Histogram
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import Ordered
 from agnesi.ops.sorting.sort import sort as in_order
@@ -178,17 +185,7 @@ def _histogram(function: Form, args: Any, keywords: Any) -> Any:
         return NotImplemented
     given = {("weights" if word == "weight" else word): v for word, v in keywords.items()}
     counts, edges = function(*args, **given)
-    return cast(counts, as_tensor(args[0]).dtype), edges
-
-
-def _put(function: Form, args: Any, keywords: Any) -> Any:
-    """A new tensor, where values may be added to what is there."""
-    adds = args[3] if len(args) == 4 and not keywords else keywords.get("accumulate")
-    if not isinstance(adds, bool):
-        return NotImplemented
-    x, index, values = _operands(("x", "index", "source"), args[:3], keywords, "accumulate")[0]
-    x = as_tensor(x)
-    return reshape(index_put(reshape(x, (-1,)), index, values, accumulate=adds), x.shape)
+    return Histogram(cast(counts, as_tensor(args[0]).dtype), edges)
 
 
 def _joined(function: Form, args: Any, keywords: Any) -> Any:
@@ -218,6 +215,16 @@ def _grid(function: Form, args: Any, keywords: Any) -> Any:
     return NotImplemented
 
 
+def _kept(function: Form, args: Any, keywords: Any) -> Any:
+    """Sizes of -1 are those that are there."""
+    operand, sizes = [*args, *(keywords[w] for w in ("input", "x") if w in keywords)][:1], args[1:]
+    sizes = sizes or [keywords[w] for w in ("size", "shape") if w in keywords]
+    sizes = [*sizes[0]] if sizes and isinstance(sizes[0], (list, tuple)) else [*sizes]
+    if not operand or not any(type(n) is int and n == -1 for n in sizes):
+        return NotImplemented
+    return replicate.expand(*operand, *sizes)
+
+
 def _several(function: Form, args: Any, keywords: Any) -> Any:
     """Axes as several arguments."""
     if len(args) > 2 and not keywords:
@@ -235,80 +242,9 @@ def _axes(function: Form, args: Any, keywords: Any) -> Any:
 def _named_axes(function: Form, args: Any, keywords: Any) -> Any:
     if {"dim0", "dim1"} <= keywords.keys():
         return swapaxes(args[0] if args else keywords["input"], keywords["dim0"], keywords["dim1"])
+    if len(args) == 2 and keywords.keys() == {"dim1"}:
+        return swapaxes(args[0], args[1], keywords["dim1"])
     return NotImplemented
-
-
-def _turned(x: Any) -> Tensor:
-    return swapaxes(as_tensor(x), -1, -2)
-
-
-def _solved(function: Form, args: Any, keywords: Any) -> Any:
-    """Equations with the matrix on the right, and triangles by PyTorch's words."""
-    if not {"upper", "unitriangular", "left"} & keywords.keys():
-        return NotImplemented
-    given = dict(keywords)
-    left = given.pop("left", True)
-    words: dict[str, Any] = {}
-    operands: list[Any] = [*args, *(given.pop(w) for w in ("A", "B") if w in given)]
-    a, b = operands
-    if "upper" in given:
-        words["lower"] = not given.pop("upper") if left else given.pop("upper")
-        words["unit_diagonal"] = given.pop("unitriangular", False)
-    return function(a, b, **words, **given) if left else _turned(
-        function(_turned(a), _turned(b), **words, **given))
-
-
-def _lu_solved(function: Form, args: Any, keywords: Any) -> Any:
-    """The factors and the exchanges as two operands."""
-    given = dict(keywords)
-    operands = [*args, *(given.pop(w) for w in ("LU", "pivots", "B") if w in given)]
-    if len(operands) != 3 or not given.pop("left", True):
-        return NotImplemented
-    trans = 2 if given.pop("adjoint", False) else 0
-    return function(tuple(operands[:2]), operands[2], trans, **given)
-
-
-def _index_add(function: Form, args: Any, keywords: Any) -> Any:
-    """A factor of what is added."""
-    if "alpha" not in keywords:
-        return NotImplemented
-    operands, given = _operands(("x", "axis", "index", "source"), args, keywords, "alpha")
-    operands[3] = keywords["alpha"] * as_tensor(operands[3])
-    return function(*operands, **given)
-
-
-def _operands(names: tuple[str, ...], args: Any, keywords: Any, apart: str
-              ) -> tuple[list[Any], Any]:
-    """Operands in order, and other keywords in our words, but for one that PyTorch alone has."""
-    given = in_our_words({w: v for w, v in keywords.items() if w != apart}, names)
-    return [*args, *(given.pop(w) for w in names[len(args):])], given
-
-
-def _scattered(function: Form, args: Any, keywords: Any) -> Any:
-    """What is brought to places is added to what is there, or multiplied with it."""
-    if "reduce" not in keywords:
-        return NotImplemented
-    operands, given = _operands(("x", "axis", "index", "src"), args, keywords, "reduce")
-    x, axis, index, src = operands
-    how = {"add": "sum", "multiply": "prod"}.get(keywords["reduce"])
-    if how is None:
-        raise ValueError(f"reduce must be 'add' or 'multiply', not {keywords['reduce']!r}")
-    x, index = as_tensor(x), as_tensor(index)
-    src = src if isinstance(src, Tensor) else broadcast_to(as_tensor(src, x.dtype), index.shape)
-    return scatter_reduce(x, axis, index, src, how, **given)
-
-
-def _searched(function: Form, args: Any, keywords: Any) -> Any:
-    """``right=True`` for the side, and indices of 32 bits."""
-    if not {"right", "out_int32"} & keywords.keys():
-        return NotImplemented
-    given, words = dict(keywords), {"sorted_sequence": "x1", "input": "x2"}
-    if given.pop("right", False):
-        given["side"] = "right"
-    short = given.pop("out_int32", False)
-    operands = [given.pop(w) for w in words if w in given]
-    found = function(*args, *operands, **given)
-    return cast(found, dtypes.int32) if short else found
 
 
 def _triangle(function: Form, args: Any, keywords: Any) -> Any:
@@ -372,6 +308,8 @@ _norm.words = frozenset(("dtype", "p"))  # type: ignore[attr-defined]
 
 def _swapped(function: Form, args: Any, keywords: Any) -> Any:
     """Axes counted from 0."""
+    if len(args) == 2 and keywords.keys() == {"axis1"}:
+        return function(*args, keywords["axis1"])
     if "axis0" not in keywords:
         return NotImplemented
     given = {w: v for w, v in keywords.items() if w not in ("axis0", "axis1", "input")}
@@ -388,17 +326,9 @@ def _counted(function: Form, args: Any, keywords: Any) -> Any:
     return function(arange(repeats.shape[0]), repeats)
 
 
-def _of_matrices(function: Form, args: Any, keywords: Any) -> Any:
-    """Diagonals on other axes than the last ones."""
-    if "axis1" in function.__code__.co_varnames or not {"dim1", "dim2"} & keywords.keys():
-        return NotImplemented
-    names = ("x", "offset", "axis1", "axis2")
-    return diagonal(*args, **in_our_words({"dim1": -2, "dim2": -1, **keywords}, names))
-
-
 #: By the name of the function.
 FORMS: dict[str, Form] = {
-    "searchsorted": _searched, "scatter": _scattered,
+    "searchsorted": searched, "scatter": scattered,
     "max": _extreme(ranked.max_with_place, select.maximum),
     "min": _extreme(ranked.min_with_place, select.minimum),
     "sort": _named(ranked.sort_with_places),
@@ -406,14 +336,14 @@ FORMS: dict[str, Form] = {
     "std": _deviation, "var": _deviation, "std_mean": _unbiased, "var_mean": _unbiased,
     "split": _split, "squeeze": _squeeze, "nonzero": _nonzero, "gradient": _gradient,
     "permute_dims": _axes, "transpose": _named_axes, "histogram": _histogram,
-    "put": _put, "concat": _joined,
-    "index_add": _index_add, "index_add_": _index_add, "solve": _solved,
-    "solve_triangular": _solved, "lu_solve": _lu_solved,
+    "put": put_of_flat, "concat": _joined,
+    "index_add": index_added, "index_add_": index_added, "solve": solved,
+    "solve_triangular": solved, "lu_solve": lu_solved,
     "arange": _from_zero, "randint": _from_zero, "view": _bits,
-    "swapaxes": _swapped, "repeat_interleave": _counted, "diagonal": _of_matrices,
+    "swapaxes": _swapped, "repeat_interleave": _counted, "diagonal": diagonal_of_matrices,
     "meshgrid": _grid, "flip": _several, "triu_indices": _triangle, "tril_indices": _triangle,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),
-    "norm": _norm, "histogramdd": _histogram,
+    "norm": _norm, "histogramdd": _histogram, "broadcast_to": _kept, "solve_ex": solved,
     **dict.fromkeys(("log_softmax", "nanmean", "softmax", "softmin", "vector_norm",
                      "matrix_norm"), _converting),
 }
@@ -451,6 +381,23 @@ def equal(self: Tensor, other: TensorLike) -> Tensor:
     :returns: One bool, of shape ().
     """
     return array_equal(self, other)
+
+
+@public
+def cross(self: Tensor, other: TensorLike, axis: int | None = None) -> Tensor:
+    """The cross product of vectors of three elements.
+
+    :param other: It broadcasts.
+    :type other: array_like
+    :param axis: The axis of size 3, by default the first one of that size, where :func:`cross`
+        takes the last; also written ``dim``.
+    :returns: Of the broadcast shape.
+    :raises ShapeError: If no axis has size 3, or the shapes do not broadcast.
+    """
+    if axis is None:
+        shape = shapes.broadcast(self.shape, as_tensor(other).shape)
+        axis = shape.index(3) - len(shape) if 3 in shape else -1
+    return vector_product(self, other, axis=axis)
 
 
 @public

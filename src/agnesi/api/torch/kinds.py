@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.ir.dims import Dim
 from agnesi.core.keywords import strict
+from agnesi.core.op import typed
 from agnesi.core.public import on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
@@ -59,6 +61,9 @@ def typed_tensor(kind: np.dtype, data: tuple[Any, ...]) -> Tensor:
     """A new tensor of a dtype: of data, or of sizes."""
     if not data or all(isinstance(n, (int, np.integer, Dim)) for n in data):
         return creation.zeros(data or (0,), dtype=kind)
+    if len(data) > 1:
+        raise TypeError(at(f"{typed(data)} are no sizes, which are integers; elements are in one "
+                           "list or tensor"))
     (source,) = data
     if isinstance(source, tuple) and source and all(_may_be_size(n) for n in source):
         raise TypeError(at(f"{source} may be a shape, or data: write zeros({source}, dtype=...) or "
@@ -71,10 +76,14 @@ def _may_be_size(n: Any) -> bool:
     return isinstance(n, Dim) or (isinstance(n, int) and type(n) is not bool and n >= 0)
 
 
+@strict
 def usual_tensor(*data: Any, device: Any = None) -> Tensor:
     """Make a tensor of ``config.default_float``: ``Tensor(...)``."""
     on_host(device)
     return typed_tensor(dtypes.as_dtype(config.default_float), data)
+
+
+usual_tensor.__name__ = inspect.unwrap(usual_tensor).__name__ = "Tensor"  # as it is called
 
 
 class Kind(type):

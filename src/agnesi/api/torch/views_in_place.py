@@ -89,7 +89,22 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return _become(self, "swapaxes", dim0, dim1)
 
 
-swapaxes_ = swapdims_ = transpose_
+swapdims_ = transpose_
+
+
+@strict
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Swap two axes of the tensor itself, as :meth:`transpose_`.
+
+    :param axis0, axis1: Which ones.
+    :returns: The tensor itself.
+    :raises GradientError: If the tensor is a leaf that requires a gradient.
+    :raises TraceError: In compiled functions, if the tensor exists outside of them.
+
+    >>> ag.ones((2, 3)).swapaxes_(0, 1).shape
+    (3, 2)
+    """
+    return _become(self, "swapaxes", axis0, axis1)
 
 
 @strict

@@ -33,7 +33,8 @@ _NAMES = {
     "b": "B other",
     "x2": "other b mat2 vec2 tensor2 exponent y v values test_elements tensor",
     "arrays": "tensors tup seq", "tensors": "tup arrays", "data": "object", "obj": "a data",
-    "sections": "indices_or_sections split_size_or_sections split_size", "shape": "size newshape",
+    "sections": "indices_or_sections split_size_or_sections split_size indices",
+    "shape": "size newshape",
     "size": "output_size shape", "indices": "index", "index": "indices", "min": "a_min",
     "max": "a_max", "shift": "shifts", "reps": "dims", "ord": "p", "k": "diagonal offset",
     "start": "start_dim input", "end": "end_dim", "n_rows": "n N", "n_cols": "m M",
@@ -45,7 +46,8 @@ _NAMES = {
     "offset": "k",
     "pad_width": "array_pad", "fill_value": "value", "num": "steps", "method": "interpolation",
     "ddof": "correction", "tol": "atol", "n": "N row", "d": "p", "axis1": "dim0 dim1",
-    "axis2": "dim1 dim2", "q": "other",
+    "axis2": "dim1 dim2", "q": "other", "key": "indices",
+    "value": "values", "lu": "LU_data", "piv": "LU_pivots", "L": "input2",
 }
 #: The parameters that a foreign word may mean.
 FOREIGN: dict[str, list[str]] = {}
@@ -67,7 +69,8 @@ _MAKERS = frozenset("""
 _BEHIND: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for names, words in {
     "kthvalue quantile nanquantile norm": "keepdims", "topk": "largest sorted",
     "argsort": "descending stable", "std var": "unbiased keepdims", "isclose allclose": "equal_nan",
-    "cdist": "compute_mode", "cholesky": "upper", "index_put_": "accumulate",
+    "cdist": "compute_mode", "std_mean var_mean": "unbiased keepdims",
+    "log_softmax softmax": "dtype", "cholesky": "upper", "index_put_": "accumulate",
     "copy_": "non_blocking",
     """alpha_dropout celu dropout dropout1d dropout2d dropout3d elu feature_alpha_dropout
     hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu threshold""":
@@ -131,8 +134,10 @@ def on_host(device: Any) -> None:
         raise ValueError(at(f"there is one device, {DEVICE!r}, and not {device!r}"))
 
 
-def in_our_words(keywords: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Keywords by the names of a function's own parameters, which are ``names``."""
+def in_our_words(keywords: dict[str, Any], names: Sequence[str], placed: int = 0
+                 ) -> dict[str, Any]:
+    """Keywords by the names of a function's own parameters, which are ``names``, of which the first
+    ones are ``placed``: given by place."""
     given: dict[str, Any] = {}
     if "reduction" in names and not keywords.keys().isdisjoint(_OLD_REDUCTION):
         keywords = _reduction(keywords)
@@ -141,7 +146,7 @@ def in_our_words(keywords: dict[str, Any], names: Sequence[str]) -> dict[str, An
         if word == "unbiased" and "correction" in names:
             word, value = "correction", float(value)
         elif word not in names and word in FOREIGN:
-            word = _meant(word, names, given, keywords)
+            word = _meant(word, names, given, keywords, placed)
         given[word] = value
     return given
 
@@ -157,9 +162,11 @@ def _reduction(keywords: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _meant(word: str, names: Sequence[str], given: dict[str, Any], keywords: dict[str, Any]) -> str:
+def _meant(word: str, names: Sequence[str], given: dict[str, Any], keywords: dict[str, Any],
+           placed: int) -> str:
     """The parameter that another library's keyword means, which must not be given a second time."""
     meant = [name for name in FOREIGN[word] if name in names]
+    meant = [name for name in meant if name not in names[:placed]] or meant
     for name in meant:
         if name in keywords:
             raise TypeError(f"`{word}` and `{name}` are the same; give one of them")
@@ -383,7 +390,7 @@ class Form:
                 return found.requires_grad_() if wanted else found
         overwrite = "inplace" not in self.names and given.pop("inplace", False)
         args = (*args, *self._several(len(args), given))
-        given = in_our_words(given, self.names)
+        given = in_our_words(given, self.names, len(args))
         if not self.looked_at.isdisjoint(keywords):
             self._check(args, given, keywords)
         args = (*args, *self._placed(len(args), given))
@@ -403,7 +410,7 @@ class Form:
                 self.looked_at.isdisjoint(words) and _OF_VALUES.isdisjoint(words)):
             return None
         try:
-            given = in_our_words({word: word for word in words}, self.names)
+            given = in_our_words({word: word for word in words}, self.names, count)
         except TypeError:
             return None
         placed = self._placed(count, given)
@@ -429,10 +436,10 @@ class Form:
         if count < len(args) <= count + len(behind):
             more = dict(zip(behind, args[count:], strict=False))
             return self.call(args[:count], {**more, **keywords})
-        if (len(args) == 3 and type(args[2]) is bool and not keywords
+        if (len(args) == 3 and type(args[2]) is bool and "keepdims" not in keywords
                 and self.name != "count_nonzero"  # which takes several axes there
                 and self.places[1:] == ("axis",) and "keepdims" in self.names):
-            return self.function(*args[:2], keepdims=args[2])
+            return self.call(args[:2], {**keywords, "keepdims": args[2]})
         return self._out_by_place(args, keywords)
 
     def _out_by_place(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -443,7 +450,8 @@ class Form:
         more = dict(zip(behind, args[len(self.places):], strict=False))
         out = more.pop("out", None)
         fits_in = 0 < len(args) - len(self.places) <= len(behind)
-        if "out" not in self.names or not fits_in or not (out is None or has(out, "ndim")):
+        if "out" not in self.names or not fits_in or not (
+                out is None or has(out, "ndim")) or not more.keys().isdisjoint(keywords):
             return NotImplemented
         found = self.function(*args[: len(self.places)], **more, **keywords)
         return found if out is None else into(out, found)
@@ -482,7 +490,9 @@ class Form:
         special = LENT.foreign_forms().get(self.name)
         if self.known is None or not self.known.issuperset(keywords):
             _check_flags(keywords)
-            return NotImplemented if special is None else special(self.function, args, keywords)
+            found = NotImplemented if special is None else special(self.function, args, keywords)
+            behind = found is NotImplemented and len(args) > len(self.places)
+            return self.by_place(args, keywords) if behind else found
         if (vector := self._as_vector(args, keywords)) is not None:
             (placed, named), ndim = vector
             try:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from agnesi.core.support.errors import at
 from agnesi.core.support.settings import CHOICES as CHOICES
 from agnesi.core.support.settings import DEFAULTS, VARIABLES, checked, instead
 from agnesi.core.support.undo import Block
@@ -257,8 +258,8 @@ class Config:
     def __call__(self, *words: Any, **settings: Any) -> Settings:
         """Change settings for the length of a ``with`` block, in this thread or task."""
         if words:
-            raise TypeError(f"config takes settings by name, config(threads=4), "
-                            f"not {reprlib.repr(words[0])}")
+            raise TypeError(at("config takes settings by name, config(threads=4), "
+                               f"not {reprlib.repr(words[0])}"))
         return Settings(**settings)
 
     def __dir__(self) -> list[str]:

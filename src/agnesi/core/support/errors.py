@@ -413,6 +413,8 @@ class Explained:
     Subclasses tell what the class of ours does that they are of.
     """
 
+    __slots__ = ()
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:

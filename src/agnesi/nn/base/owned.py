@@ -100,7 +100,7 @@ def in_our_words(kind: type, init: Any, keywords: dict[str, Any]) -> dict[str, A
     Every one takes ``device``, which must be where all tensors are.  Errors name the class.
     """
     init = getattr(init, "__wrapped__", init)
-    if not keywords or not getattr(init, "__module__", "").startswith("agnesi.nn."):
+    if not keywords or not str(getattr(init, "__module__", "")).startswith("agnesi.nn."):
         return keywords
     code = init.__code__
     known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
@@ -122,7 +122,7 @@ def by_place(init: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     """
     init = getattr(init, "__wrapped__", init)
     code = getattr(init, "__code__", None)
-    if code is None or not getattr(init, "__module__", "").startswith("agnesi.nn."):
+    if code is None or not str(getattr(init, "__module__", "")).startswith("agnesi.nn."):
         return args, keywords
     count = code.co_argcount - 1
     behind = args[count:]
@@ -165,7 +165,7 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
             if better is None:
                 raise
             raise better from better.__cause__
-        library = init.__module__.startswith("agnesi.")
+        library = str(init.__module__).startswith("agnesi.")
         last = type(self).__init__ is __init__  # not one that a subclass calls
         if library or last:
             for name, value in self._entries():
@@ -202,7 +202,7 @@ def check_replaced(module: Any, name: str, held: Any, value: Any) -> None:
     if value is None or right:
         return
     if isinstance(held, Tensor):
-        if kind.__module__.startswith(PACKAGE) and name in _noted(module, "_owned"):
+        if str(kind.__module__).startswith(PACKAGE) and name in _noted(module, "_owned"):
             raise TypeError(at(f"{kind.__name__}.{name} is a buffer, {typed(held)}, and cannot "
                                f"become {typed(value)}: assign a tensor, or None"))
     elif hasattr(held, "_owned") and not isinstance(value, (list, tuple, dict)):
@@ -213,7 +213,8 @@ def check_replaced(module: Any, name: str, held: Any, value: Any) -> None:
 def check_new(module: Any, name: str, value: Any) -> None:
     """Refuse an option of a layer of ours which its parts were made by, and which is not kept."""
     kind: Any = type(module)
-    if kind.__module__.startswith(PACKAGE) and name in _options(kind) and not hasattr(kind, name):
+    ours = str(kind.__module__).startswith(PACKAGE)
+    if ours and name in _options(kind) and not hasattr(kind, name):
         fixed(module, name, value)
 
 

@@ -140,6 +140,8 @@ class BCELoss(Loss):
     """Cross entropy of probabilities of one class against its complement.
 
     :param weight: A factor for each loss; broadcasts.
+    :raises ValueError: By a call, if the input holds what is no probability.
+    :raises ShapeError: By a call, if the target does not broadcast to the input.
     :see: nn.functional.binary_cross_entropy, nn.BCEWithLogitsLoss
 
     >>> ag.nn.BCELoss()(ag.tensor([0.5, 0.5]), ag.tensor([1.0, 0.0]))

@@ -216,12 +216,12 @@ def dist(x1: TensorLike, x2: TensorLike, /, p: NotNegativeBound = 2, *,
 
 @planned
 @public
-def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
+def nan_to_num(x: TensorLike, /, nan: float | None = 0.0, posinf: float | None = None,
                neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """NaN and infinities replaced by numbers: zero and the largest ones by default.
 
     :param x: Integers are given back as they are; of complex numbers each part is replaced.
-    :param nan: Stands for NaN.
+    :param nan: Stands for NaN; None is 0.
     :param posinf, neginf: Stand for the infinities; by default the greatest and the least number of
         the dtype.
     :returns: Of the shape and dtype of ``x``; the gradient is 0 where something was replaced.
@@ -239,7 +239,7 @@ def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
     infinite = where(greater(x, 0), as_tensor(high, x.dtype), as_tensor(low, x.dtype))
-    return where(isnan(x), nan, where(isinf(x), infinite, x))
+    return where(isnan(x), 0.0 if nan is None else nan, where(isinf(x), infinite, x))
 
 
 @planned

@@ -60,7 +60,7 @@ class MatMul(Op):
             raise ShapeError(
                 f"inner sizes differ: {k} (last axis of {a.shape}) and {n} (axis -2 of {b.shape})"
             )
-        batch = shapes.broadcast(a.shape[:-2], b.shape[:-2])
+        batch = shapes.of_stacks(a.shape[:-2], b.shape[:-2])
         return (*batch, a.shape[-2], b.shape[-1]), a.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:

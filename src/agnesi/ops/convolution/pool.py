@@ -48,7 +48,8 @@ def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
             dilation: Any = 1) -> tuple[Tensor, Windows, Ints, Any]:
     """The operand, its windows and their sizes, and which of all places are wanted."""
     x = as_tensor(x)
-    rank = len(kernel) if isinstance(kernel, (tuple, list)) else x.ndim - 2
+    several = isinstance(kernel, (tuple, list)) and len(kernel) > 1
+    rank = len(kernel) if several else x.ndim - 2
     if rank < 1 or x.ndim != rank + 2:
         raise ShapeError(
             f"the operand {x.shape} must be (batch, channels, ...) with an axis for each number of "
@@ -269,7 +270,8 @@ def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[lis
     rank = x.ndim - 2 if rank is None else rank
     if rank < 1 or x.ndim != rank + 2:
         raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
-    given = tuple(size) if isinstance(size, (tuple, list)) else (size,) * rank
+    given = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    given = given * rank if len(given) == 1 else given
     if len(given) == rank:
         given = tuple(n if o is None else o for o, n in zip(given, x.shape[2:], strict=True))
     fixed = per_axis(tuple(1 if isinstance(n, Dim) else n for n in given), rank, "size")

@@ -266,7 +266,8 @@ _MOST_STEPS = 2**31 - 1
 def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
     """One integer for each spatial axis, from one for all or one each."""
     value = listed(value)
-    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    values = values * rank if len(values) == 1 else values
     if len(values) != rank:
         raise ValueError(
             f"{what} {shown(value)} must be one number, or one for each of {rank} axes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -171,9 +171,16 @@ def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
     return where(logical_and(not_equal(x, 0), isfinite(x)), _scaled(x, limited), x)
 
 
+class Parted(NamedTuple):
+    """Numbers as mantissas and powers of two."""
+
+    mantissa: Tensor
+    exponent: Tensor
+
+
 @planned
 @public
-def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+def frexp(x: TensorLike, /) -> Parted:
     """Mantissas in [1/2, 1) and exponents (int32): ``x = mantissa * 2**exponent``.
 
     :param x: Real numbers; integers become the default float dtype.
@@ -183,7 +190,7 @@ def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     :see: ldexp, modf, log2
 
     >>> ag.frexp(ag.tensor([8.0, 0.75]))
-    (tensor([0.5 , 0.75]), tensor([4, 0], dtype=int32))
+    Parted(mantissa=tensor([0.5 , 0.75]), exponent=tensor([4, 0], dtype=int32))
     """
     x = _real(x, "frexp")
     plain = logical_and(not_equal(x, 0), isfinite(x))
@@ -193,7 +200,7 @@ def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     high, low = logical_not(less(magnitude(mantissa), 1)), less(magnitude(mantissa), 0.5)
     exponent = where(high, exponent + 1, where(low, exponent - 1, exponent))
     mantissa = where(high, mantissa * 0.5, where(low, mantissa * 2, mantissa))
-    return where(plain, mantissa, x), cast(where(plain, exponent, 0), dtypes.int32)
+    return Parted(where(plain, mantissa, x), cast(where(plain, exponent, 0), dtypes.int32))
 
 
 @planned

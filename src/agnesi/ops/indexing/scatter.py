@@ -525,6 +525,7 @@ def scatter(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
     :param src: At least as long as ``index`` everywhere, or broadcast to it.
     :returns: Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis
         0.
+    :raises DTypeError: If the index is none of integers.
     :raises IndexError: If an index or the axis is out of range.
     :raises ShapeError: If ``index`` or ``src`` does not fit.
     :see: scatter_add, gather, put_along_axis, index_put

@@ -68,7 +68,7 @@ def _with_few_axes(perform: Callable[..., Any]) -> Callable[..., Any]:
         rank = arrays[0].ndim
         if rank - 2 <= _MAX_BATCH_AXES or any(x.ndim not in (2, rank) for x in arrays):
             return perform(self, *arrays)
-        front = shapes.broadcast(*(x.shape[:-2] for x in arrays))
+        front = shapes.of_stacks(*(x.shape[:-2] for x in arrays))
         count = math.prod(front)
         found = perform(self, *(
             np.broadcast_to(x, (*front, *x.shape[-2:])).reshape(count, *x.shape[-2:])
@@ -139,14 +139,14 @@ def solution_of(a: Any, b: Any) -> Any:
     check_rows(a.shape, b.shape)
     if a.dtype != b.dtype:
         raise DTypeError(f"operands have dtypes {a.dtype} and {b.dtype}")
-    return (*shapes.broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
+    return (*shapes.of_stacks(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
 
 
 def stacked(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Both operands with the axes in front that they have together."""
     if a.shape[:-2] == b.shape[:-2]:
         return a, b
-    front = shapes.broadcast(a.shape[:-2], b.shape[:-2])
+    front = shapes.of_stacks(a.shape[:-2], b.shape[:-2])
     return broadcast_to(a, (*front, *a.shape[-2:])), broadcast_to(b, (*front, *b.shape[-2:]))
 
 
@@ -228,3 +228,19 @@ def count(shape: Any) -> Any:
     return product(shape[:-2])
 
 
+
+
+def telling(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for what NumPy computes: its error is told as that of compiled code is."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any) -> Any:
+            try:
+                return function(*args)
+            except np.linalg.LinAlgError:
+                raise np.linalg.LinAlgError(text) from None
+
+        return call
+
+    return decorate

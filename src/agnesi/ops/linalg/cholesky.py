@@ -35,6 +35,7 @@ from agnesi.ops.linalg.base import (
     matrix_pair,
     of_columns,
     square,
+    telling,
     times,
 )
 from agnesi.ops.linalg.small import SmallCholesky, many_small
@@ -69,6 +70,7 @@ class Cholesky(SquareOp):
     keep_inputs = ()
     keep_output = True
 
+    @telling(NOT_POSITIVE)
     def perform(self, a: np.ndarray) -> np.ndarray:
         return np.linalg.cholesky(a)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from agnesi.core import shapes
 from agnesi.core.accepted import Axis, TensorLike
 from agnesi.core.dispatch import apply
@@ -12,10 +14,13 @@ from agnesi.core.public import planned, public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, reduce
+from agnesi.ops.base.compare import isnan, logical_and, logical_not
 from agnesi.ops.base.convert import as_tensor, floating
 from agnesi.ops.base.movement import expand_dims, moveaxis, reshape
+from agnesi.ops.base.reduce import any as any_of
+from agnesi.ops.base.select import where
 from agnesi.ops.linalg.base import check_matrix, matrix
-from agnesi.ops.linalg.solve import inv
+from agnesi.ops.linalg.solve import inv_ex
 from agnesi.ops.linalg.spectral.polar import NuclearNorm
 from agnesi.ops.linalg.spectral.svd import VALUES
 from agnesi.ops.reductions import vectornorms
@@ -155,9 +160,8 @@ def cond(x: TensorLike, p: Order = None, *, out: Tensor | None = None) -> Tensor
     :param x: Of shape (..., m, n); square but for the norms 2 and -2.
     :param p: A norm of :func:`matrix_norm`; 2 by default.
     :type p: number or str, optional
-    :returns: Of shape (...); inf for singular matrices where the norm is 2.
+    :returns: Of shape (...); inf for singular matrices.
     :raises ShapeError: If ``x`` has fewer than 2 axes.
-    :raises LinAlgError: If a matrix is singular and the norm another than 2 and -2.
     :see: linalg.norm, linalg.svdvals, linalg.matrix_rank
 
     >>> ag.linalg.cond(ag.tensor([[4.0, 0.0], [0.0, 2.0]])).item()
@@ -167,5 +171,8 @@ def cond(x: TensorLike, p: Order = None, *, out: Tensor | None = None) -> Tensor
     if p is None or p in (2, -2):
         values = apply(VALUES, x)
         first, last = values[..., 0], values[..., -1]
-        return arith.divide(last, first) if p == -2 else arith.divide(first, last)
-    return arith.multiply(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
+        found = arith.divide(last, first) if p == -2 else arith.divide(first, last)
+    else:
+        found = arith.multiply(matrix_norm(x, ord=p), matrix_norm(inv_ex(x).inverse, ord=p))
+    unknown = any_of(isnan(x), axis=(-2, -1))  # else NaN is of a singular matrix
+    return where(logical_and(isnan(found), logical_not(unknown)), np.inf, found)

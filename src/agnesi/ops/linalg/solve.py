@@ -37,6 +37,7 @@ from agnesi.ops.linalg.base import (
     of_columns,
     square,
     stacked,
+    telling,
     times,
 )
 from agnesi.ops.linalg.lu import GETRF, Getrs
@@ -62,6 +63,7 @@ class Solve(Solution):
     transposed: bool = False
     name = "solve"
 
+    @telling(SINGULAR)
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.linalg.solve(a.swapaxes(-1, -2) if self.transposed else a, b)
 
@@ -82,6 +84,7 @@ class Inv(SquareOp):
     keep_inputs = ()
     keep_output = True
 
+    @telling(SINGULAR)
     def perform(self, a: np.ndarray) -> np.ndarray:
         return np.linalg.inv(a)
 

@@ -26,7 +26,7 @@ __all__ = ["add", "addmm", "cdist", "divide", "equal", "index_select", "subtract
 
 def _towards_zero(a: Any, b: Any) -> Tensor:
     """The quotient without its fraction; of integers an integer."""
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = pair(a, b)
     if a.dtype.kind in "iu" and b.dtype.kind in "iu":
         return arith.floor_divide(a - arith.fmod(a, b), b)
     return select.trunc(arith.divide(a, b))

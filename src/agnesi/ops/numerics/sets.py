@@ -93,6 +93,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
     :rtype: Tensor, or tuple of Tensor
     :raises TraceError: Without ``size`` in the body of a loop, unless the elements are reduced
         there.
+    :raises IndexError: If the axis is out of range.
     :raises ValueError: If ``size`` is given with an axis.
     :raises ShapeError: If slices shall be told apart that have no elements.
     :see: unique_all, unique_values, unique_counts, isin, union1d

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -399,10 +399,17 @@ def _bins(x: Tensor, edges: Tensor) -> Tensor:
     return where(inside, place, as_tensor(-1, dtypes.int64))
 
 
+class Histogram(NamedTuple):
+    """Counts of bins, and where these end."""
+
+    hist: Tensor
+    bin_edges: Any
+
+
 @where_torch
 @public
 def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: bool = False,
-              weights: TensorLike | None = None) -> tuple[Tensor, Tensor]:
+              weights: TensorLike | None = None) -> Histogram:
     """How many elements lie in each bin, and the edges of the bins.
 
     :param x: Of any shape; what lies outside of the range does not count, nor does NaN where a
@@ -422,7 +429,7 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: 
     :see: histogram2d, histogramdd, histogram_bin_edges, bincount, digitize
 
     >>> ag.histogram(ag.tensor([0.0, 0.5, 2.0]), 2)
-    (tensor([2, 1]), tensor([0., 1., 2.]))
+    Histogram(hist=tensor([2, 1]), bin_edges=tensor([0., 1., 2.]))
     """
     x = as_tensor(x)
     x = reshape(x, (x.size,))
@@ -432,14 +439,14 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: 
     counts = _counted(_bins(a, b), edges.shape[0] - 1, w)
     counts = counts if w is None else cast(counts, w.dtype)
     if not density:
-        return counts, edges
+        return Histogram(counts, edges)
     width = edges[1:] - edges[:-1]
-    return counts / width / total(counts), edges
+    return Histogram(counts / width / total(counts), edges)
 
 
 @public
 def histogramdd(sample: TensorLike, bins: Any = 10, range: Any = None, density: bool = False,
-                weights: TensorLike | None = None) -> tuple[Tensor, list[Tensor]]:
+                weights: TensorLike | None = None) -> Histogram:
     """How many points lie in each cell, and the edges along each coordinate.
 
     :param sample: Points, of shape (n, d), or d vectors of coordinates.
@@ -485,7 +492,7 @@ def histogramdd(sample: TensorLike, bins: Any = 10, range: Any = None, density: 
         for i, e in enumerate(edges):
             width = e[1:] - e[:-1]
             counts = counts / reshape(width, tuple(-1 if a == i else 1 for a in np.arange(d)))
-    return counts, edges
+    return Histogram(counts, edges)
 
 
 @public

@@ -9,11 +9,11 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import Dim
 from agnesi.core.public import is_device, on_host
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import Explained, at
 from agnesi.core.support.tracing import is_number_of_trace
 
 
-class Words:
+class Words(Explained):
     """Methods of PyTorch's sparse tensors; classes have ``_held`` and ``_with`` for the values."""
 
     __slots__ = ()
@@ -22,6 +22,10 @@ class Words:
     _held: Any
     _with: Any
     map: Any
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError(at("elements of a sparse tensor cannot be assigned: compute with "
+                           "x.todense(), or make it anew, as by x.map(lambda values: ...)"))
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of an axis.

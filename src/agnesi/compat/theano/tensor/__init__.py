@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
 from agnesi.compat.theano.variable import lifted as _lifted
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.migration_hints import elsewhere as _elsewhere
 
 as_tensor = as_tensor_variable  # noqa: F405 - PyTensor's name
@@ -73,6 +75,13 @@ def __getattr__(name: str) -> Any:
     made = _lifted(found)
     globals()[name] = made
     return made
+
+
+def __dir__() -> list[str]:
+    """The names of this file and those of functions that are lifted when they are asked for."""
+    late = [n for room in (_symbolic, _special) for n in dir(room)
+            if not n.startswith("_") and isinstance(getattr(room, n), FunctionType)]
+    return sorted({*_shown(__name__), *_RENAMED, *late})
 
 
 _strictly(__name__)

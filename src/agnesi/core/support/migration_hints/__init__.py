@@ -16,8 +16,8 @@ from typing import Any
 
 #: Which texts tell of an owner's names: files and their names, the first ones first.
 _TEXTS = {
-    "module 'agnesi'": "torch.TORCH jax.JAX jax.JNP numpy.NUMPY theano.THEANO jax.LAX "
-                       "theano.TENSOR jax_libraries.EQUINOX "
+    "module 'agnesi'": "torch.ORDERED torch.TORCH jax.JAX jax.JNP numpy.NUMPY theano.THEANO "
+                       "jax.LAX theano.TENSOR jax_libraries.EQUINOX "
                        "jax_libraries.FUNCTIONAL jax_libraries.OPTAX jax_libraries.LOSSES",
     "module 'agnesi.nn'":
         "layers.NN jax_libraries.NN jax_libraries.FUNCTIONAL jax_libraries.STAX",
@@ -65,6 +65,7 @@ _TEXTS = {
     "theano.Variable": "compat.THEANO_VARIABLE", "Jit": "modules.JIT", "Function": "modules.JIT",
     "chainer.Link": "compat.CHAINER_LINK", "torch7.Tensor": "compat.TORCH7_TENSOR",
     "torch7.Module": "compat.TORCH7_MODULE",
+    "SparseTensor": "numpy.SPARSE_TENSOR", "COO": "numpy.SPARSE_TENSOR",
     "Tensor": "tensors.TENSOR", "Module": "layers.MODULE", "Optimizer": "layers.OPTIMIZER",
 }
 #: Which forms of names tell something where no text does.
@@ -201,10 +202,16 @@ _ROOMS = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "data", "lin
           "saving", "image", "sparse")
 
 
+@functools.cache
+def _ordered() -> frozenset[str]:
+    """Names of PyTorch's that mean something else in our modules."""
+    return frozenset(name for name, _ in lines(_file("torch").ORDERED))
+
+
 def namesake(owner: str, name: str) -> str:
     """Where a name is that is looked for at the top, as the end of a message, and means there what
     it means in other libraries."""
-    if owner == "module 'agnesi'" and not name.startswith("_"):
+    if owner == "module 'agnesi'" and not name.startswith("_") and name not in _ordered():
         for room in ("nn.functional", "nn", "linalg", "special", "symbolic"):
             if name in _names(room):
                 return f"; use `ag.{room}.{name}`"

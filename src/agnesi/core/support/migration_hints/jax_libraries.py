@@ -119,11 +119,12 @@ truncated_normal_ : `ag.random.truncated_normal`
 """
 
 STAX = """
+AvgPool MaxPool SumPool GeneralConv : `nn.AvgPool2d`, `nn.MaxPool2d`, `nn.Conv2d`, or those of
+    other numbers of axes
 serial Exp elementwise : `nn.Sequential`, of modules and functions
 FanOut FanInSum parallel shape_dependent : `forward` of an `nn.Module`, which takes and adds tensors
 FanInConcat : `ag.cat(tensors, dim=-1)`
-GeneralConv GeneralConvTranspose : `nn.Conv2d`, `nn.ConvTranspose2d`
-SumPool : `nn.AvgPool2d`, times the size of its windows
+GeneralConvTranspose : `nn.ConvTranspose2d`
 glorot glorot_normal : `nn.init.xavier_normal_(parameter)`
 """
 OPTIMIZERS = """

@@ -197,7 +197,45 @@ ndmin | array tensor asarray : `ag.atleast_1d`, `ag.atleast_2d`
 copy | array tensor : `ag.asarray(x)`, which does not copy where it need not
 retstep | linspace : `(stop - start) / (num - 1)`
 excluded otypes | vectorize : nothing: types follow from the function
+size fill_value | unique* compress extract mask_indices flatnonzero : `ag.argwhere(x, size=n)`, or
+    nothing: sizes may follow from values, compiled too
+fill_value mode indices_are_sorted unique_indices wrap_negative_indices | take take_along_axis
+    put_along_axis gather scatter* delete : nothing: an index out of range raises
 size | * : `shape`
+out_sharding sharding accuracy lapack_driver lwork driver disp workers method assume_a
+    symmetrize_input cudnn_enabled cudnn_enable indices_are_sorted unique_indices _dot_general
+    numpy_resid pin_memory_device allow_downcast strict tolerate_inplace_aliasing add_names
+    null_gradients return_updates | * : nothing: the library sees to it
+shape | *_like : `ag.zeros(shape, dtype=x.dtype)`, and likewise `ag.ones`, `ag.full`, `ag.empty`
+mean | *std *var : nothing: the mean is computed
+corrected | std var : `correction=1`
+has_aux | hessian jac* jvp linearize vjp : a function that returns only what is differentiated
+exact extend | factorial* *pascal *hilbert : nothing: results are of the dtype that fits
+out_dtype acc_dtype promote_integers index_dtype | * : `x.astype(dtype)` of the operand or the
+    result
+dimension_numbers | * : `ag.einsum`, which names axes by letters
+lower | eigh eigvalsh : `UPLO`
+allow_pickle encoding fix_imports mmap_mode max_header_size pickle_module | load save : nothing:
+    files hold tensors and plain values, no pickles
+copy | meshgrid nan_to_num : nothing: results are new tensors
+sparse | meshgrid : `ag.ix_`, or `x[:, None]` and `y`, which broadcast
+reverse | cum* : `ag.flip(ag.cumsum(ag.flip(x, 0), 0), 0)`, and likewise others
+left right homogeneous_eigvals | eig eigvals : `ag.linalg.eig(x.mT)` for vectors on the left
+subset_by_index subset_by_value eigvals_only | * : a slice of the results, or `ag.linalg.eigvalsh`
+return_rank | pinv* : `ag.linalg.matrix_rank(x)`
+cov full rcond | polyfit : `ag.linalg.lstsq(ag.vander(x, n), y)`
+unpack_data unpack_pivots | lu_unpack : nothing: all three factors are given
+_weight | Embedding* : `nn.Embedding.from_pretrained(weight)`
+process_group | SyncBatchNorm : nothing: it knows all processes
+axis | glu : `dim`
+axis | one_hot : `ag.moveaxis` of the result
+name return_list | [a-z]* : nothing: results have no names
+mu nt n alpha beta p1 q1 | *_zeros roots_* : operands in their order, without names
+operand operands fun elems z arry matrices lhs rhs pred on_true on_false updates start_indices
+    scatter_indices slice_sizes sizes permutation new_sizes padding_config padding_value dimensions
+    E seq_of_zeros ind filt prototype equation int_type indices iter file f filename | [a-z]* :
+    operands in their order, without names
+fun func fn function | * : `f`
 ary ar arr ar1 ar2 a1 a2 arys array a b x y x1 x2 m v M N A input other tensor tensor1 tensor2
     values val vals self mat vec element test_elements condlist choicelist logits labels target
     | [a-z]* : operands in their order, without names

@@ -44,22 +44,36 @@ LazyLinear : `nn.Linear(in_features, out_features)`
 
 FUNCTIONAL = """
 swish : `nn.functional.silu`
+sigmoid_cross_entropy sigmoid_cross_entropy_with_logits :
+    `nn.functional.binary_cross_entropy_with_logits`
+softmax_cross_entropy softmax_cross_entropy_with_logits sparse_cross_entropy
+    categorical_crossentropy sparse_categorical_crossentropy : `nn.functional.cross_entropy`
+mean_squared_error mean_absolute_error : `nn.functional.mse_loss`, `nn.functional.l1_loss`
+conv max_pool avg_pool conv_transpose batch_normalization max_pooling_2d average_pooling_2d :
+    `nn.functional.conv2d`, `nn.functional.max_pool2d`, `nn.functional.batch_norm` and kin
 log_sigmoid : `ag.special.log_expit(x)`
 multi_head_attention_forward : `nn.MultiheadAttention`, `nn.functional.scaled_dot_product_attention`
 grouped_mm scaled_mm scaled_grouped_mm : `ag.matmul`
 """
 
 OPTIM = """
+SGDM MomentumSGD Momentum NesterovSGD : `ag.optim.SGD(model.parameters(), 0.1, momentum=0.9)`
 clip_grad_norm_ clip_by_norm clipnorm : `ag.nn.utils.clip_grad_norm_(parameters, limit)`
 swap_in_optimizer_params_and_state : `optimizer.load_state_dict(state)`
 """
 
 SCHEDULES = """
+Cosine CosineDecay CosineSchedule CosineAnnealing : `optim.lr_scheduler.CosineAnnealingLR`
+Warmup LinearWarmup : `optim.lr_scheduler.LinearLR`
 EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
 """
 
 MODULE = """
 set_submodule : `self.name = module`
+W kernel : `weight`, with outputs on axis 0
+b : `bias`
+gamma beta moving_mean moving_variance running_std : `weight`, `bias`, `running_mean`,
+    `running_var` of norms
 cuda ipu xpu mtia : nothing: there is one device, the CPU
 share_memory : `ag.distributed.SharedHandle(x)` of each parameter, or `ag.distributed.Central`
 to_empty : nothing: there is one device, the CPU

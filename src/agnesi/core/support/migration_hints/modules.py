@@ -8,7 +8,8 @@ set_detect_anomaly detect_anomaly anomaly_mode : `ag.ensure(x, ag.isfinite(x).al
 forward_ad dual_level make_dual unpack_dual : `ag.jvp`
 profiler profile record_function : `ag.jit(f).explain()`
 graph saved_tensors_hooks save_on_cpu : `ag.checkpoint(f, x)`, which computes values again
-kineto_available is_multithreading_enabled set_multithreading_enabled enforce_grad_layout_policy
+DeviceType NestedIOFunction SavedTensor is_tensor_like
+    kineto_available is_multithreading_enabled set_multithreading_enabled enforce_grad_layout_policy
     is_view_replay_enabled ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState
     has_torch_function handle_torch_function : nothing: an inside of
     PyTorch's
@@ -20,7 +21,12 @@ cpp_extension : `ag.Op`, `ag.op`
 _pytree : `ag.tree`
 hooks : `nn.Module.register_forward_hook`
 model_zoo : `ag.saving.load_file(path)`
-collect_env mobile_optimizer : nothing: an inside of PyTorch's
+ThroughputBenchmark : `timeit`
+deterministic : nothing: results are the same at every call
+swap_tensors : `x.copy_(y)`
+cmake_prefix_path generate_methods_for_privateuse1_backend get_cpp_backtrace
+    rename_privateuse1_backend set_module collect_env mobile_optimizer : nothing: an inside of
+    PyTorch's
 """
 
 DATA = """
@@ -68,6 +74,7 @@ errstate seterr geterr SpecialFunctionWarning SpecialFunctionError : `ag.isfinit
 
 LINALG = """
 matrix_exp : `ag.linalg.expm(x)`
+eigen eigenvalues eigenvectors : `ag.linalg.eig(x)`, `ag.linalg.eigh(x)` of symmetric matrices
 lu_factor_ex : `ag.linalg.lu_factor(x)`
 ldl_factor ldl_factor_ex ldl_solve : `ag.linalg.lu_factor(a)`, `ag.linalg.lu_solve`
 householder_product : `ag.linalg.qr(x)`
@@ -249,6 +256,13 @@ is_autocast_available amp_definitely_not_available : `ag.cuda.is_available()`
 """
 
 COMPILER = """
+config : `ag.config`
+set_default_backend get_default_backend set_enable_guard_collectives wrap_numpy
+    keep_portable_guards_unsafe skip_guard_on_inbuilt_nn_modules_unsafe
+    skip_guard_on_all_nn_modules_unsafe keep_tensor_guards_unsafe skip_guard_on_globals_unsafe
+    skip_all_guards_unsafe nested_compile_region : nothing: the compiler sees to it
+save_cache_artifacts load_cache_artifacts load_compiled_function : `ag.config.cache`, the folder in
+    which compiled code is kept, or a pickle of the function
 compile : `ag.jit(f)`
 is_compiling is_dynamo_compiling is_exporting : nothing: `ag.jit` runs the same code, print and
     branches included, so it need not know

@@ -71,6 +71,13 @@ randperm : `ag.random.permutation`
 test : `ag.random.uniform`
 """
 
+SPARSE_TENSOR = """
+reshape view flatten ravel squeeze unsqueeze repeat expand cumsum cumprod max min argmax argmin std
+    var exp log cos power clip round where nonzero item tolist all any minimum maximum trace prod :
+    the method of `ag.sparse.dense_from_sparse(A)`, or the method `map` for the entries alone
+toarray A todok tolil tobsr todia : `ag.sparse.dense_from_sparse(A)`
+tocsc tocsr : `ag.sparse.csc(A)`, `ag.sparse.csr(A)`
+"""
 SPARSE = """
 from_dense to_sparse : `ag.sparse.csr_from_dense(x)`, `x.to_sparse()`
 csr_array : `ag.sparse.csr(x)`

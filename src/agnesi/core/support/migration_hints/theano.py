@@ -5,6 +5,7 @@ A line is ``call | what it is here``, or ``names : what to use``; operands are n
 """
 
 THEANO = """
+shared_randomstreams rng_mrg : `ag.symbolic.RandomStreams(seed)`
 ifelse : `ag.cond`, or `ag.symbolic.ifelse`
 foldl foldr : `ag.scan`
 printing dprint pprint : `print(f.graph)`

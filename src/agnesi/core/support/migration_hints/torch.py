@@ -5,9 +5,23 @@ are: x and y have shape (3, 4), s (3, 3), v (4,), c (2, 3, 4), d (2, 4, 3), m (3
 numbers, b bools.
 """
 
+#: Names that modules of ours have, too, and that mean something else there, or in another order.
+ORDERED = """
+Variable : `ag.tensor(data, requires_grad=True)`; `ag.shared(value)` of symbolic programs
+batch_norm instance_norm : `nn.functional.{0}`, where weight and bias stand behind the running
+    mean and variance
+embedding embedding_bag : `nn.functional.{0}(indices, weight)`, in this order
+solve : `ag.linalg.solve(A, b)`, in this order
+lstsq : `ag.linalg.lstsq(A, b)`, in this order
+triangular_solve : `ag.linalg.solve_triangular(A, b)`, in this order
+lu_solve : `ag.linalg.lu_solve((lu, piv), b)`
+"""
+
 TORCH = """
 jnp jax : `ag` itself, which has JAX's and NumPy's names
 F : `ag.nn.functional`
+theano chainer einops torch7 : `import agnesi.compat.{0}`
+sklearn : `import agnesi.sklearn`
 layers keras models Model : `ag.nn`, whose layers are put into `ag.nn.Sequential`, or a subclass of
     `ag.nn.Module`
 losses : `ag.nn.functional`, `ag.nn.MSELoss` and others

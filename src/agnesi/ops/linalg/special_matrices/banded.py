@@ -102,7 +102,7 @@ class BandSolve(MatrixOp):
         shapes.need_shape(ab.shape[-2:-1], (rows,), "a column of bands")
         if n != m and is_settled((n, m)):
             raise ShapeError(f"bands of {n} columns do not fit a right-hand side of {m} rows")
-        return (*shapes.broadcast(ab.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
+        return (*shapes.of_stacks(ab.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
 
     def perform(self, ab: np.ndarray, b: np.ndarray) -> np.ndarray:
         shape, _ = self.infer(ab, b)

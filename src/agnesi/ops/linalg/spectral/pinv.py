@@ -14,7 +14,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
-from agnesi.ops.base.compare import greater
+from agnesi.ops.base.compare import equal, greater
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.expand import sum_to
 from agnesi.ops.base.movement import reshape
@@ -82,7 +82,7 @@ class Pinv(MatrixOp):
     def infer(self, a: Any, share: Any) -> Any:
         *front, m, n = a.shape
         shapes.need_shape(share.shape[-2:], (1, 1), "a share")
-        return (*shapes.broadcast(tuple(front), share.shape[:-2]), n, m), a.dtype
+        return (*shapes.of_stacks(tuple(front), share.shape[:-2]), n, m), a.dtype
 
     def perform(self, a: np.ndarray, share: np.ndarray) -> np.ndarray:
         (shape, _) = self.infer(a, share)
@@ -127,7 +127,7 @@ class LeastSquares(MatrixOp):
 
     def infer(self, a: Any, b: Any) -> Any:
         check_rows(a.shape, b.shape)
-        front = shapes.broadcast(a.shape[:-2], b.shape[:-2])
+        front = shapes.of_stacks(a.shape[:-2], b.shape[:-2])
         return (*front, a.shape[-1], b.shape[-1]), b.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -196,7 +196,8 @@ PINV = Pinv()
 @planned
 @public
 def pinv(x: TensorLike, /, rcond: TensorLike | None = None, hermitian: bool = False, *,
-         rtol: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+         rtol: TensorLike | None = None, atol: TensorLike | None = None,
+         out: Tensor | None = None) -> Tensor:
     """Pseudo-inverses of Moore and Penrose.
 
     Derivatives hold where the rank does not change, of any rank.
@@ -208,6 +209,9 @@ def pinv(x: TensorLike, /, rcond: TensorLike | None = None, hermitian: bool = Fa
     :param hermitian: That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
     :param rtol: The same, under the array API's name.
     :type rtol: float or array_like, optional
+    :param atol: Singular values up to this are taken for 0, too; where it is given, ``rtol`` is 0
+        by default.
+    :type atol: float or array_like, optional
     :returns: Of shape (..., n, m).
     :raises ValueError: If both ``rcond`` and ``rtol`` are given.
     :raises ShapeError: If ``x`` has fewer than 2 axes.
@@ -218,7 +222,12 @@ def pinv(x: TensorLike, /, rcond: TensorLike | None = None, hermitian: bool = Fa
             [0. , 0. ]])
     """
     x = matrix(x)
-    return inverse_of(x, _share(x, rcond, rtol, "rcond and rtol"))
+    if atol is None:
+        return inverse_of(x, _share(x, rcond, rtol, "rcond and rtol"))
+    share = 0 if rcond is None and rtol is None else _share(x, rcond, rtol, "rcond and rtol")
+    most = greatest(apply(VALUES, x), axis=-1, initial=0)
+    bound = arith.divide(cast(as_tensor(atol), most.dtype), where(equal(most, 0), 1, most))
+    return inverse_of(x, maximum(bound, share))
 
 
 @public

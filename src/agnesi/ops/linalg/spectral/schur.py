@@ -106,7 +106,7 @@ class Sylvester(MatrixOp):
     keep_output = True
 
     def infer(self, a: Any, b: Any, q: Any) -> Any:
-        front = shapes.broadcast(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+        front = shapes.of_stacks(a.shape[:-2], b.shape[:-2], q.shape[:-2])
         check_square(a.shape)
         check_square(b.shape)
         shapes.need_shape(q.shape[-2:], (a.shape[-1], b.shape[-1]), "the right side")
