@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import agnesi as ag
@@ -61,3 +62,25 @@ def test_an_error_before_which_nothing_was_changed_is_that_of_the_trace() -> Non
     with pytest.raises(ag.ShapeError, match="do not broadcast"):
         step(ag.ones(3))
     assert "eager" not in step.explain()
+
+
+def test_errors_that_lead_to_each_other_end_a_trace():
+    def fill(x):
+        a = np.zeros(3)
+        a.fill(x[0])
+        return (a * x).sum()
+
+    def ring(x):
+        try:
+            try:
+                raise KeyError("first")
+            except KeyError as first:
+                raise ValueError("then") from first
+        except ValueError as then:
+            raise then.__cause__ from None
+
+    x = ag.ones(3, dtype=ag.float64)
+    with pytest.raises(ag.GradientError):
+        ag.jit(ag.grad(fill))(x)
+    with pytest.raises(KeyError):
+        ag.jit(ring)(x)

@@ -66,9 +66,10 @@ def from_one(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _better(error: Any, name: str, args: tuple[Any, ...], doc: str) -> Exception | None:
-    first = error
-    while first.__cause__ is not None:
+    first, met = error, {id(error)}
+    while first.__cause__ is not None and id(first.__cause__) not in met:
         first = first.__cause__
+        met.add(id(first))
     if getattr(error, "counted", False):
         return None
     found: Any

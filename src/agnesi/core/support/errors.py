@@ -13,6 +13,7 @@ import opcode
 import re
 import sys
 import warnings
+from collections.abc import Iterator
 from itertools import islice
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -374,7 +375,24 @@ def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: st
         inner = error.__cause__
         if not isinstance(inner, GradientError) or not str(error).startswith("setting an array"):
             raise
+        error.__cause__ = None  # or each of the two would lead to the other
         raise inner.with_traceback(error.__traceback__) from None
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that led to it, each once: ``raise e.__cause__`` makes them a ring.
+
+    >>> from agnesi.core.support.errors import causes
+    >>> first, then = ValueError("first"), KeyError("then")
+    >>> first.__context__, then.__cause__ = then, first
+    >>> [type(e).__name__ for e in causes(then)]
+    ['KeyError', 'ValueError']
+    """
+    met: set[int] = set()
+    while error is not None and id(error) not in met:
+        met.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]

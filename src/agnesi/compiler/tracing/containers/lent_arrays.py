@@ -22,7 +22,7 @@ from agnesi.compiler.tracing.containers.uses import READ_WHOLE, SLICE, Named, Us
 from agnesi.compiler.tracing.places import Place
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
-from agnesi.core.support.errors import TraceError, Where, ours
+from agnesi.core.support.errors import TraceError, Where, causes, ours
 from agnesi.core.tensor import Tensor, as_kind, wrap
 
 #: Types of elements that tensors have, too.
@@ -368,9 +368,7 @@ def _can_be_lent(array: np.ndarray, changed: bool) -> bool:
 def stored_at(error: BaseException) -> Where:
     """Return where the user's code was putting a computed value into an array, if an error is of
     that."""
-    told: BaseException | None = error
-    while told is not None and not isinstance(told, TraceError):
-        told = told.__cause__ or told.__context__
+    told = next((e for e in causes(error) if isinstance(e, TraceError)), None)
     last, at = None, error.__traceback__
     while at is not None:
         if not ours(at.tb_frame.f_code.co_filename):
