@@ -87,6 +87,8 @@ ORDERS = {
     "shares, averaged, beside themselves turned": lambda x: _beside_turned(
         ag.softmax(x, axis=1).mean(0)),
     "similarities, centred twice, squares": lambda x: _centred_squares(_similarities(x)),
+    "similarities, gradient of their average": lambda x: ag.grad(
+        lambda t: _similarities(ag.stack([t, t])).mean() ** 2)(x[0]),
     "similarities, divided both ways": lambda x: _balanced(_similarities(x)).max(0),
 }
 

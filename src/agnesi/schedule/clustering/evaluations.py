@@ -21,7 +21,8 @@ _MIN_REDUCED_ELEMENTS = 1 << 10
 
 #: The axes along which a reduction goes.
 Axes = tuple[int, ...]
-#: The axes of a reduction, and how many others along the same leading axes its results go into.
+#: The axes of a reduction, and how many others along the same leading axes its results go into;
+#: of one along several axes that keeps none of those behind, whether they go into any.
 Around = tuple[Axes, int]
 K = TypeVar("K")
 V = TypeVar("V", int, float)
@@ -56,7 +57,8 @@ class Evaluations:
             aligned, moved = self._reads.get(id(operand), (_NOWHERE, 0.0))
             self._levels[id(operand)] = _larger(self._levels.get(id(operand), {}), levels)
             if mine.axes:
-                level = max(levels.get(mine.axes, 0) - 1, 0)
+                waited_for = len(mine.axes) > 1 and bool(levels)
+                level = levels[mine.axes] - 1 if mine.axes in levels else int(waited_for)
                 aligned = _larger(aligned, {(mine.axes, level): times})
             elif op.pointwise and operand.shape == node.shape:
                 aligned = _larger(aligned, around)
@@ -110,7 +112,7 @@ def _total(reads: tuple[dict[Around, float], float]) -> float:
 
     Loops of a reduction also go through what those around them need, and what a reduction along
     some of their axes does; those along others are loops of their own.  Beside those, a reduction
-    along leading axes that another one waits for is a kernel of its own, too.
+    along leading or all axes that another one waits for is a kernel of its own, too.
     """
     aligned, moved = reads
     if len(aligned) < 2:
@@ -118,6 +120,6 @@ def _total(reads: tuple[dict[Around, float], float]) -> float:
     ways = {axes for axes, _ in aligned if axes}
     if len(ways) < 2:
         return max(aligned.values()) + moved
-    apart = [n for (axes, _), n in aligned.items()
-             if axes and not any(0 < len(a) < len(axes) and {*axes} >= {*a} for a in ways)]
+    apart = [n for (axes, level), n in aligned.items() if axes and (
+        level or not any(0 < len(a) < len(axes) and {*axes} >= {*a} for a in ways))]
     return max(sum(apart), *aligned.values()) + moved
