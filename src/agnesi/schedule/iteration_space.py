@@ -38,7 +38,7 @@ def in_order(root: Node, buffer: Buffer, part: Sequential) -> Nest:
     offset = buffer.place(place)
     alone = {a for i in place if len(i.terms) == 1 for a in i.terms}
     ordered = {a for a in axes if a.extent != 1 and (a not in alone or a.slot in part.order)}
-    # An axis that no place depends on writes one place again and again: let the place name it.
+    # An ordered axis that the address lacks gets a term of 0, so that dependence analysis sees it.
     pin = Affine(0, {loops.index(a.index) * 0: 1 for a in axes if a in ordered - offset.free})
 
     def element(i: At) -> Expr:

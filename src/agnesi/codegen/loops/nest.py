@@ -23,7 +23,7 @@ from agnesi.core.ir.lanes import reduced_along
 from agnesi.core.ir.loops import ITEM_BYTES, Affine, Axis, Expr, load
 from agnesi.core.ir.mapping import NestPlan
 
-#: Points of loops in sequence between two looks for signals, and how many looks are worth while.
+#: Iterations of a serial loop between two polls for signals, and the fewest polls worth emitting.
 _LOOK_POINTS, _MIN_LOOKS = 1 << 17, 8
 
 
@@ -138,7 +138,7 @@ class _Nest:
         return self.b.icmp("ne", self.b.load("i8", self.note), const("i8", 0))
 
     def _before(self, scope: Scope, inside: set[Axis], inner: Scope) -> None:
-        """Return the values that can be evaluated and stored before loops over ``inside`` begin."""
+        """Emit what does not depend on ``inside``, reductions too, before loops over that."""
         values = self._values(self.stores)
         self._sweeps(scope, values, inside)
         scope.hoist(values, inside, inner)
@@ -206,7 +206,7 @@ class _Nest:
             wide = whole if span is None or self.plan.block % whole == 0 else wide
             if span is None and in_lane_runs(scope, axis, values, wide, body):
                 return []
-        assert span is None or self.plan.block % wide == 0, "threads would begin within a turn"
+        assert span is None or self.plan.block % wide == 0, "a block must be whole vectors"
         main = axis.extent // wide * wide
         tail = axis.extent - main
         if main and tail and self.mapping.masks_all(values, axis):
@@ -326,7 +326,7 @@ class _Nest:
     def _fold(self, inner: Scope, r: Expr, total: Value) -> Value:
         (body,) = r.args
         if r.param[0] == "add" and body.op in PRODUCTS and r.dtype in ("float32", "float64"):
-            # Said aloud, so that rounding does not depend on what else the product is for.
+            # An explicit fma: else its rounding would depend on other users of the product.
             added = self.b.fma(inner.wide(body.args[0]), inner.wide(body.args[-1]), total)
             return added if inner.mask is None else self.b.select(inner.mask, added, total)
         part = inner.wide(body)

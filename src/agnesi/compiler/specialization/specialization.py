@@ -258,7 +258,7 @@ class Version:
 
     # -- gradients ------------------------------------------------------------------------
     def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
-        """Return whether gradients flow through the results when the call is recorded.
+        """Note through which results gradients flow when the call is recorded.
 
         They do not where the function is a training step, which took its gradients itself.
         """

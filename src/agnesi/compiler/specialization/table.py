@@ -47,8 +47,8 @@ _MAX_CACHED_SIGNATURES = 1000
 _WAYS_KEPT = 64
 #: So often the value of a place may be another until it is an argument.
 _MAX_CONSTANT_CHANGES = 2
-#: So often a function may turn out to do what compiled code cannot.
-#: So many calls after each other may fill caches of functions.
+#: Traces that end at what no code can do, and consecutive calls that fill caches of functions,
+#: until the function runs eagerly for good.
 _MAX_OBSTACLES, _MAX_FILLS = 3, 64
 #: Of what changed, so much is named.
 _MAX_NAMED_CHANGES = 3
@@ -62,8 +62,8 @@ class Versions:
     :ivar ready: Those used last, which calls may go to at once.
     :ivar hidden: What the function reads besides its arguments and keeps changing: numbers and
         tensors, which are arguments of the code.
-    :ivar dynamic: Arguments that are whole numbers and keep changing, by the structure of all:
-        their values are the code's.
+    :ivar dynamic: Positions of Python ints that keep changing and so are run-time values, by the
+        pytree of the arguments.
     """
 
     def __init__(self, owner: Any) -> None:
@@ -72,7 +72,7 @@ class Versions:
         self.hidden: dict[Any, Place] = {}
         self.dynamic: dict[Tree, set[int]] = {}
         self._integers: dict[tuple[Tree, int], set[int]] = {}
-        #: What code asks of its arguments besides their values.
+        #: Facts of arguments besides their values on which some trace relied: part of signatures.
         self.asked: frozenset[str] = frozenset()
         self.deferral = Deferral()
         #: Which error the user's function raised in a trace, which was undone.
@@ -90,9 +90,9 @@ class Versions:
         self._sizes: dict[Any, list[Computed]] = {}
         #: What computes them for arguments of more than one size.
         self._counting: dict[Any, list[Computed]] = {}
-        #: Whether these compute what traces ask for whose sizes are numbers.
+        #: Whether traces of symbolic sizes compute sizes as those of static sizes do, so far.
         self._opens = True
-        #: Arguments for which those sizes are numbers of a version each.
+        #: Signatures for which sizes that data decides are constants of a version each.
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
         self._turns = Turns()
@@ -173,7 +173,7 @@ class Versions:
                 return taken, computed
 
     def _known(self, key: Any, taken: Sequence[Any]) -> list[Computed]:
-        """Return the function that computes the next size from arguments, or None."""
+        """Return the functions that compute sizes for this signature; empty if there are none."""
         found = self._computed.get(key)
         open_ = () if found is not None else self._counting.get(but_sizes(key), ())
         if not open_:
@@ -405,7 +405,7 @@ class Versions:
                      "code cannot repeat. Return what it makes", RuntimeWarning)
 
     def _note_ways(self, kind: Any, made: Version) -> None:
-        """Count the ways on from each line that decides; there may be so many."""
+        """Count the outcomes of decisions at each source line; their number is limited."""
         for line in dict.fromkeys(d.where for d in made.decisions):
             ways = self._ways.setdefault((kind, line), {})
             values = tuple([d.value for d in made.decisions if d.where == line])
@@ -456,7 +456,7 @@ class Versions:
         return found
 
     def _demote(self) -> bool:
-        """Take numbers that steer Python, and what came with them, for constants again."""
+        """Make hidden and integer arguments constants again, as control flow depends on some."""
         self._steering.update(self.hidden)
         self._steering.update((tree, i) for tree, known in self.dynamic.items() for i in known)
         found = bool(self.hidden) or any(self.dynamic.values())
@@ -472,7 +472,7 @@ class Versions:
         return [*found, *(p.now() for p in self.hidden.values())]
 
     def _take_as_constants(self, error: BaseException, leaves: Sequence[Any], tree: Tree) -> bool:
-        """Let Python have the values of floats from now on, for code failed that got others."""
+        """Specialize on values of float arguments from now on: a trace failed without them."""
         places = getattr(error, "places", None) or range(len(leaves))
         found = {(tree, i) for i in places if i < len(leaves) and type(leaves[i]) is float}
         new = not found <= self._looked_at

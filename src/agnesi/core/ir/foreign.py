@@ -44,8 +44,8 @@ class BoundsCheck:
 class Call:
     """How compiled code calls a C function for an operation.
 
-    Operands, results and scratch memory are row-major.  Of operands and results, call number ``i``
-    of ``batch`` gets the i-th of as many equal parts.
+    Operands, results and scratch memory are row-major.  Each operand and result is cut into
+    ``batch`` equal parts; call ``i`` gets part ``i``.
 
     :ivar symbol: ``library:function``; the library is one of :data:`RESOLVERS`.
     :ivar arguments: What the function takes.
@@ -117,7 +117,7 @@ _MAX_BLOCK_UNITS = 16
 
 
 def units_for(elements: Size, rows: Size) -> int:
-    """How many units of work rows of so many elements are; 1 where sizes are unknown."""
+    """Return the units of work for rows with ``elements`` in all; 1 if sizes are unknown."""
     if (
         not (isinstance(elements, int) and isinstance(rows, int))
         or elements < _MIN_PARALLEL_ELEMENTS

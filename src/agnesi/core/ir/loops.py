@@ -458,9 +458,9 @@ class Sequential:
     """A result written in order: an element may be written several times, or read again later.
 
     Point ``at`` of ``shape`` writes ``value(own, at)`` to element ``place(at)``; ``own`` reads the
-    result as written so far.  Points run in row-major order along the axes in ``order`` and those
-    that ``place`` depends on through loaded values; points that differ only along other axes never
-    write the same element.
+    result as written so far.  Axes are sequential if they are in ``order``, or if ``place`` is
+    computed from loaded indices along them; along all other axes points never write the same
+    element, and may run in any order.
     """
 
     shape: tuple[int, ...]

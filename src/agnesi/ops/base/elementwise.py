@@ -45,7 +45,7 @@ from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.rowdocs import docstring
 
 _OPERANDS = ("a", "b", "c", "d", "e")
-#: Rows that are not computed in float32 for 16-bit floats: their results hang on the digits.
+#: Rows that are computed in 16-bit floats as such: in float32 their results would differ.
 _OF_DIGITS = ("where", "negative", "abs", "nextafter")
 _ndarray = np.ndarray
 

@@ -91,10 +91,10 @@ class Clustering:
         self.separate: set[int] = set()
         #: What a gather reads from memory, so that no kernel has both.
         self._gathered: set[int] = set()
-        #: Decisions that come before what may fail, by the ids of nodes.
+        #: Checks of Python's decisions that must run before a node that may raise, by its id.
         self._waiting = waiting(order)
         self._users: dict[int, set[Cluster]] = {}
-        #: Results of operations that have several, by these: the clusters of these fill them.
+        #: The single results (tuple elements) of a node that has several, by its id.
         self.items: dict[int, list[Node]] = {}
         self._depth: dict[int, int] = {}
         self._evaluations = Evaluations(self._facts)
@@ -187,7 +187,7 @@ class Clustering:
             self._users[id(node)] = users if known is None else known | users
 
     def _visit_number(self, node: Node, users: set[Cluster]) -> None:
-        """Compute a number in the kernel of its stretch, and keep it if others read it."""
+        """Put a scalar into the kernel of its part of a scalar program, stored if others read."""
         stretch = self._stretch[id(node)]
         known = self._stretches.get(stretch)
         if known is None:
@@ -227,7 +227,7 @@ class Clustering:
         return cluster
 
     def _joined(self, node: Node, users: set[Cluster], depth: int) -> Cluster | None:
-        """A kernel that uses this root at every point of its own can fill it on the way."""
+        """Return a kernel that can store this root too, as it computes it at each of its points."""
         facts = self._facts[id(node)]
         if not facts.lowers or node.op.template or facts.axes:
             return None

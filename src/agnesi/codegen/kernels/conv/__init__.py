@@ -2,7 +2,9 @@
 
 In: a ``Convolution`` kernel (sizes in ``core/ir/convsizes.py``) and the processor that it is
 planned for. Out: a plan and its LLVM IR. ``kernel.py`` plans and emits the parts one after the
-other. The families of plans:
+other. The families by their emitters, each with a plan beside it (``wideplan.py``,
+``winograd/plan.py``, ``rowsplan.py``, ``depthwiseplan.py``, ``weightplan.py``,
+``weight_pixels_plan.py``), which also has its costs:
 
 - ``wide.py``: register tiles with lanes along the channels.
 - ``winograd/``: fewer multiplications for filters of 2x2 taps and more with inner strides of 1,

@@ -51,8 +51,8 @@ def open_tiles(spec: GemmSpec, machine: Machine) -> Cut:
 
 
 def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
-    """Tiles for strips of A that lie in a cache: narrow and tall ones read least of B; two vectors
-    wide and as high as registers allow where the third-level cache is far.
+    """Tiles for strips of A that lie in a cache: narrow, tall tiles read B least often.  Where the
+    third-level cache is as slow as memory, two vectors by as many rows as fit in registers.
     """
     if machine.wide_tiles:
         return best_tiles(spec, machine, same_rows=True)

@@ -19,7 +19,7 @@ from agnesi.codegen.kernels.gemm.costs import (
 from agnesi.codegen.kernels.gemm.gemmplan import WHOLE_BLOCK, GemmPlan
 from agnesi.codegen.kernels.gemm.prefetched import (
     PREFETCH_LINES,
-    TARGET_UNITS,
+    PRODUCT_UNITS,
     beside_room,
     clashes,
     fits_beside,
@@ -49,8 +49,8 @@ _MAX_STRIP_K = 1024
 _READ_TILES = 12  # tiles of rows, at most, that read B without packing
 #: Where B comes from memory: bytes of a line of B in one work unit.
 _RUN_BYTES = 8192
-#: Lines of B at a time, twice as many where they are read once: limited by the number of streams
-#: that the hardware prefetches.
+#: Rows of B processed together (twice as many if B is read only once): more would exceed the
+#: streams that the hardware prefetches.
 _RUN_LINES = 16
 #: Rows of A, at most.
 _MAX_RUN_ROWS = 80
@@ -496,7 +496,7 @@ def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, i
     if spec.m * spec.n * spec.k * spec.batch < 1 << 15:
         return 1, 1
     tiles, panels = _row_tiles(cut), sum(p.count for p in cut.panels)
-    wanted = max(1, -(-TARGET_UNITS // spec.batch))
+    wanted = max(1, -(-PRODUCT_UNITS // spec.batch))
     if pack_a:
         return min(tiles, max(1, spec.m // 128) if pack_b else wanted), 1
     groups = min(panels, wanted)

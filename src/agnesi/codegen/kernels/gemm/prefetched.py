@@ -15,7 +15,7 @@ _BESIDE_SHARE, _BESIDE_BLOCK_SHARE = 0.55, 1 / 16
 #: Rows from which prefetches cost little beside the products.
 _MIN_BESIDE_ROWS = 8
 #: Work units to aim for, so that shares among threads are even.
-TARGET_UNITS = 32
+PRODUCT_UNITS = 32
 
 
 def clashes(spec: GemmSpec) -> bool:
@@ -24,8 +24,8 @@ def clashes(spec: GemmSpec) -> bool:
 
 
 def fits_beside(spec: GemmSpec, machine: Machine, turned: bool) -> bool:
-    """Return whether tiles prefetch the next panel of B from a far third-level cache: A and two
-    panels stay in the second-level one, a large transposed (``turned``) A in a quarter of it.
+    """Return whether tiles prefetch the next panel of B: the third-level cache is far, A and
+    two panels fit in the second-level one, a large transposed (``turned``) A in a quarter of it.
     """
     size = (spec.m + 4 * machine.lanes) * spec.k * spec.itemsize
     direct = spec.a_direct and spec.b_direct and spec.b_strides[1] == 1 and not clashes(spec)
@@ -61,7 +61,7 @@ def stream_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan:
     panels = [Panel(0, full, pieces_of(machine.lanes, machine.lanes), rows)]
     if spec.n % machine.lanes:
         panels.append(Panel(full, 1, pieces_of(spec.n % machine.lanes, machine.lanes), rows))
-    groups = min(TARGET_UNITS, sum(p.count for p in panels))
+    groups = min(PRODUCT_UNITS, sum(p.count for p in panels))
     return GemmPlan(
         spec,
         swapped,
