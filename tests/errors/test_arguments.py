@@ -348,7 +348,7 @@ def test_layers_and_ranges_beyond_memory_say_their_size(size: int) -> None:
     for make in (lambda: ag.nn.Conv2d(size, 1, 3), lambda: ag.nn.ConvTranspose1d(1, size, 3)):
         with pytest.raises(MemoryError, match=r"no memory for .* GB, float32"):
             make()
-    with pytest.raises(MemoryError if size < 2**63 else TypeError, match="arange"):
+    with pytest.raises(MemoryError, match="arange"):
         ag.arange(size)
 
 

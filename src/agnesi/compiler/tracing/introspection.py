@@ -82,9 +82,10 @@ def names_in(getter: Any) -> set[str]:
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
     """The call of a function by a line that is no line of ours: what stands for values in a trace
     answers such as Python's values do."""
-    made: Callable[..., Any] = eval(compile("lambda *operands: function(*operands)",
-                                            f"<{function.__name__}>", "eval"),
-                                    {"function": function})
+    def made(*operands: Any) -> Any:
+        return function(*operands)
+
+    made.__code__ = made.__code__.replace(co_filename=f"<{function.__name__}>")
     return made
 
 

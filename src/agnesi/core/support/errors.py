@@ -227,18 +227,20 @@ def oversized(error: Exception, shape: Any = (), dtype: Any = None) -> Exception
     ValueError because of its size, by its own error or by one without a text; another one as it
     is."""
     refused = type(error) is ValueError and _OVERSIZE.match(str(error)) is not None
+    why = ""
     if isinstance(error, MemoryError) and hasattr(error, "dtype"):  # NumPy's: of what it made
         shape, dtype = getattr(error, "shape", ()), error.dtype
     elif isinstance(error, MemoryError) and str(error).startswith(_POOLED):  # it knows no type
         if dtype is None:
             return error
+        why = str(error).removeprefix(_POOLED)
     elif not refused and (not isinstance(error, MemoryError) or error.args):
         return error
     if dtype is None:
         beyond = ", whose bytes 64 bits do not count" * refused
         return MemoryError(f"there is no memory for it{beyond}")
     return MemoryError(no_memory(math.prod(shape) * dtype.itemsize,
-                                 f"{dtype}[{', '.join(map(str, shape))}]"))
+                                 f"{dtype}[{', '.join(map(str, shape))}]") + why)
 
 
 def check_room(shape: Any, dtype: Any) -> None:

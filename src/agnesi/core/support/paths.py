@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -100,7 +100,8 @@ class Hints:
         if name.startswith("agnesi."):
             parent, _, last = name.rpartition(".")
             told = hint(f"module {parent!r}", last)
-            if told:
+            folders = getattr(sys.modules.get(parent), "__path__", None)
+            if told and (folders is None or PathFinder.find_spec(name, folders) is None):
                 raise ModuleNotFoundError(f"there is no {name}{told}")
         return None
 
