@@ -117,7 +117,8 @@ def test_a_worker_knows_itself():
         return {tuple(map(int, row)) for batch in data.DataLoader(Told(), 3, **way)
                 for row in zip(*batch, strict=True)}
 
-    assert told() == {(-1, 0, 0)} and told(num_workers=2) == {(0, 2, 11), (1, 2, 11)}
+    assert told() == {(-1, 0, 0)}
+    assert set() != told(num_workers=2) <= {(0, 2, 11), (1, 2, 11)}  # one may do all
 
 
 def test_datasets_behind_and_beside_each_other():
