@@ -239,8 +239,7 @@ def oversized(error: Exception, shape: Any = (), dtype: Any = None) -> Exception
     if dtype is None:
         beyond = ", whose bytes 64 bits do not count" * refused
         return MemoryError(f"there is no memory for it{beyond}")
-    return MemoryError(no_memory(math.prod(shape) * dtype.itemsize,
-                                 f"{dtype}[{', '.join(map(str, shape))}]") + why)
+    return MemoryError(_no_room(shape, dtype) + why)
 
 
 def check_room(shape: Any, dtype: Any) -> None:
@@ -253,8 +252,13 @@ def check_room(shape: Any, dtype: Any) -> None:
     try:
         np.empty(shape, dtype)
     except (MemoryError, ValueError, OverflowError):
-        raise MemoryError(no_memory(math.prod(shape) * dtype.itemsize,
-                                    f"{dtype}[{', '.join(map(str, shape))}]")) from None
+        raise MemoryError(_no_room(shape, dtype)) from None
+
+
+def _no_room(shape: Any, dtype: Any) -> str:
+    """Describe an array that there is no memory for."""
+    return no_memory(math.prod(shape) * dtype.itemsize,
+                     f"{dtype}[{', '.join(map(str, shape))}]")
 
 
 def no_memory(nbytes: int, what: str) -> str:
