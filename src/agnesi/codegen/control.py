@@ -65,7 +65,10 @@ class _Emitter:
                         Value("false", "i1"))
 
     def room(self, size: int) -> Value:
-        """Memory of this call; of one piece, so that LLVM may put it into registers."""
+        """Return the address of ``size`` bytes on the call's stack, allocated in one piece, so
+        that LLVM
+        can keep them in registers.
+        """
         return self.b.alloca(f"[{max(size, 1)} x i8]", 1)
 
     def arena(self, block: Block, place: Value) -> Value:

@@ -148,7 +148,9 @@ class Runner:
         self._leave(failed, Value(str(_CALLBACK_FAILED), "i32"))
 
     def _share(self, step: Step) -> None:
-        """Share the work among all threads."""
+        """Emit the call that divides the units of a step among all threads, and returns when all
+        are done.
+        """
         b = self.b
         share = b.load("ptr", self.rt)
         b.call_pointer("void", share, self.rt, Value(f"@{step.name}", "ptr"), self.room,

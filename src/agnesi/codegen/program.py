@@ -272,7 +272,10 @@ class _Program:
         return cut.units, polled
 
     def _addresses(self, b: Builder, buffers: Sequence[Buffer]) -> Callable[[Buffer], Value]:
-        """Addresses and sizes, in a function that is given their table first."""
+        """Return a function that emits the address of a buffer, for code whose first parameter is
+        the table
+        of the buffers' addresses and then of the dynamic sizes.
+        """
         b.give_sizes(b.parameters[0], len(buffers), self.sizes)
         return _given(b, b.parameters[0], buffers)
 
@@ -302,7 +305,10 @@ class _Program:
         return Step(self._added(b), 1, False, buffers, control=True)
 
     def _walk(self, kernel: Foreign) -> Step:
-        """The inner loop of a universal function on blocks; its addresses follow the buffers'."""
+        """Return the step that calls a ufunc's inner loop on blocks of elements; the table of its
+        arguments
+        has the addresses of buffers, then those of the inner loop and its data.
+        """
         from agnesi.codegen.kernels.ufunc_loop import emit_walk, plan_walk
 
         b = Builder(self.module, self.module.fresh("k"), _TASK)
@@ -367,7 +373,10 @@ def _distinct(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
 
 
 def _measure(module: Module, varying: Varying) -> None:
-    """``i64 @measure(ptr sizes, ptr out)``: sizes to the arena's bytes and the results' sizes."""
+    """Write ``i64 @measure(ptr sizes, ptr out)``: of dynamic sizes it returns the bytes of the
+    arena, and
+    stores the sizes of results at ``out``.
+    """
     b = Builder(module, "measure", (("ptr", "sizes"), ("ptr", "out")), "i64", internal=False)
     sizes, out = b.parameters
     b.give_sizes(sizes, 0, varying.names)

@@ -167,7 +167,9 @@ def _loads() -> bool:
 
 
 def _hasten() -> None:
-    """Have native code loaded where it may be: there are eager operations enough that it pays."""
+    """Load the native code of eager operations, called when a program has done enough of them that
+    loading pays.
+    """
     if config.compiles and compiles():
         _loads()
 

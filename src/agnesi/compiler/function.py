@@ -183,7 +183,10 @@ class Function(Direct, Inspectable):
         return results if plain else self._finished(results, moved)
 
     def _direct(self, found: Compiled) -> Any:
-        """What the user's next calls go to, where this one went to a version."""
+        """Return the callable that later calls of the user go to, after one that ``found``
+        computed: native
+        code where it can check the arguments itself, else ``dispatch``.
+        """
         if found.direct is None:
             return self.dispatch
         if len(found.arguments) == len(self._inputs.compiled):
@@ -274,7 +277,10 @@ class Function(Direct, Inspectable):
         return [carried(d, n) for d, n in zip(self._sizes, self._told(arrays), strict=True)]
 
     def _most(self, arrays: Sequence[np.ndarray]) -> list[int | None]:
-        """Return the most that sizes which data decides may be now."""
+        """Return upper bounds of the sizes that depend on values, for arguments of these shapes;
+        None where
+        there is no bound.
+        """
         known: dict[Any, Any] = {}
         for node, array in zip(self.source.inputs, arrays, strict=True):
             unify(node.shape, array.shape, known)
@@ -361,7 +367,10 @@ class Function(Direct, Inspectable):
             for d in (*self._sizes, *inner))
 
     def _whole(self, scalars: bool = True) -> FunctionGraph:
-        """The graph as declared, and behind its outputs the scalars of sizes."""
+        """Return the declared graph, with the scalars that are sizes of results as further outputs
+        if
+        ``scalars``.
+        """
         told = self._scalars if scalars else ()
         return self.source if not told else FunctionGraph.of(
             self.source.inputs, (*self.source.outputs, *told))

@@ -95,7 +95,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.call_directly(self.dispatch)
 
     def __reduce__(self) -> Any:
-        """By reference, like a function; one that has no name of its own by what it compiles."""
+        """Pickle by reference to its global name, like a function; without one, as the function
+        that it
+        compiles with its settings.
+        """
         if named(self.function) is self:
             return self.function.__qualname__
         check_named(self.function, repr(self))

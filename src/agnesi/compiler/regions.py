@@ -304,7 +304,9 @@ class _Backward:
         return found
 
     def close(self, saved: Sequence[Node], args: Sequence[Tensor]) -> int:
-        """Compile it; the number of its operations."""
+        """Compile the backward pass that was recorded; return the number of operations that it
+        has.
+        """
         seeds: list[Any] = [c.node for c in self.cotangents if c is not None]
         self.needed = [i for i, n in enumerate(self.variables) if n in self.read]
         inputs = [*saved, *(self.variables[i] for i in self.needed), *seeds]

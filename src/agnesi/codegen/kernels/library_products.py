@@ -126,7 +126,10 @@ def plan_call(product: Product, threads: int) -> Call | None:
 
 
 def _blocks(product: Product, lines: Size, threads: int) -> int:
-    """Into how many calls the lines of a member of the batch are cut, for so many threads."""
+    """Return into how many library calls the lines of each member of the batch are divided, so
+    that
+    ``threads`` threads have even work and every call enough of it.
+    """
     batch, *sizes = map(guess, product.sizes)
     if threads < 2:
         return 1
@@ -167,7 +170,11 @@ def _copied(product: Product, epilogue: Summed) -> bool:
 
 
 def _by_lines(product: Product, strides: Lying) -> tuple[Lines, tuple[bool, Size]] | None:
-    """The epilogue for sums in scratch, and how they lie, if there is room for some lines."""
+    """Plan the epilogue of a library product whose sums go to a buffer of some lines at a time.
+
+    Returns the lines with their loop nest, and whether the sums are stored transposed with the
+    length of a line; None where the buffer would be too large.
+    """
     i, j = product.axes[-2:]
     across = strides[0] == 1 != strides[1]
     line, along = (j, i) if across else (i, j)

@@ -110,7 +110,10 @@ class _Writer:
             self._prepare(k, dtype)
 
     def _prepare(self, k: int, dtype: np.dtype) -> None:
-        """The step of an argument, and room for it where its buffer does not serve."""
+        """Store the stride in bytes of argument ``k`` of the ufunc's inner loop, and allocate a
+        block for it
+        where its buffer has another dtype, or there is none.
+        """
         b = self.b
         i = self._buffer(k)
         step: Size = 0
@@ -130,7 +133,10 @@ class _Writer:
         return self.inputs if k == self.wanted else None
 
     def block(self, unit: Value, functions: Sequence[Value]) -> None:
-        """The call for one block, and conversions around it."""
+        """Emit the call of the ufunc's inner loop for one block of elements: inputs of another
+        dtype are
+        converted before it, the result after it.
+        """
         b = self.b
         count, starts = self._places(unit)
         b.store(count, self.count)

@@ -43,7 +43,9 @@ def emit_transposed(nest: Any, scope: Scope, begin: Value, end: Value) -> None:
 
 def _level(nest: Any, scope: Scope, rest: Sequence[Axis], span: tuple[Value, Value] | None,
            across: tuple[Value, Value]) -> None:
-    """The loops around those that are cut into blocks."""
+    """Emit the loops of a nest around the two axes that are cut into blocks, and those blocks
+    inside.
+    """
     if not rest:
         _blocks(nest, scope, across)
         return

@@ -102,7 +102,8 @@ def interleaved(b: Builder, values: Sequence[Value]) -> list[Value]:
 
 
 def _picked(b: Builder, values: Sequence[Value], part: int) -> Value:
-    """Part ``part`` of the values interleaved element by element."""
+    """Return vector number ``part`` of the values interleaved: lane 0 of each value, then lane 1.
+    """
     own = width(values[0].type)
     places = [divmod(part * own + k, len(values)) for k in range(own)]
     result = values[0]

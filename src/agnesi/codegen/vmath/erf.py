@@ -60,7 +60,9 @@ _INVERSE_TAIL = (
 
 
 def _erf_in_pieces(x: Lane) -> Lane:
-    """In float32, by tables; AVX-512 only."""
+    """Return ``erf`` in float32 with AVX-512: a polynomial around the nearest of 32 points, whose
+    coefficients are looked up in registers.
+    """
     size = x.abs().least_of(3.9374)
     place = (size + MAGIC["float"] / 8).bits()  # 8 |x|, rounded
     d = size - avx512.lookup(place, ERF_AT)

@@ -305,7 +305,10 @@ class Versions:
         return version
 
     def _let_one_go(self) -> None:
-        """Forget the versions of the signature that was not used for longest."""
+        """Drop the versions of the least recently used signature, and warn at the first time which
+        argument
+        keeps changing.
+        """
         used = set(map(id, self.ready))  # native calls leave no other trace
         *older, _ = self._made
         key = next((k for k in older if used.isdisjoint(map(id, self._made[k]))), older[0])
@@ -329,7 +332,7 @@ class Versions:
             )
 
     def _changing(self) -> str:
-        """The argument that was another most often."""
+        """Say which argument differed most often among the signatures that are kept."""
         kinds = [key[1] for key in self._made]
         longest = max(map(len, kinds))
         rows = [k for k in kinds if len(k) == longest]

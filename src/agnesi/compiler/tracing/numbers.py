@@ -251,8 +251,10 @@ _OPERATORS = [f"__{r}{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv"
 
 
 def _met(method: Callable[..., Any]) -> Callable[..., Any]:
-    """An operator that meets tensors, numbers of Python's, and what computes as they do
-    (``x.size``, an enumeration's member); others answer themselves."""
+    """Return an operator of traced numbers that accepts tensors, Python's numbers and subclasses
+    that
+    compute as those do (an enumeration's member); for other operands it returns ``NotImplemented``.
+    """
     def call(self: Number, other: Any, *more: Any) -> Any:
         kind = type(other)
         if not isinstance(other, Tensor) and kind not in _PLAIN:
@@ -269,7 +271,10 @@ def _met(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_zero(x: Any) -> bool:
-    """Return whether Python refuses to divide by it; not in bodies, where nothing decides."""
+    """Return whether a divisor is zero, where Python raises; False inside loop bodies, whose
+    values
+    are not known while tracing.
+    """
     try:
         return bool(x == 0)
     except TraceError:
@@ -449,7 +454,10 @@ def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
 
 
 def _outside(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A function whose answer is another one in each call."""
+    """Return a decorator for functions whose result depends on the world outside (clocks, files,
+    what
+    a user types): a trace that calls one is given up, and the call runs eagerly.
+    """
 
     def stand_in(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **keywords: Any) -> NoReturn:
@@ -468,7 +476,7 @@ def _identity(value: Any, /) -> int:
 
 
 def _asked(function: Callable[..., Any], test: Callable[[Any], Any]) -> Callable[[Any], bool]:
-    """A question about a number, whose answer decides."""
+    """Return a predicate of numbers that takes a traced one's value, which becomes a guard."""
     def ask(x: Any, /) -> Any:
         return bool(test(_plainly(x))) if isinstance(x, Number) else function(x)
 

@@ -70,8 +70,10 @@ class TensorFacts(ModuleReads):
             self._takes_memory = function
 
     def _refuse_memory(self) -> None:
-        """Refuse a trace of code that looks at memory of tensors; objects may have such an
-        attribute, too, which code assigns or their classes tell."""
+        """Give up a trace whose code reads ``x.array``, the memory of a tensor. An attribute
+        ``array`` that
+        the code assigns, or that the class of an object it met has, is another one.
+        """
         if self._takes_memory is None or not self._typed or "array" in self._assigned:
             return
         if not any(name == "array" for _, name in self._told) and not any(

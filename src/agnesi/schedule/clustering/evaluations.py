@@ -99,7 +99,7 @@ class Evaluations:
 
 
 def _larger(one: dict[K, V], other: dict[K, V]) -> dict[K, V]:
-    """The larger count for each reduction around."""
+    """Return the larger count for each key of either table."""
     if not one or one is other:
         return other
     if not other:

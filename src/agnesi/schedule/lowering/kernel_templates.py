@@ -137,7 +137,7 @@ def _index(at: Affine, done: Mapping[Expr, Expr]) -> Affine:
 
 
 def _kernel(kernel: Any, body: Sequence[Store], nodes: list[Node], values: _Values) -> Kernel:
-    """A kernel on other buffers."""
+    """Return a nest or product like ``kernel`` that reads and writes the instance's own buffers."""
     new: Kernel
     swap = values.swap
     if isinstance(kernel, Nest):

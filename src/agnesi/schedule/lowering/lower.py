@@ -101,8 +101,10 @@ class _Lowering:
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
-        """Write a result where it is to end up; a second result of a value is written beside it, or
-        a copy, as one is that is computed in another memory order."""
+        """Let results be computed directly in the memory of outputs. A value that is returned
+        twice is
+        copied to its second output, and so is one that is computed in another memory order.
+        """
         for i, node in enumerate(outputs):
             base = flat_source(node)
             if base.op is None or id(base) in self.taken or id(base) in self.orders:
@@ -148,7 +150,7 @@ class _Lowering:
         return buffer
 
     def _buffer(self, node: Node) -> Buffer:
-        """The memory of a root or leaf."""
+        """Return the buffer of a materialized value or an input, made at first use."""
         found = self.buffers.get(id(node))
         if found is None and id(node) in self._continued:
             found = self.buffers[id(node)] = self._buffer(self._continued[id(node)])

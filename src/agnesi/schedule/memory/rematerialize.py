@@ -272,7 +272,11 @@ class Remaker:
         return None if best is None else best[2]
 
     def _split(self, b: Buffer, k: int, ends: Mapping[Version, int]) -> float:
-        """Fill a buffer again for kernel ``k``; return the cost.
+        """Compute a buffer again just before kernel ``k``, so that it need not be kept until then;
+        return
+        the added cost.
+
+        Operands of its kernel that are no longer in memory by then are computed again too.
 
         What its kernel reads and would otherwise be gone by then is filled again too: earlier than
         so far, or for this purpose alone.

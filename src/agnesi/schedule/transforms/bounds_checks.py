@@ -41,7 +41,10 @@ def fuse_bounds_checks(program: Program) -> Program:
 
 
 def _asking(kernel: Foreign, told: BoundsCheck, kernels: Sequence[Kernel]) -> list[Check]:
-    """The checks for what a function can tell."""
+    """Return the checks of indices that the library function ``kernel`` makes itself, so that they
+    need
+    no kernel of their own; ``told`` says of which operand, and between which bounds.
+    """
     node = kernel.nodes[0].inputs[told.operand]
     if node.op is None or node.op.name != "ensure" or node.op.bounds != told.bounds:
         return []
@@ -51,7 +54,10 @@ def _asking(kernel: Foreign, told: BoundsCheck, kernels: Sequence[Kernel]) -> li
 
 
 def _sweep(flag: Buffer, kernels: Sequence[Kernel]) -> Nest | None:
-    """The kernel that does nothing but fill a flag which only checks read."""
+    """Return the kernel whose only purpose is to compute ``flag``, which none but checks read;
+    None if
+    there is no such kernel.
+    """
     if flag.role != "temporary" or any(
         flag in k.reads() for k in kernels if not isinstance(k, Check)
     ):

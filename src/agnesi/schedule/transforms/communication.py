@@ -30,7 +30,7 @@ def overlap_communication(program: Program) -> Program:
 
 
 def _behind(dependence: Dependence, kernels: list[int]) -> set[int]:
-    """Return some kernels, and all that need them."""
+    """Return the given kernels with all that depend on them, directly or not."""
     found, stack = {*kernels}, [*kernels]
     while stack:
         for user in dependence.users[stack.pop()]:

@@ -81,7 +81,8 @@ class _Traffic:
         return isinstance(self.kernel, Nest | Product)
 
     def needs(self, reads: set[Buffer], writes: set[Buffer]) -> bool:
-        """Return whether it has to stay behind what reads and writes these buffers, or before it.
+        """Return whether kernels that read and write these buffers depend on the kernels noted
+        here.
         """
         return not (self.writes.isdisjoint(reads) and self.writes.isdisjoint(writes)
                     and self.reads.isdisjoint(writes))

@@ -92,7 +92,10 @@ def _reading(kernel: Any, known: dict[Expr, Expr]) -> Any:
 
 
 def _repeated(kernel: Any) -> dict[Expr, Loops]:
-    """The values of a kernel that are worth memory, and the loops over what they are needed for."""
+    """Return the values of a kernel that are computed more than once and worth memory, each with
+    the
+    axes that they vary along.
+    """
     loops = loops_of(kernel)
     written = {*kernel.writes()}
     found: dict[Expr, Loops] = {}

@@ -76,7 +76,10 @@ class _Sums:
         return self._again(kernel, [*taken], [*taken.values()], made)[0]
 
     def _part(self, rows: Buffer) -> Buffer | None:
-        """The sums of the parts of rows; None where the nest that writes them takes none."""
+        """Return the buffer of partial sums of ``rows`` that the nest writing them takes as an
+        epilogue;
+        None where it cannot.
+        """
         if rows not in self.parts:
             self.parts[rows] = None
             maker = self._makers[rows]

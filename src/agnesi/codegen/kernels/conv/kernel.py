@@ -160,7 +160,9 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> TileP
 
 
 def _for_sizes(plan: P, dense: Dense) -> P:
-    """A plan by squares for typical sizes as one for those of a convolution."""
+    """Return the Winograd plan of a convolution: ``plan`` itself where all sizes of ``dense`` are
+    static; otherwise the plan, which was made for typical sizes, with dynamic ones in their place.
+    """
     if not dense.open:
         return plan
     from agnesi.codegen.kernels.conv.winograd.dynamic_plan import opened

@@ -67,7 +67,10 @@ def _copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value
 
 def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Number,
                steps: tuple[Number, Number], lanes_: int) -> None:
-    """Copy so many runs; ``steps`` from one to the next in both.  Without gaps it is one run."""
+    """Copy ``count`` runs of ``width`` elements; ``steps`` are the distances in elements from one
+    run
+    to the next in the source and the target. Runs that are adjacent in both are copied as one.
+    """
     def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
              beside: Value) -> None:
         one = b.op("and", b.icmp("eq", down, width), b.icmp("eq", beside, width))

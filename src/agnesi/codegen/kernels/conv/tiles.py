@@ -91,7 +91,12 @@ class Tile:
 
     def _function(self, b: Builder, nest: Sequence[TileLoop], sums: Sequence[Value],
                   inner: Inner | None) -> str:
-        """The name of the function, whose parameters are what differs from call to call."""
+        """Return the name of a shared function that adds the products of a tile to its
+        accumulators.
+
+        Its parameters are the addresses of row, column and accumulators, and those loop counts and
+        strides of ``nest`` that are run-time values; constants are compiled in.
+        """
         given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]
         parameters = [(kind, f"x{i}") for i, kind in enumerate(["ptr"] * 3 + ["i64"] * len(given))]
         own = Builder(b.module, b.module.fresh("tile"), parameters, attributes=HOT)

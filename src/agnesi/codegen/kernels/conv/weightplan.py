@@ -315,7 +315,7 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
 
 
 def _columns(panels: tuple[Panel, ...], groups: int) -> list[int]:
-    """Columns of each panel group."""
+    """Return the number of columns in each of ``groups`` about equal groups of panels."""
     widths = [p.columns for p in panels for _ in range(p.count)]
     ends = [len(widths) * n // groups for n in range(groups + 1)]
     return [sum(widths[low:high]) for low, high in pairwise(ends)]

@@ -196,7 +196,10 @@ class Wide:
 
     @contextmanager
     def _present(self, row: int, sure: int) -> Iterator[None]:
-        """Emit what is done with a row of a tile only if it exists."""
+        """Emit the body of the ``with`` statement, at run time only for rows that exist: those
+        below
+        ``sure`` always do, and all where ``sure`` is 0; others are compared with the rows left.
+        """
         if not sure or row < sure:
             yield
             return

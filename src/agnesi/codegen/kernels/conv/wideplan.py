@@ -181,7 +181,9 @@ def _cuts(dense: Dense, machine: Machine, real: Dense) -> Iterator[Cut]:
 
 
 def _panel_vectors(dense: Dense, machine: Machine) -> range:
-    """Vectors that a panel may have: where nothing is summed, stores are in long runs."""
+    """Return the widths of a panel to try, in vectors: as many as the workspace admits, at most 8.
+    Where nothing is summed (no channels) only the widest, since long runs store fastest.
+    """
     if not dense.depth:
         most = min(8, -(-dense.outputs // machine.lanes))
         return range(most, most + 1)
@@ -222,7 +224,9 @@ def _blocks(dense: Dense, machine: Machine, cut: Cut) -> tuple[int, int]:
 
 
 def _units(dense: Dense, cut: Cut) -> tuple[int, int]:
-    """Blocks where nothing is packed: enough of them to be shared out."""
+    """Return the blocks of lines and of columns where nothing is packed: enough units of work for
+    all threads.
+    """
     return min(cut.lines.tiles, max(1, TARGET_UNITS // _planes(dense, ()))), 1
 
 

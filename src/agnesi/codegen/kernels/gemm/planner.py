@@ -514,7 +514,10 @@ def _even(tiles: int, chunks: int) -> int:
 
 def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine, few: bool = False
               ) -> tuple[float, GemmPlan] | None:
-    """Vectors along k, where at most one operand must be laid out so, and it is a small one.
+    """Plan a product with vectors along k, and return its cost in cycles and the plan.
+
+    None where both operands, or one that is too large for the second-level cache, would have to be
+    packed for that.
 
     With ``few`` there are never more rows than ``spec.m``.
     """

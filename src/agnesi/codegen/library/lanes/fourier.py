@@ -82,7 +82,7 @@ class _Fourier(Tiles):
         return b.shuffle(low, high, list(even)), b.shuffle(low, high, list(odd))
 
     def put(self, x: Complex, at: Value) -> None:
-        """Write them to memory."""
+        """Store a vector of complex numbers, real and imaginary parts interleaved."""
         b, n = self.b, self.lanes
         for half in range(2):
             order = [i // 2 + half * (n // 2) + n * (i % 2) for i in range(n)]

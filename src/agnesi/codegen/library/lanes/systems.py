@@ -50,7 +50,7 @@ class _Systems(Tiles):
             b.store(b.extract(wide, i), row)
 
     def rows_of_bytes(self, base: Value, first: Value, count: Value) -> list[Value]:
-        """Where bytes lie, as :meth:`rows`."""
+        """Return the address of each lane's byte; lanes beyond ``count`` have the last one's."""
         b = self.b
         last = b.sub(count, i64(1))
         return [b.gep("i8", base, b.intrinsic("smin", b.add(first, i64(i)), last))

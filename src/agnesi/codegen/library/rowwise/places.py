@@ -159,7 +159,9 @@ class Places:
         self.polls = all_polls
 
     def _rows(self, rows: Sequence[Value], room: Value) -> None:
-        """Rows with the same indices; the next rows are prefetched meanwhile."""
+        """Gather or scatter some rows by the int32 indices at ``room``, and prefetch the rows
+        after them.
+        """
         b = self.b
         lines = [(b.gep(self.type, self.source, b.mul(row, self.read)),
                   b.gep(self.type, self.target, b.mul(row, self.written))) for row in rows]
@@ -212,7 +214,9 @@ class Places:
         self._turns(first, last, several, one)
 
     def _gathered(self, i: Value) -> None:
-        """Elements of the only row at any places."""
+        """Gather elements ``i`` and following of the only row into the result, by one vector
+        instruction.
+        """
         b = self.b
         text = f"getelementptr {self.type}, {self.source}, {self._located(i, _INDICES_AT_ONCE)}"
         pointers = b.value(f"<{_INDICES_AT_ONCE} x ptr>", text)
@@ -222,7 +226,10 @@ class Places:
 
     def _turns(self, first: Value, last: Value, several: Callable[[Value], None],
                one: Callable[[Value], None], rows: int = 1) -> None:
-        """All places: many at a time, then those that are left; each is done in some rows."""
+        """Loop over the indices ``first`` to ``last``: ``several`` emits a group of 16, ``one``
+        each that
+        remains. ``rows`` rows are done for every index, which polls for interrupts count.
+        """
         b = self.b
         whole = b.add(first, b.op("and", b.sub(last, first), i64(-_INDICES_AT_ONCE)))
         with self.polls.chunks(first, whole, each=rows) as (part, end), \

@@ -76,7 +76,8 @@ class Blocks:
         b.finish()
 
     def _squeeze(self, known: Squeezed) -> Value:
-        """Make words of keys; returns whether none lost bits."""
+        """Replace the keys in a block by words of key and place; return whether no key lost bits.
+        """
         b = self.b
         least, shift, exact = known.settle()
         with b.loop(i64(0), self.rows.n, nonempty=True) as turn:

@@ -88,7 +88,9 @@ class Network:
 
     def _lines(self, b: Builder, place: Value, first: Value, count: int, step: int = 1
                ) -> list[Value]:
-        """Addresses of vectors."""
+        """Return the addresses of ``count`` vectors of a block, from vector ``first``, ``step``
+        apart.
+        """
         return [b.gep(self.type, place, b.add(first, i64(k * step))) for k in range(count)]
 
     def _load(self, b: Builder, places: Sequence[Value]) -> list[Value]:
@@ -106,7 +108,10 @@ class Network:
         self._store(b, [*one, *other], rows)
 
     def _meet(self) -> None:
-        """``meet(ptr block, i64 low, i64 high)``: one group against another."""
+        """Write ``meet(ptr block, i64 low, i64 high)``: compare and exchange two groups of
+        vectors, element
+        by element, so that group ``low`` has the lesser ones.
+        """
         b = self._builder("meet", "low", "high")
         block, low, high = b.parameters
         first, second = self._group(b, block, low), self._group(b, block, high)
@@ -182,7 +187,10 @@ class Network:
         b.finish()
 
     def _merged(self, b: Builder, block: Value, groups: Value, size: Value, start: Value) -> None:
-        """Two runs of ``size`` groups from ``start`` on, as far as they are there, become one."""
+        """Merge the two sorted runs of ``size`` groups from ``start`` on; the second may be cut
+        short by the
+        end of the block.
+        """
         last = b.sub(b.add(start, b.op("shl", size, i64(1))), i64(1))
         beyond = b.intrinsic("smax", b.sub(b.add(last, i64(1)), groups), i64(0))
         count = b.intrinsic("smax", b.sub(size, beyond), i64(0))

@@ -76,7 +76,9 @@ def _write_rises(b: Builder, type_: str, lanes: int) -> None:
 
 
 def _write_bound(b: Builder, type_: str) -> None:
-    """``draw_bound(ptr words, i64 n, i64 seed, ptr polls)``: about the median of the words."""
+    """Write ``draw_bound(ptr words, i64 n, i64 seed, ptr polls)``, which returns the pivot of a
+    partition: the median of a sample of the words.
+    """
     words, n, seed, polls = b.parameters
     sample = b.alloca(type_, 1 << _SAMPLES[-1][0])
 
@@ -145,7 +147,10 @@ class _Quick:
         b.finish()
 
     def _push(self, top: Value, start: Value, n: Value, greatest: Value) -> Value:
-        """Let a run wait, if it has wanted places; returns how many do."""
+        """Push a run of words on the stack if its places are among those that are wanted; return
+        the new
+        number of runs on the stack.
+        """
         b = self.b
         b.store(start, b.gep("i64", self.starts, top))
         b.store(n, b.gep("i64", self.sizes, top))

@@ -112,7 +112,10 @@ class Bound:
 
 
 def _bytes_of(argument: Any, place: int) -> int:
-    """An argument's bytes, or -1 less its place where only the call knows them."""
+    """Return an argument's bytes; where its shape is dynamic, -1 less its position, by which the
+    call
+    finds them.
+    """
     if argument.kind != "array":
         return 0
     if not is_static(argument.shape):

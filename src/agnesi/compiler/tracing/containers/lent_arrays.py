@@ -136,8 +136,11 @@ def _elsewhere(name: str, x: HandedArray, operands: Any, keywords: Any) -> Any:
 
 
 def _computing(name: str) -> Callable[..., Any]:
-    """A special method of arrays, which is that of tensors where another operand is one.  Of real
-    arrays and numbers NumPy gives what tensors give in some operations."""
+    """Return a special method of arrays that a trace handed to user code.
+
+    With a tensor among the operands it computes as tensors do.  Of real arrays and numbers alone the
+    results must be NumPy's, so the trace is given up but for operations in which both are the same.
+    """
 
     def call(self: HandedArray, *operands: Any, **keywords: Any) -> Any:
         if _is_elsewhere(self):

@@ -284,7 +284,7 @@ def _kept(before: Any, now: Any, path: str) -> Iterator[tuple[Any, str]]:
 
 
 def _at(held: Any, way: _Way) -> Any:
-    """Return the part of a nest to which a way leads."""
+    """Return the part of a nested container that a sequence of keys leads to."""
     for key in way:
         held = held[key]
     return held

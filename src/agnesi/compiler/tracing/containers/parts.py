@@ -188,7 +188,10 @@ class Parts:
         self._held(place, inner, path, uses)
 
     def _held(self, place: Place, inner: Any, path: str, uses: Uses) -> None:
-        """Look into the value that a place had before the trace, unless code only overwrites it."""
+        """Follow the uses of the value that an attribute or entry had before the trace, unless
+        code only
+        overwrites it.
+        """
         if not only(uses, What.PUT) and inner is not MISSING and place.now() is inner:
             deeper = frozenset(use for use in uses if use.keys or use.what is not What.PUT)
             self.use(inner, path, lambda: deeper, place)

@@ -96,7 +96,10 @@ def uses_at(frame: FrameType, name: str) -> Uses:
 
 
 def _by_builtins(uses: Uses, names: Mapping[str, Any]) -> Uses:
-    """Return uses, of which those by builtins are reads where a global name may be another's."""
+    """Return the uses of a value, as plain reads where the function has a global name that may
+    hide a
+    builtin (``len``, ``iter``, ...), so that the call may do something else.
+    """
     return uses if names.keys().isdisjoint(_COUNTING_OR_ITERATING) else as_reads(uses)
 
 

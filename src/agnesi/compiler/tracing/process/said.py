@@ -28,7 +28,7 @@ _MOMENT = ("created", "msecs", "relativeCreated", "thread", "threadName", "taskN
 
 
 def _say(repeat: Callable[[], Any]) -> None:
-    """Say something in each call, or now where no calls follow."""
+    """Print or warn: by each call of the function that is being traced, or now where none is."""
     reads = STATE.reads
     if reads is None:
         repeat()

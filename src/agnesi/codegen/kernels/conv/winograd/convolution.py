@@ -180,7 +180,10 @@ class Both:
         return b.select(b.icmp("eq", element, i64(0)), first, rest)
 
     def _transform_source(self, block: Block, first: Value) -> None:
-        """The squares of packed lines: [square][tile][channel], from tile ``first`` on."""
+        """Transform the packed lines of a block of the image into Winograd squares, from tile
+        ``first`` on,
+        stored as [square][tile][channel].
+        """
         b, plan = self.b, self.plan
         bands = b.sub(b.add(plan.wide.bands, plan.wide.parts), i64(1))
         self._carry_lines(SOURCE, plan.layout, block.read_lines, bands, self.packed,
@@ -286,7 +289,10 @@ class Winograd(Both):
                           lacking=(lacking[0], lacking[1]))
 
     def _pack_filters(self, kind: int, index: Value, source: Value, step: Value) -> None:
-        """The filters of a panel as they are, to where the source is going to be."""
+        """Copy the untransformed filters of a panel, tap by tap, to the memory that transformed
+        parts of
+        the image take later (``self.v``).
+        """
         b, dense, panel = self.b, self.known.dense, self.known.panels[kind]
         columns: int | Value = panel.columns
         apart: int | Value = step
@@ -405,7 +411,10 @@ class Winograd(Both):
               number(inner.times), *values)
 
     def _parts(self, block: Block, element: Value) -> list[TileLoop]:
-        """Loops over the runs of taps that are not zero in an element of a square."""
+        """Return the loops, down and across, over the parts of a large filter that contribute to
+        one
+        element of the transformed square: parts whose taps are all zero there are skipped.
+        """
         b, plan = self.b, self.plan
         line = b.mul(block.read_across, plan.channel_pitch)
         y, x = divide(b, element, SOURCE_TILE)

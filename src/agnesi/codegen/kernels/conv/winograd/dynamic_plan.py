@@ -51,7 +51,10 @@ class _Open(WinogradPlan):
         return squares + min(lines, squares) * across + line * down + down * across
 
     def _packed(self, dense: Dense) -> Layout:
-        """Packed lines of a block: as long as images are wide, in all what there is room for."""
+        """Return the strides of packed lines of a block where sizes are dynamic: lines of the
+        image's
+        width, and planes that fill the squares that there is memory for.
+        """
         _, h, w = dense.spans
         line = packed_layout(dense, 1, self.wide.squares * RESULT_TILE, self.itemsize)
         squares = self._area(self.sheet, h.reach, w.reach) * RESULT_TILE * RESULT_TILE
