@@ -138,8 +138,9 @@ def _elsewhere(name: str, x: HandedArray, operands: Any, keywords: Any) -> Any:
 def _computing(name: str) -> Callable[..., Any]:
     """Return a special method of arrays that a trace handed to user code.
 
-    With a tensor among the operands it computes as tensors do.  Of real arrays and numbers alone the
-    results must be NumPy's, so the trace is given up but for operations in which both are the same.
+    With a tensor among the operands it computes as tensors do.  Of real arrays and numbers alone
+    the results must be NumPy's, so the trace is given up but for operations in which both are the
+    same.
     """
 
     def call(self: HandedArray, *operands: Any, **keywords: Any) -> Any:
