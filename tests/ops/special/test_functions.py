@@ -258,7 +258,7 @@ def test_rows_travel_to_processes_that_have_not_imported_them():
 
 
 def test_without_scipy_what_needs_it_says_so(monkeypatch):
-    monkeypatch.setattr(formula, "_scipy", lambda name: None)
+    monkeypatch.setattr(formula, "in_scipy", lambda name: None)
     with pytest.raises(ImportError, match="jv is computed by SciPy"):
         special.jv(A, B)
 

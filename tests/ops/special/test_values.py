@@ -134,7 +134,7 @@ def test_values(name):
 @pytest.mark.parametrize("name", ["gammainc", "betainc"] + [
     n for n in VALUES if TABLE[n].expand is not None])
 def test_values_without_scipy(name, monkeypatch):
-    monkeypatch.setattr(formula, "_scipy", lambda name: None)
+    monkeypatch.setattr(formula, "in_scipy", lambda name: None)
     agree(name, TABLE[name].perform(*VALUES[name][1]), 2.0)
 
 

@@ -27,7 +27,7 @@ from agnesi.codegen.vmath.lane import (
     two_product,
 )
 from agnesi.codegen.vmath.tables import ERF, ERF_AT
-from agnesi.core.ir.erfc_coefficients import ERFC_TAIL
+from agnesi.core.ir.coefficients import ERFC_TAIL
 
 # erf(x)/x - 1 in z = x^2 for |x| <= 1, relative error of erf 2^-29.4.
 _SMALL_SINGLE = (

@@ -9,25 +9,8 @@ from agnesi.codegen.vmath.lane import Lane, mad, poly, select, through_double, t
 from agnesi.codegen.vmath.power import log_pair
 from agnesi.codegen.vmath.rounding import round as round_even
 from agnesi.codegen.vmath.trig import cotangent_of, sine_of
+from agnesi.core.ir.coefficients import LGAMMA_AT_ONE, LGAMMA_AT_TWO
 
-# lgamma(1+d)/d on [-0.3, 0.5], relative error 2^-53.5.
-_AT_ONE = (
-    -0.5772156649015329, 0.8224670334241124, -0.4006856343865069, 0.27058080842790644,
-    -0.20738555103526193, 0.16955717700623124, -0.1440498961692051, 0.12550966740236127,
-    -0.11133429087268988, 0.10009958748465878, -0.09095352573247045, 0.0833499768543109,
-    -0.07693511859036736, 0.07149450965345468, -0.06673508002858677, 0.06200900079383988,
-    -0.05754742724382476, 0.05665598909334713, -0.06061367430830244, 0.058190403511731,
-    -0.037329234675568104, 0.011007500377814968,
-)  # fmt: skip
-# lgamma(2+d)/d on [-0.5, 0.5], relative error 2^-55.8.
-_AT_TWO = (
-    0.42278433509846713, 0.3224670334241132, -0.06735230105319617, 0.020580808427776685,
-    -0.007385551028885443, 0.0028905103314554237, -0.0011927539025649832,
-    0.0005096695019859413, -0.00022315495375951704, 9.94578757081411e-05,
-    -4.492392260630737e-05, 2.0503944145988143e-05, -9.455395591026233e-06,
-    4.392160572629942e-06, -1.976448569026504e-06, 9.023869016878977e-07,
-    -5.790404673785909e-07, 2.95823993055553e-07,
-)  # fmt: skip
 # x (lgamma(x) - (x-1/2) log x + x - log(2 pi)/2) in 1/x^2 for x >= 8, error 2^-67.5 of the whole.
 _STIRLING = (
     0.08333333333333333, -0.002777777777766729, 0.0007936507860057576, -0.0005952357552553416,
@@ -88,7 +71,7 @@ def _middle(x: Lane) -> Lane:
     d_one = select(x < 0.5, x, z - 1.0)
     d_two = select(below, x - 1.0, z - 2.0)
     one = (x < 0.5) | (~below & (z < 1.5))
-    at = select(one, d_one * poly(d_one, _AT_ONE), d_two * poly(d_two, _AT_TWO))
+    at = select(one, d_one * poly(d_one, LGAMMA_AT_ONE), d_two * poly(d_two, LGAMMA_AT_TWO))
     logarithm = log(select(below, x, product))
     return at + select(below, -logarithm, logarithm)
 

@@ -51,9 +51,14 @@ LOG1P = Elementwise(
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
-    e = np.exp(np.negative(x))
-    e += 1
-    return np.reciprocal(e)
+    """The smaller part, ``1 / (1 + exp(|x|))``, or 1 less it: no digit is lost at 0 or 1."""
+    e = np.exp(-np.abs(x))
+    e /= e + 1
+    return np.asarray(np.abs(np.greater(x, 0) - e))
+
+
+def _complex_sigmoid(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.reciprocal(np.exp(np.negative(x)) + 1))
 
 
 def _complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -76,7 +81,9 @@ def _share(a: Tensor, b: Tensor) -> Tensor:
     return inside.masked_fill(most, 1).masked_fill(least, 0)
 
 
-SIGMOID = Elementwise("sigmoid", _sigmoid, (lambda g, y: g * (y * (1 - y)),), kinds="fc")
+SIGMOID = Elementwise(
+    "sigmoid", _sigmoid, (lambda g, y: g * (y * (1 - y)),), kinds="fc", of_complex=_complex_sigmoid
+)
 SOFTPLUS = Elementwise(
     "softplus", lambda x: np.logaddexp(x, np.zeros((), x.dtype)), (lambda g, x: g * sigmoid(x),),
     kinds="f",

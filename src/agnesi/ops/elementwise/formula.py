@@ -28,7 +28,8 @@ Formula = Callable[..., Any]
 
 
 @functools.cache
-def _scipy(name: str) -> Any:
+def in_scipy(name: str) -> Any:
+    """SciPy's function of this name, if it is there."""
     try:
         special = importlib.import_module("scipy.special")
     except ImportError:
@@ -41,7 +42,7 @@ def or_scipy(name: str, fallback: Numeric) -> Numeric:
 
     @functools.wraps(fallback)
     def function(*xs: np.ndarray) -> np.ndarray:
-        found = _scipy(name) or fallback
+        found = in_scipy(name) or fallback
         return np.asarray(found(*xs)).astype(xs[-1].dtype, copy=False)
 
     return function
@@ -49,7 +50,7 @@ def or_scipy(name: str, fallback: Numeric) -> Numeric:
 
 def from_scipy(name: str) -> Any:
     """SciPy's function of this name; an error where SciPy is missing."""
-    found = _scipy(name)
+    found = in_scipy(name)
     if found is None:
         raise ImportError(
             f"{name} is computed by SciPy, which is not installed or too old: "
@@ -173,17 +174,17 @@ def code_of(formula: Formula, double: bool = True) -> Callable[..., loops.Expr]:
     return expand
 
 
-def _mended(function: Numeric, value: Numeric, limit: float) -> Numeric:
-    """``function``, and ``value`` for operands below a limit."""
+def mended(function: Numeric, value: Numeric, where: Callable[[np.ndarray], Any]) -> Numeric:
+    """``function``, and ``value`` for operands where it loses digits."""
 
-    def mended(x: np.ndarray) -> np.ndarray:
-        y, low = function(x), np.asarray(x < limit)
-        if low.any():
+    def function_or_value(x: np.ndarray) -> np.ndarray:
+        y, there = function(x), np.asarray(where(x))
+        if there.any():
             y = np.array(y)
-            y[low] = value(x[low])
+            y[there] = value(x[there])
         return y
 
-    return mended
+    return function_or_value
 
 
 def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, *,
@@ -198,7 +199,7 @@ def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, 
     if scipy:
         function = or_scipy(scipy, value)
         if above > -np.inf:
-            function = _mended(function, value, above)
+            function = mended(function, value, lambda x: x < above)
     else:
         def function(*xs: np.ndarray) -> np.ndarray:
             return value(*xs).astype(xs[-1].dtype, copy=False)

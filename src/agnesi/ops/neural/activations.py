@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import planned, public
 from agnesi.core.tensor import Tensor
@@ -12,7 +14,7 @@ from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.composites import composite
 from agnesi.ops.elementwise.explog import expm1, sigmoid
 from agnesi.ops.elementwise.hyperbolic import tanh
-from agnesi.ops.special.special import erf
+from agnesi.ops.special.special import erf, erfc
 
 _ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 
@@ -42,8 +44,10 @@ def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = No
 def _gelu(x: Tensor, *, how: tuple[str]) -> Tensor:
     if how == ("tanh",):
         chance = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI) + 1
+    elif x.dtype == np.float64:
+        chance = erfc(x * -math.sqrt(0.5))  # the tail, which erf + 1 loses; in float32 it is 9 times slower
     else:
-        chance = erf(x * math.sqrt(0.5)) + 1  # of doubles the code computes erfc
+        chance = erf(x * math.sqrt(0.5)) + 1
     result: Tensor = x * (chance * 0.5)
     return result
 

@@ -7,7 +7,7 @@ import operator
 from itertools import accumulate
 from typing import Any
 
-from agnesi.core.ir.erfc_coefficients import ERFC_TAIL
+from agnesi.core.ir.coefficients import ERFC_TAIL
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, safe_multiply, square
 from agnesi.ops.base.elementwise import Function
@@ -115,11 +115,10 @@ def _slope_of_erfcx(x: Tensor, y: Tensor) -> Tensor:
 
 
 ERFCX = row(
-    "erfcx", _erfcx, (lambda g, x, y: safe_multiply(g, _slope_of_erfcx(x, y)),), __name__,
-    scipy="erfcx", above=-4.0,
+    "erfcx", _erfcx, (lambda g, x, y: safe_multiply(g, _slope_of_erfcx(x, y)),), __name__
 )
 NDTR = row(
-    "ndtr", _ndtr, (lambda g, x: g * _density(x),), __name__, scipy="ndtr", above=-4.0
+    "ndtr", _ndtr, (lambda g, x: g * _density(x),), __name__, scipy="ndtr", above=-1.0
 )
 LOG_NDTR = row("log_ndtr", _log_ndtr, (lambda g, x: g * _mills(x),), __name__, scipy="log_ndtr")
 NDTRI = row("ndtri", lambda m, p: _ndtri(m, p, 1.0 - p),

@@ -128,7 +128,7 @@ inv_boxcox1p: Function = binary(
 EXP10 = row("exp10", lambda m, x: m.power(10.0, x), (lambda g, y: g * y * math.log(10),), __name__,
             scipy="exp10")
 COSM1 = row("cosm1", lambda m, x: 0.0 - 2.0 * m.sin(0.5 * x) * m.sin(0.5 * x),
-            (lambda g, x: -g * sin(x),), __name__, scipy="cosm1")
+            (lambda g, x: -g * sin(x),), __name__)  # SciPy's is exact for small x only
 RADIAN = row("radian", lambda m, d, t, s: (d + t / 60.0 + s / 3600.0) * (math.pi / 180.0), (
     lambda g: g * (math.pi / 180), lambda g: g * (math.pi / 10800),
     lambda g: g * (math.pi / 648000)), __name__, scipy="radian")

@@ -11,12 +11,23 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir.coefficients import LGAMMA_AT_ONE, LGAMMA_AT_TWO
 from agnesi.core.keywords import shown_as, strict
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, square
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary
 from agnesi.ops.elementwise.explog import exp
-from agnesi.ops.elementwise.formula import each, horner, no_slope, or_scipy, row, spread_alike
+from agnesi.ops.elementwise.formula import (
+    each,
+    from_scipy,
+    horner,
+    in_scipy,
+    mended,
+    no_slope,
+    or_scipy,
+    row,
+    spread_alike,
+)
 from agnesi.ops.elementwise.formula import unary as special_unary
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "polygamma", "trigamma"]
@@ -108,6 +119,22 @@ def _trigamma(m: Any, x: Any) -> Any:
     return m.where(low, math.pi ** 2 / (sine * sine) - total, total)
 
 
+def _erfc_tail(x: np.ndarray) -> np.ndarray:
+    """The square in two parts: SciPy's, with its square rounded, loses digits and ends early."""
+    x = np.minimum(x, 30.0)
+    high = np.round(x * 64.0) / 64.0
+    bell = np.exp(-high * high) * np.exp(-(x - high) * (x + high))
+    return np.asarray(bell * from_scipy("erfcx")(x))
+
+
+_erfc = or_scipy("erfc", each(math.erfc))
+_erfc_of_doubles = mended(_erfc, _erfc_tail, lambda x: x > 0.5)
+
+
+def _erfc_values(x: np.ndarray) -> np.ndarray:
+    return (_erfc_of_doubles if x.dtype == np.float64 and in_scipy("erfcx") else _erfc)(x)
+
+
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
@@ -120,15 +147,33 @@ ERF = Elementwise(
     "erf", or_scipy("erf", each(math.erf)), (lambda g, x: g * _bell(x),), kinds="f"
 )
 ERFC = Elementwise(
-    "erfc", or_scipy("erfc", each(math.erfc)), (lambda g, x: -(g * _bell(x)),), kinds="f"
+    "erfc", _erfc_values, (lambda g, x: -(g * _bell(x)),), kinds="f"
 )
 ERFINV = Elementwise(
     "erfinv", or_scipy("erfinv", each(_erfinv)), (lambda g, y: safe_divide(g, _bell(y)),),
     kinds="f",
 )
+#: Of SciPy's lgamma: below which size it loses digits near its zeros 1 and 2.
+_SMALL_SIZE = 0.03
+
+
 def _log_gamma(x: np.ndarray) -> np.ndarray:
-    # SciPy has -inf at -inf, unlike C and Python.
-    return np.where(x == -np.inf, np.inf, _gammaln(x)).astype(x.dtype, copy=False)
+    y = np.asarray(_gammaln(x))
+    size = np.abs(y)
+    usual = (size > _SMALL_SIZE) & (size < np.inf)
+    if not usual.all():
+        odd, y = ~usual, np.array(y)
+        y[odd] = _mended_log_gamma(x[odd].astype(np.float64), y[odd])
+    return y
+
+
+def _mended_log_gamma(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """By polynomials near 1 and 2; SciPy's is -inf at -inf, and inf where 1 / x overflows."""
+    one, two = np.minimum(x, 1.5) - 1.0, np.clip(x, 1.5, 2.5) - 2.0
+    near = np.where(x < 1.5, one * horner(one, LGAMMA_AT_ONE), two * horner(two, LGAMMA_AT_TWO))
+    tiny = (np.abs(x) < 1e-300) & (x != 0)
+    far = np.where(tiny, -np.log(np.where(tiny, np.abs(x), 1.0)), np.abs(y))
+    return np.where(np.isinf(y), far, np.where((x > 0.5) & (y != 0), near, y))
 
 
 _gammaln = or_scipy("gammaln", each(_lgamma))
@@ -136,7 +181,7 @@ LGAMMA = Elementwise(
     "lgamma", _log_gamma, (lambda g, x: g * digamma(x),), kinds="f"
 )
 DIGAMMA = Elementwise(
-    "digamma", or_scipy("psi", psi_of), (lambda g, x: g * trigamma(x),), kinds="f"
+    "digamma", mended(or_scipy("psi", psi_of), psi_of, lambda x: x < 0), (lambda g, x: g * trigamma(x),), kinds="f"
 )
 TRIGAMMA = row("trigamma", _trigamma,
                (lambda g, x: g * polygamma(2, x),), __name__)  # type: ignore[has-type]
