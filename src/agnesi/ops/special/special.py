@@ -181,7 +181,8 @@ LGAMMA = Elementwise(
     "lgamma", _log_gamma, (lambda g, x: g * digamma(x),), kinds="f"
 )
 DIGAMMA = Elementwise(
-    "digamma", mended(or_scipy("psi", psi_of), psi_of, lambda x: x < 0), (lambda g, x: g * trigamma(x),), kinds="f"
+    "digamma", mended(or_scipy("psi", psi_of), psi_of, lambda x: x < 0),
+    (lambda g, x: g * trigamma(x),), kinds="f",
 )
 TRIGAMMA = row("trigamma", _trigamma,
                (lambda g, x: g * polygamma(2, x),), __name__)  # type: ignore[has-type]
